@@ -30,6 +30,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// The least distance from the route for the matched edge to count against it, metres. 12.5: half of the smallest distance that counts
     /// by itself. A receiver in a street is often this far off, and a parallel road is nearer still.
     public var deviationEdgeDistance = 12.5
+    /// The least probability of an edge off the route from which ``deviationFirmDistance`` applies instead of ``deviationEdgeDistance``.
+    public var deviationFirmProbability = 0.95
+    /// The least distance from the route for such an edge to count against it, metres. 6: ramps run beside their motorway this closely, for
+    /// up to half a kilometre.
+    public var deviationFirmDistance = 6.0
     /// Lateral movement, computed from speed and course, from which the distance from the route is trusted, metres. 10: a lane and a half
     /// more than a lane change takes. Reflected signals move the position, but not the velocity.
     public var deviationExcursion = 10.0

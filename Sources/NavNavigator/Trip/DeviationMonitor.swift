@@ -25,14 +25,14 @@ struct DeviationMonitor {
     /// Consecutive fixes with the same evidence.
     private struct Evidence {
         var fixes = 0
-        var first: (stamp: Timestamp, offset: Double)?
+        var first: (stamp: Timestamp, offset: Double, coordinate: Coordinate)?
         private var last: Timestamp?
         /// Whether the vehicle's movement confirmed one of the fixes.
         var isBorneOut = false
 
-        mutating func add(_ stamp: Timestamp, offset: Double) {
-            if first == nil { first = (stamp, offset) }
-            last = stamp
+        mutating func add(_ position: VehiclePosition, offset: Double) {
+            if first == nil { first = (position.stamp, offset, position.coordinate) }
+            last = position.stamp
             fixes += 1
         }
 
@@ -108,7 +108,7 @@ struct DeviationMonitor {
         case .ahead:
             against = Evidence()
             backwards = Evidence()
-            ahead.add(position.stamp, offset: placement.offset)
+            ahead.add(position, offset: placement.offset)
             if ahead.fixes >= config.deviationReturnFixes,
                 ahead.seconds(at: position.stamp) >= DeviationMonitor.aheadDuration
             {
@@ -175,7 +175,9 @@ struct DeviationMonitor {
     {
         let turnsAway = turnsAway(placement, position, difference)
         let sigma = position.sigma ?? config.deviationUnknownSigma
-        let near = min(max(config.deviationEdgeDistance, 1.5 * sigma), config.deviationMaximumDistance)
+        let isFirm = placement.strayProbability >= config.deviationFirmProbability
+        let least = isFirm ? config.deviationFirmDistance : config.deviationEdgeDistance
+        let near = min(max(least, 1.5 * sigma), config.deviationMaximumDistance)
         if placement.strayProbability >= config.deviationEdgeProbability {
             if goesElsewhere(placement, position) { return true }
             if position.road != nil,
@@ -194,7 +196,9 @@ struct DeviationMonitor {
     /// Whether the movement fits a vehicle that has left the route.
     private func isExplained(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let metres = excursion.metres else { return true }
-        return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
+        // Between roads that are closer than that, the way across is all that can be expected.
+        let across = min(config.deviationExcursion, max(placement.distance * 0.8, config.deviationFirmDistance))
+        return abs(metres) >= across || placement.kind == .opposite
             || placement.distance > config.deviationMaximumDistance
             || turnsAway(placement, position, difference) || goesElsewhere(placement, position)
     }
@@ -245,9 +249,9 @@ struct DeviationMonitor {
     private mutating func disagree(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) {
         ahead = Evidence()
         agreeing = 0
-        against.add(position.stamp, offset: placement.offset)
+        against.add(position, offset: placement.offset)
         if placement.kind == .opposite, (difference ?? 0) > .pi / 2 {
-            backwards.add(position.stamp, offset: placement.offset)
+            backwards.add(position, offset: placement.offset)
         } else {
             backwards = Evidence()
         }
@@ -257,7 +261,7 @@ struct DeviationMonitor {
             against.fixes >= config.deviationDebounceFixes
             && against.seconds(at: position.stamp)
                 >= (isExplained ? config.deviationDebounce : config.deviationUnexplained)
-        if isWrongWay(placement, position.stamp) || isLong && backwards.fixes >= config.wrongWayFixes {
+        if isWrongWay(placement, position) {
             set(.wrongWay, position.stamp)
         } else if isLong, backwards.fixes == 0 {
             set(.offRoute, position.stamp)
@@ -266,11 +270,14 @@ struct DeviationMonitor {
         }
     }
 
-    /// Whether the vehicle has driven back long enough to be sure at any fix rate: by number of fixes, and by time or distance.
-    private func isWrongWay(_ placement: RoutePlacement, _ stamp: Timestamp) -> Bool {
+    /// Whether the vehicle has driven back far enough at any fix rate: by number of fixes, and by distance, of which half is enough over the
+    /// debounce time. A vehicle that backs out of a parking place is not going the wrong way.
+    private func isWrongWay(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard let first = backwards.first, backwards.fixes >= config.wrongWayFixes else { return false }
-        return first.offset - placement.offset >= config.wrongWayDistance
-            || backwards.seconds(at: stamp) >= config.deviationDebounce
+        // The route may begin at the vehicle, so that its offset does not fall.
+        let driven = max(first.offset - placement.offset, Geodesy.distance(first.coordinate, position.coordinate))
+        let isLong = backwards.seconds(at: position.stamp) >= config.deviationDebounce
+        return driven >= (isLong ? config.wrongWayDistance / 2 : config.wrongWayDistance)
     }
 
     private mutating func set(_ new: DeviationState, _ stamp: Timestamp) {

@@ -116,13 +116,15 @@ struct RouteCursor {
             let road = position.road
         {
             let earlier = max(min(seen, lower) - config.cursorBackwardReach, 0)...upper
-            if seen < lower, let hit = passage(of: road.edgeKey, at: road.offset, within: earlier, near: seen) {
+            if seen < lower,
+                let hit = passage(of: road.edgeKey, at: road.offset, within: earlier, near: seen, position)
+            {
                 placement = self.placement(.takenBack, at: hit, position)
                 window = earlier
             }
         }
         let isAgainst = position.road?.isAgainst ?? false
-        placement.strayProbability = isAgainst ? 1 : strayProbability(position.match, on: graph, within: window)
+        placement.strayProbability = isAgainst ? 1 : strayProbability(position, on: graph, within: window)
         if placement.kind == .opposite || placement.kind == .nearby && !mayBeAhead(position, on: graph, of: upper) {
             // An off-road position is more uncertain than the receiver reports.
             let reach = position.road == nil ? 2 * slack : slack
@@ -140,7 +142,7 @@ struct RouteCursor {
     ) -> RoutePlacement {
         guard let road = position.road else { return nearest(position, drivable, .nearby) }
         if road.isAgainst { return nearest(position, drivable, meets(road.edgeKey, window) ? .opposite : .nearby) }
-        if let hit = passage(of: road.edgeKey, at: road.offset, within: window, near: expected) {
+        if let hit = passage(of: road.edgeKey, at: road.offset, within: window, near: expected, position) {
             return placement(.onEdge, at: hit, position)
         }
         if let opposite = graph.opposite(road.edge), meets(graph.key(of: opposite), window) {
@@ -148,7 +150,8 @@ struct RouteCursor {
         }
         let near = nearest(position, drivable, .nearby)
         let jumps = window.upperBound...max(legEnd, window.upperBound)
-        guard let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: window.upperBound),
+        guard
+            let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: window.upperBound, position),
             !isAt(near, position)
         else { return near }
         let ahead = placement(.ahead, at: hit, position)
@@ -168,12 +171,12 @@ struct RouteCursor {
 
     /// Returns the matcher's total probability of the edges outside a part of the route.
     private func strayProbability(
-        _ match: MatchedPosition, on graph: RoadGraph, within window: ClosedRange<Double>
+        _ position: VehiclePosition, on graph: RoadGraph, within window: ClosedRange<Double>
     ) -> Double {
         var probability = 1.0
-        for candidate in match.candidates where candidate.probability > RouteCursor.negligible {
+        for candidate in position.match.candidates where candidate.probability > RouteCursor.negligible {
             let key = graph.key(of: candidate.edge)
-            if passage(of: key, at: candidate.offset, within: window, near: offset) != nil {
+            if passage(of: key, at: candidate.offset, within: window, near: offset, position) != nil {
                 probability -= candidate.probability
             }
         }
@@ -186,7 +189,7 @@ struct RouteCursor {
         let later = upper...max(route.length, upper)
         return position.match.candidates.contains {
             $0.probability > RouteCursor.negligible
-                && passage(of: graph.key(of: $0.edge), at: $0.offset, within: later, near: upper) != nil
+                && passage(of: graph.key(of: $0.edge), at: $0.offset, within: later, near: upper, position) != nil
         }
     }
 
@@ -315,8 +318,10 @@ struct RouteCursor {
     /// Returns the best-fitting passage of an edge: one that includes the place is preferred to one that only ends near it, then the one
     /// nearest to the expected offset.
     private func passage(
-        of key: EdgeKey, at edgeOffset: Double, within window: ClosedRange<Double>, near expected: Double
+        of key: EdgeKey, at edgeOffset: Double, within window: ClosedRange<Double>, near expected: Double,
+        _ position: VehiclePosition
     ) -> Double? {
+        let reach = max(config.deviationMinimumDistance, slack(of: position))
         var best: (offset: Double, outside: Double, miss: Double)?
         var next = firstPassage[key]
         while let index = next {
@@ -325,6 +330,8 @@ struct RouteCursor {
             let along = min(max(edgeOffset - edge.startOffset, 0), max(edge.length, 0))
             let offset = edge.routeOffset + along
             guard window.contains(offset) else { continue }
+            // Beyond the stop that divides the edge, the vehicle is no longer on the route.
+            guard edgeOffset - edge.startOffset - along <= reach else { continue }
             // A difference of up to a metre does not make one passage fit better.
             let outside = max(abs(edgeOffset - edge.startOffset - along), 1)
             let miss = abs(offset - expected)

@@ -176,7 +176,8 @@ package struct NavigationConfiguration: NodeConfiguration {
                 "Number of fixes that must contradict the route."),
             .number(
                 "wrong_way.backtrack_m", \.navigator.wrongWayDistance, in: 1...1_000,
-                "Distance driven back along the route that counts as the wrong way, metres."),
+                "Distance driven back along the route that counts as the wrong way, metres; half of it once deviation.debounce_s is over."
+            ),
             .integer(
                 "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
                 "Number of fixes in the wrong direction that count as the wrong way."),
