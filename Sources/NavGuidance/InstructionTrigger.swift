@@ -294,7 +294,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         let room = isArrival ? speech : max(speech, timing.repeatGap + 2)
         guard remaining - next >= room * speed || speed == 0 else { return nil }
-        guard isArrival || !wouldRepeatTooSoon(plan, remaining, speed) else { return nil }
+        guard isArrival || !wouldRepeatTooSoon(guidance.announcements[step], remaining, speed) else { return nil }
         if kind == .near { sentence = withFollowing(sentence, step, limit: timing.longestAnnouncement) }
         given[step].formUnion(own.union(dropped))
         return announcement(sentence, step, kind, remaining, due: lead)
