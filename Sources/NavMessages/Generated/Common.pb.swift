@@ -27,15 +27,15 @@ public struct ErrorCode: ProtoEnum {
     public static let noPosition = Self(rawValue: 5)
     /// The deadline passed.
     public static let deadlineExceeded = Self(rawValue: 6)
-    /// The caller or a newer request cancelled it.
+    /// The caller or a newer request cancelled the request.
     public static let cancelled = Self(rawValue: 7)
     /// The online provider could not be reached or answered with an error.
     public static let providerUnavailable = Self(rawValue: 8)
-    /// The request is not possible in the present state.
+    /// The request is not possible in the current state.
     public static let wrongState = Self(rawValue: 9)
     /// The named route, alternative, region or parameter does not exist.
     public static let notFound = Self(rawValue: 10)
-    /// A policy decided against it.
+    /// A policy decided against the request.
     public static let deniedByPolicy = Self(rawValue: 11)
     /// Disk, memory or a quota is exhausted.
     public static let resourceExhausted = Self(rawValue: 12)
@@ -66,7 +66,7 @@ public struct ErrorCode: ProtoEnum {
     }
 }
 
-/// What a tile is for.
+/// Purpose of a tile.
 ///
 /// Values that this build does not know survive as their number.
 public struct TileDomain: ProtoEnum {
@@ -105,11 +105,11 @@ public struct LimitSource: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// The map has it for the road: from a sign, or the zone that the road is tagged with.
+    /// Tagged on the road in the map: from a sign, or from the zone that the road is tagged with.
     public static let signed = Self(rawValue: 1)
-    /// Nothing is tagged; the general rule of the country for such a road.
+    /// Not tagged: the country's general rule for such a road.
     public static let implied = Self(rawValue: 2)
-    /// Not known, or it depends on the time of day and utc_offset_min is not configured.
+    /// No limit is known, or the limit depends on the time of day and utc_offset_min is not configured.
     public static let unknown = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -125,12 +125,12 @@ public struct LimitSource: ProtoEnum {
 
 /// The second frame of every message on the bus.
 public struct Header: Message {
-    /// Number of the message on its topic, from 1, one more for each message of this publisher; a gap is a loss.
+    /// Number of the message on its topic, from 1, increased by 1 for each message of this publisher; a gap means that messages were lost.
     public var sequence: UInt64?
-    /// When the content was true, in ns since the Unix epoch, UTC: the fix's time for all that follows from a fix, the time of
-    /// publishing where nothing else is known (simulated time where the node runs on it).
+    /// Time at which the content was valid, in ns since the Unix epoch, UTC: the fix's time for everything that results from a fix,
+    /// the time of publishing where no other time is known (in simulated time if the node uses it).
     public var stampNs: Int64?
-    /// Random number of this run of the publisher; a new one means that the publisher has restarted.
+    /// Random number of this run of the publisher; a new number means that the publisher has restarted.
     public var bootId: UInt64?
     /// Fingerprint of the payload's schema: first 8 bytes, little endian, of a SHA-256 over its canonical form.
     public var schemaFingerprint: UInt64?
@@ -386,7 +386,7 @@ extension Polygon: WireMessage {
 
 /// A set of areas.
 public struct MultiPolygon: Message {
-    /// The areas; their union counts.
+    /// The areas; the set is their union.
     public var polygons: [Polygon]
 
     /// Makes a message; a field that is left out is unknown.
@@ -497,7 +497,7 @@ extension KeyValue: WireMessage {
     }
 }
 
-/// What went wrong, in the codes of gRPC's status where they fit a program, with a sentence for people.
+/// A failure: a code for programs, after gRPC's status codes where they fit, and a sentence for people.
 public struct ErrorInfo: Message {
     /// Machine-readable kind of the failure.
     public var code: ErrorCode?
@@ -507,8 +507,8 @@ public struct ErrorInfo: Message {
     public var retryable: Bool?
     /// Road or map tiles that were missing, when the code is MISSING_TILES.
     public var missingTiles: [TileKey]
-    /// Distance in m from the place that is too far from a road to the next road from which the route can be driven, when the code is
-    /// NO_ROAD_NEARBY or NO_ROUTE; absent where there is none within 5 km.
+    /// When the code is NO_ROAD_NEARBY or NO_ROUTE: distance in m from the place that is too far from a road to the nearest road from
+    /// which the route can be driven; absent when there is no such road within 5 km.
     public var nearestRoadM: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -588,7 +588,7 @@ extension ErrorInfo: WireMessage {
 
 /// Name of one tile in the slippy-map scheme (x eastwards from -180 degrees, y southwards from the Mercator edge).
 public struct TileKey: Message {
-    /// What the tile is for.
+    /// Purpose of the tile.
     public var domain: TileDomain?
     /// Name of the tileset, as in the cache's configuration.
     public var tileset: String?

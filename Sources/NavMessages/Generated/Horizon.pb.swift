@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// Kind of a thing at a point.
+/// Kind of a point feature.
 ///
 /// Values that this build does not know survive as their number.
 public struct HorizonPointKind: ProtoEnum {
@@ -23,7 +23,7 @@ public struct HorizonPointKind: ProtoEnum {
     public static let stop = Self(rawValue: 3)
     /// Give-way sign.
     public static let giveWay = Self(rawValue: 4)
-    /// Crossing for people.
+    /// Pedestrian crossing.
     public static let crossing = Self(rawValue: 5)
     /// Toll booth or gantry.
     public static let toll = Self(rawValue: 7)
@@ -72,11 +72,11 @@ public struct Horizon: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// Path on which the vehicle is.
+    /// Path that the vehicle is on.
     public var pathId: UInt32?
     /// Distance of the vehicle from the beginning of that path in m.
     public var offsetM: Double?
-    /// The paths, the most probable one first, each before the stubs that leave it.
+    /// The paths: the most probable path first, and each path before the stubs that branch off it.
     public var paths: [HorizonPath]
     /// Map version of the road graph.
     public var mapVersion: String?
@@ -193,15 +193,15 @@ extension Horizon: WireMessage {
     }
 }
 
-/// One way ahead.
+/// One possible path ahead.
 public struct HorizonPath: Message {
-    /// Identity: 1 for the main path; that of a stub is stable while the stub exists.
+    /// Identity: 1 for the main path; a stub keeps its identity while it exists.
     public var pathId: UInt32?
-    /// Path that it leaves; absent: none, it begins at or behind the vehicle.
+    /// Parent path, which this path branches off; absent: the path has no parent and begins at or behind the vehicle.
     public var parentPathId: UInt32?
-    /// Distance from the beginning of the parent where it leaves, in m.
+    /// Distance from the beginning of the parent to the branch, in m.
     public var parentOffsetM: Double?
-    /// Probability that the vehicle follows it to its end, or enters it where it leaves another one, 0 to 1.
+    /// Probability that the vehicle follows the main path to its end, or that it enters the stub at the branch, 0 to 1.
     public var probability: Double?
     /// Length in m.
     public var lengthM: Double?
@@ -209,11 +209,11 @@ public struct HorizonPath: Message {
     public var geometry: Polyline?
     /// Directed edges of the road tiles in the order of travel.
     public var edgeIds: [UInt64]
-    /// Attributes along it, in the order of their beginnings.
+    /// Attributes along the path, in the order in which they begin.
     public var spans: [HorizonSpan]
-    /// Things at points along it, in their order.
+    /// Point features along the path, in order.
     public var points: [HorizonPoint]
-    /// Angle of leaving the parent in radians, positive to the right, -pi to pi.
+    /// Turn angle at the branch in radians, positive to the right, -pi to pi.
     public var turnAngleRad: Double?
     /// Whether it is part of the route.
     public var isOnRoute: Bool?
@@ -337,9 +337,9 @@ extension HorizonPath: WireMessage {
 
 /// An attribute on a part of a path.
 public struct HorizonSpan: Message {
-    /// Beginning, from the beginning of the path in m.
+    /// Beginning, as the distance from the beginning of the path in m.
     public var beginM: Double?
-    /// End, from the beginning of the path in m.
+    /// End, as the distance from the beginning of the path in m.
     public var endM: Double?
     /// The attribute.
     public var attribute: Attribute?
@@ -495,9 +495,9 @@ extension HorizonSpan: WireMessage {
     }
 }
 
-/// A thing at a point of a path.
+/// A feature at a point of a path.
 public struct HorizonPoint: Message {
-    /// Place, from the beginning of the path in m.
+    /// Place, as the distance from the beginning of the path in m.
     public var offsetM: Double?
     /// Kind.
     public var kind: HorizonPointKind?

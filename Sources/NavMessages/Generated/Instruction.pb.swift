@@ -17,7 +17,7 @@ public struct InstructionComponentKind: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// Text.
     public static let text = Self(rawValue: 1)
-    /// What separates two parts.
+    /// Separator between two parts.
     public static let delimiter = Self(rawValue: 2)
     /// The number of a road, to be drawn as a shield.
     public static let shield = Self(rawValue: 3)
@@ -57,7 +57,7 @@ public struct SpokenUrgency: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// After the maneuver before: what to follow, and how far.
+    /// After the previous maneuver: which road to follow, and how far.
     public static let follow = Self(rawValue: 1)
     /// Far ahead.
     public static let early = Self(rawValue: 2)
@@ -78,7 +78,7 @@ public struct SpokenUrgency: ProtoEnum {
     }
 }
 
-/// What is shown, published on /nav/instruction/visual once per instruction point.
+/// An instruction to be shown, published on /nav/instruction/visual once per instruction point.
 public struct VisualInstruction: Message {
     /// Time of the fix, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
@@ -92,7 +92,7 @@ public struct VisualInstruction: Message {
     public var eventSequence: UInt64?
     /// Identity of the instruction, unique within the route.
     public var instructionId: UInt32?
-    /// Whether there is nothing to show any more; the texts then are absent.
+    /// Whether there is nothing to show any more; the texts are then absent.
     public var cleared: Bool?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
@@ -104,9 +104,9 @@ public struct VisualInstruction: Message {
     public var primary: InstructionText?
     /// The second line.
     public var secondary: InstructionText?
-    /// What comes right after the maneuver.
+    /// What follows right after the maneuver.
     public var sub: InstructionText?
-    /// The maneuver after it, when it follows closely.
+    /// The next maneuver, when it closely follows this maneuver.
     public var subManeuver: Maneuver?
     /// Lanes before the maneuver from left to right.
     public var lanes: [Lane]
@@ -116,7 +116,7 @@ public struct VisualInstruction: Message {
     public var distanceToManeuverM: Double?
     /// Time to the maneuver now in s.
     public var durationToManeuverS: Double?
-    /// Side on which one drives here.
+    /// Side of the road on which vehicles drive here.
     public var drivingSide: RoadSide?
     /// Language of the texts, BCP 47.
     public var language: String?
@@ -435,7 +435,7 @@ extension InstructionComponent: WireMessage {
     }
 }
 
-/// Spoken instruction, published on /nav/instruction/spoken exactly once per utterance, and again when RepeatInstruction asks for it.
+/// A spoken instruction, published on /nav/instruction/spoken exactly once per utterance, and again when RepeatInstruction requests it.
 public struct SpokenInstruction: Message {
     /// Time of the fix, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
@@ -447,7 +447,8 @@ public struct SpokenInstruction: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// Identity of the utterance, unique within the route. All repeats of one maneuver have the same: tell them apart by event_sequence.
+    /// Identity of the utterance, unique within the route. All repeats for one maneuver have the same utterance_id: distinguish them by
+    /// event_sequence.
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
@@ -459,7 +460,7 @@ public struct SpokenInstruction: Message {
     public var urgency: SpokenUrgency?
     /// Plain text.
     public var text: String?
-    /// The same in SSML 1.1.
+    /// The same text in SSML 1.1.
     public var ssml: String?
     /// Language of the texts, BCP 47.
     public var language: String?
@@ -469,7 +470,7 @@ public struct SpokenInstruction: Message {
     public var distanceToManeuverM: Double?
     /// Time to the maneuver now in s.
     public var durationToManeuverS: Double?
-    /// Set when RepeatInstruction asked for it.
+    /// Whether RepeatInstruction requested the utterance; absent otherwise.
     public var isRepeat: Bool?
 
     /// Makes a message; a field that is left out is unknown.

@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// What a route request was for.
+/// Purpose of a route request.
 ///
 /// Values that this build does not know survive as their number.
 public struct RouteRequestPurpose: ProtoEnum {
@@ -19,9 +19,9 @@ public struct RouteRequestPurpose: ProtoEnum {
     public static let calculate = Self(rawValue: 1)
     /// A reroute.
     public static let reroute = Self(rawValue: 2)
-    /// Search of a faster route.
+    /// A search for a faster route.
     public static let fasterRoute = Self(rawValue: 3)
-    /// Search of alternatives.
+    /// A search for alternatives.
     public static let alternatives = Self(rawValue: 4)
     /// Refresh of the current route or of previews.
     public static let refresh = Self(rawValue: 5)
@@ -47,16 +47,16 @@ public struct JournalEntry: Message {
     public var sessionId: UInt64?
     /// Number of the entry since the start of the core, from 1, without gaps.
     public var entrySequence: UInt64?
-    /// Header sequence of the message that the event came with, if it came with one.
+    /// Header sequence of the message that carried the event, if a message did.
     public var causeSequence: UInt64?
-    /// When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone tell the time.
+    /// When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone determine the time.
     public var monotonicNs: Int64?
     /// The event.
     public var event: Event?
-    /// Number of the map that is in force from this entry on, counted by the node from 1: with start, traffic and tiles.
-    /// Several entries of one number came into force together.
+    /// Number of the map that is in force from this entry on, counted by the node from 1; with start, traffic and tiles.
+    /// Several entries with the same number came into force together.
     public var mapSnapshot: UInt64?
-    /// Time up to which speeds that had ceased to hold were left out of that map, ns since the Unix epoch, UTC.
+    /// Time for which that map was made, ns since the Unix epoch, UTC: speeds that had expired by then were left out of it.
     public var mapStampNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.
@@ -90,17 +90,17 @@ public struct JournalEntry: Message {
         case odometry(VehicleOdometry)
         /// Live speeds.
         case traffic(TrafficSpeeds)
-        /// An answer of the router.
+        /// An answer from the router.
         case routeAnswer(RouteAnswer)
         /// A policy's decision.
         case policyDecision(PolicyDecision)
-        /// A request of a client.
+        /// A client's request.
         case command(NavigationCommand)
-        /// Tiles have arrived or gone: the core works on another snapshot.
+        /// Tiles have been added or removed: the core works on another snapshot.
         case tiles(TileArrival)
-        /// A timer that the core has asked for is due.
+        /// A timer that the core has set is due.
         case timer(TimerFired)
-        /// A parameter was changed while running.
+        /// A parameter was changed while the node was running.
         case parameter(ParameterChange)
         /// Nobody waits for the answer to a command any more.
         case callEnded(CallEnded)
@@ -227,7 +227,7 @@ extension JournalEntry: WireMessage {
     }
 }
 
-/// What the core was started with.
+/// The state with which the core was started.
 public struct CoreStart: Message {
     /// Version of the program.
     public var version: String?
@@ -235,7 +235,7 @@ public struct CoreStart: Message {
     public var mapVersion: String?
     /// The configuration in force, YAML.
     public var configuration: String?
-    /// Node that it belongs to.
+    /// Name of the core's node.
     public var node: String?
     /// Road tiles on board when the node was started.
     public var tiles: [TileKey]
@@ -312,21 +312,21 @@ extension CoreStart: WireMessage {
     }
 }
 
-/// An answer of the router to a request of the core.
+/// The router's answer to a request of the core.
 public struct RouteAnswer: Message {
     /// Identity of the request.
     public var requestId: UInt64?
-    /// What the request was for.
+    /// Purpose of the request.
     public var purpose: RouteRequestPurpose?
     /// The routes, the best first.
     public var routes: [Route]
-    /// Why there is none.
+    /// Why there is no route.
     public var error: ErrorInfo?
     /// Who answered.
     public var provider: RouteProvider?
-    /// Number of the map that the answer is of, see JournalEntry.map_snapshot.
+    /// Number of the map on which the answer was found, see JournalEntry.map_snapshot.
     public var mapSnapshot: UInt64?
-    /// What a provider on the network answered, as it came.
+    /// The answer of a provider on the network, as received.
     public var providerBody: [UInt8]?
 
     /// Makes a message; a field that is left out is unknown.
@@ -418,7 +418,7 @@ extension RouteAnswer: WireMessage {
     }
 }
 
-/// A request of a client to the navigation service.
+/// A client's request to the navigation service.
 public struct NavigationCommand: Message {
     /// Identity of the call, unique within a run of the node.
     public var callId: UInt64?
@@ -464,7 +464,7 @@ public struct NavigationCommand: Message {
         case refreshRoute(RefreshRouteRequest)
         /// GetHorizon.
         case getHorizon(GetHorizonRequest)
-        /// A trip that outlived the node's last run; not a request of a client.
+        /// A trip saved by the node's previous run; not a client's request.
         case resumeTrip(SavedTrip)
         /// RepeatInstruction.
         case repeatInstruction(RepeatInstructionRequest)
@@ -577,27 +577,27 @@ extension NavigationCommand: WireMessage {
     }
 }
 
-/// A trip as the navigation node keeps it in a file, so that it outlives the node.
+/// A trip as the navigation node saves it in a file, so that a restarted node can resume it.
 public struct SavedTrip: Message {
-    /// Session that goes on; absent while the trip waits for its first position.
+    /// Session that continues; absent while the trip waits for its first position.
     public var sessionId: UInt64?
     /// Route in force.
     public var routeId: UInt64?
     /// Route that the driver chose, see Route.chosen_route_id.
     public var chosenRouteId: UInt64?
-    /// Edges of that route, on the map of the route in force.
+    /// Edges of the chosen route, on the map of the route in force.
     public var chosenEdgeIds: [UInt64]
-    /// Leg that is driven, or at whose end the vehicle is held, from 0.
+    /// Current leg, or the leg at whose end the vehicle is held, from 0.
     public var legIndex: UInt32?
     /// Whether the vehicle is at the end of the leg and the next one has not begun.
     public var atStop: Bool?
     /// Whether the next leg waits for AdvanceLeg.
     public var held: Bool?
-    /// The route in force; absent where it is too large, or there is none yet.
+    /// The route in force; absent where it is too large, or there is no route yet.
     public var route: Route?
-    /// What is still ahead, the destination last, and how it is to be routed.
+    /// The waypoints still ahead, the destination last, and the options for routing to them.
     public var order: CalculateRouteRequest?
-    /// The configured places that led to the trip; absent when a call did.
+    /// The configured places that led to the trip; absent when a call led to it.
     public var configured: String?
 
     /// Makes a message; a field that is left out is unknown.
@@ -714,7 +714,7 @@ public struct TileArrival: Message {
     public var mapVersion: String?
     /// Tiles that are new in the snapshot.
     public var added: [TileKey]
-    /// Tiles that are gone from it.
+    /// Tiles that are no longer in the snapshot.
     public var removed: [TileKey]
 
     /// Makes a message; a field that is left out is unknown.
@@ -778,7 +778,7 @@ extension TileArrival: WireMessage {
     }
 }
 
-/// A call that ended before it was answered: cancelled, past its deadline, or its caller gone.
+/// A call that ended before it was answered: it was cancelled, its deadline passed, or its caller disappeared.
 public struct CallEnded: Message {
     /// The call's number in its NavigationCommand.
     public var callId: UInt64?
@@ -833,7 +833,7 @@ extension CallEnded: WireMessage {
 
 /// A timer that is due.
 public struct TimerFired: Message {
-    /// What it is for, as the core named it.
+    /// Purpose of the timer, as named by the core.
     public var name: String?
     /// When it was due, ns since the Unix epoch, UTC.
     public var dueNs: Int64?

@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// What the node does.
+/// Phase of navigation.
 ///
 /// Values that this build does not know survive as their number.
 public struct NavigationPhase: ProtoEnum {
@@ -17,11 +17,11 @@ public struct NavigationPhase: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// No position yet.
     public static let idle = Self(rawValue: 1)
-    /// Follows the vehicle without a route.
+    /// The node tracks the vehicle without a route.
     public static let freeDrive = Self(rawValue: 2)
-    /// Routes were calculated, the choice is open.
+    /// Routes have been calculated and wait for a choice.
     public static let preview = Self(rawValue: 3)
-    /// Guides along a route.
+    /// The node guides along a route.
     public static let guidance = Self(rawValue: 4)
 
     /// Names in the schema, by number.
@@ -36,7 +36,7 @@ public struct NavigationPhase: ProtoEnum {
     }
 }
 
-/// How guidance stands.
+/// State of guidance.
 ///
 /// Values that this build does not know survive as their number.
 public struct GuidanceState: ProtoEnum {
@@ -48,7 +48,7 @@ public struct GuidanceState: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Started, no position on the route yet.
+    /// Started; no position on the route yet.
     public static let initialized = Self(rawValue: 1)
     /// On the route.
     public static let tracking = Self(rawValue: 2)
@@ -72,7 +72,7 @@ public struct GuidanceState: ProtoEnum {
     }
 }
 
-/// How the vehicle stands to its route: a fact, not a decision.
+/// The position of the vehicle relative to its route: a fact, not a decision.
 ///
 /// Values that this build does not know survive as their number.
 public struct DeviationState: ProtoEnum {
@@ -86,13 +86,13 @@ public struct DeviationState: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// On the current step.
     public static let onRoute = Self(rawValue: 1)
-    /// Not decided.
+    /// Undecided: on the route or off it.
     public static let uncertain = Self(rawValue: 2)
-    /// On the route, on another step than the current one.
+    /// On the route, but not on the current step.
     public static let offStep = Self(rawValue: 3)
     /// Off the route.
     public static let offRoute = Self(rawValue: 4)
-    /// On the route's road, driving against it.
+    /// On a road of the route, driving against the route's direction.
     public static let wrongWay = Self(rawValue: 5)
 
     /// Names in the schema, by number.
@@ -120,11 +120,11 @@ public struct ArrivalPhase: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Close to it; on every update.
+    /// The vehicle is close to the waypoint; on every update.
     public static let approaching = Self(rawValue: 1)
-    /// Reached; once per waypoint.
+    /// The waypoint is reached; once per waypoint.
     public static let arrived = Self(rawValue: 2)
-    /// Stays on the completed leg until AdvanceLeg, or until another route comes into force, as by SkipWaypoint.
+    /// The completed leg stays current until AdvanceLeg, or until another route comes into force, for example through SkipWaypoint.
     public static let held = Self(rawValue: 3)
     /// The next leg has begun.
     public static let legStarted = Self(rawValue: 4)
@@ -141,7 +141,7 @@ public struct ArrivalPhase: ProtoEnum {
     }
 }
 
-/// Why positions are not made any more.
+/// Why positions are no longer predicted or simulated.
 ///
 /// Values that this build does not know survive as their number.
 public struct SimulationEndReason: ProtoEnum {
@@ -153,11 +153,11 @@ public struct SimulationEndReason: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Fixes tell the position again.
+    /// Fixes determine the position again.
     public static let fixes = Self(rawValue: 1)
     /// The position became too uncertain to predict; there are no fixes yet.
     public static let gaveUp = Self(rawValue: 2)
-    /// What was known of the position does not hold any more: the clock was set, the vehicle was carried off, another drive begins.
+    /// The previous position is no longer valid: the clock was set, the vehicle was transported, or another drive begins.
     public static let startedOver = Self(rawValue: 3)
     /// The simulated drive arrived.
     public static let arrived = Self(rawValue: 4)
@@ -177,7 +177,7 @@ public struct SimulationEndReason: ProtoEnum {
     }
 }
 
-/// Beginning or end.
+/// Phase of positions without fixes.
 ///
 /// Values that this build does not know survive as their number.
 public struct SimulationPhase: ProtoEnum {
@@ -210,7 +210,7 @@ public struct SimulationPhase: ProtoEnum {
     }
 }
 
-/// Why positions are made without fixes.
+/// Why positions are predicted or simulated without fixes.
 ///
 /// Values that this build does not know survive as their number.
 public struct SimulationReason: ProtoEnum {
@@ -222,7 +222,7 @@ public struct SimulationReason: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// StartNavigation asked for it.
+    /// StartNavigation or SetRoute requested a simulated drive.
     public static let manual = Self(rawValue: 1)
     /// No qualified fix for too long.
     public static let poorGnss = Self(rawValue: 2)
@@ -242,7 +242,7 @@ public struct SimulationReason: ProtoEnum {
 
 /// What the node is doing, published on /nav/state.
 public struct NavigationState: Message {
-    /// When it changed, ns since the Unix epoch, UTC.
+    /// When the state changed, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
@@ -252,17 +252,17 @@ public struct NavigationState: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What the node does.
+    /// Phase of navigation.
     public var phase: NavigationPhase?
-    /// How guidance stands; absent outside guidance.
+    /// State of guidance; absent outside guidance.
     public var guidance: GuidanceState?
-    /// How good positioning is.
+    /// Quality of positioning.
     public var gnss: GnssHealth?
     /// Whether the position is measured, predicted or simulated.
     public var positionSource: PositionSource?
-    /// Whether a route request is under way.
+    /// Whether a reroute is in progress.
     public var rerouteInProgress: Bool?
-    /// Leg that is driven, from 0.
+    /// Current leg, from 0.
     public var legIndex: UInt32?
     /// Number of legs.
     public var legCount: UInt32?
@@ -272,7 +272,7 @@ public struct NavigationState: Message {
     public var destination: Waypoint?
     /// Map version of the road graph in use.
     public var mapVersion: String?
-    /// Road tiles around the vehicle that are missing on board.
+    /// Number of road tiles around the vehicle that are missing on board.
     public var missingTileCount: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -437,15 +437,15 @@ public struct RouteProgress: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// Leg that is driven, from 0.
+    /// Current leg, from 0.
     public var legIndex: UInt32?
     /// Number of legs.
     public var legCount: UInt32?
-    /// Step of the leg that is driven, from 0.
+    /// Current step of the leg, from 0.
     public var stepIndex: UInt32?
     /// Number of steps of the leg.
     public var stepCount: UInt32?
-    /// Index of the last geometry point that was passed.
+    /// Index of the geometry point that was passed last.
     public var pointIndex: UInt32?
     /// Distance driven along the route in m.
     public var distanceTraveledM: Double?
@@ -453,7 +453,7 @@ public struct RouteProgress: Message {
     public var distanceRemainingM: Double?
     /// Time to the destination in s, traffic included.
     public var durationRemainingS: Double?
-    /// Driven part of the route's length, 0 to 1.
+    /// Fraction of the route's length that has been driven, 0 to 1.
     public var fractionTraveled: Double?
     /// Distance to the end of the leg in m.
     public var legDistanceRemainingM: Double?
@@ -467,50 +467,50 @@ public struct RouteProgress: Message {
     public var etaNs: Int64?
     /// Arrival at the end of the leg, ns since the Unix epoch, UTC.
     public var legEtaNs: Int64?
-    /// What live traffic adds to the rest in s, 0 or more; absent when no traffic is known ahead.
+    /// Delay by live traffic on the rest of the route in s, 0 or more; absent when no traffic is known ahead.
     public var trafficDelayRemainingS: Double?
-    /// How the vehicle stands to its route.
+    /// Position of the vehicle relative to its route.
     public var deviation: DeviationState?
     /// Distance between the vehicle and the route's line in m.
     public var distanceToRouteM: Double?
-    /// Angle between the course and the route's in radians, 0 to pi.
+    /// Angle between the vehicle's course and the route's in radians, 0 to pi.
     public var courseDifferenceRad: Double?
-    /// Since when the deviation state holds, ns since the Unix epoch, UTC.
+    /// Time at which the deviation state began, ns since the Unix epoch, UTC.
     public var deviationSinceNs: Int64?
-    /// Standard deviation of the place along the route in m.
+    /// Standard deviation of the position along the route in m.
     public var alongSigmaM: Double?
     /// Name of the road.
     public var roadName: String?
     /// Number of the road.
     public var roadRef: String?
-    /// Speed limit in m/s for the vehicle at the time of the fix, on the road that it is on; absent where unknown or unlimited.
+    /// Speed limit in m/s for the vehicle at the time of the fix, on its current road; absent where unknown or unlimited.
     public var speedLimitMps: Double?
     /// Whether the vehicle is known to have no speed limit.
     public var speedUnlimited: Bool?
-    /// Next maneuver's kind.
+    /// Kind of the next maneuver.
     public var nextManeuverType: ManeuverType?
-    /// Next maneuver's direction.
+    /// Direction of the next maneuver.
     public var nextManeuverModifier: ManeuverModifier?
-    /// Visual instruction that is shown, unique within the route; absent: none.
+    /// Identity of the visual instruction that is shown, unique within the route; absent: none is shown.
     public var visualInstructionId: UInt32?
-    /// Last spoken instruction, unique within the route, repeats not counted; absent: none yet.
+    /// Identity of the last spoken instruction, unique within the route; repeats do not count; absent: none was spoken yet.
     public var spokenInstructionId: UInt32?
-    /// The vehicle on the route; off the route, the matched or raw position.
+    /// Position of the vehicle on the route; off the route, the matched or raw position.
     public var matched: Pose?
-    /// What the receiver said; absent when predicted.
+    /// Position that the receiver reported; absent when the position is predicted.
     public var raw: Pose?
-    /// Whether matched lies on the route.
+    /// Whether matched is on the route.
     public var isSnapped: Bool?
     /// Whether the position is measured, predicted or simulated.
     public var source: PositionSource?
-    /// Stops that are left, the destination included; VIA points do not count.
+    /// Number of stops still ahead, including the destination; VIA points do not count.
     public var waypointsRemaining: UInt32?
     /// Probability that the vehicle has left the route, 0 to 1.
     public var deviationProbability: Double?
     /// Where the speed limit comes from.
     public var limitSource: LimitSource?
-    /// Lanes before the next junction from left to right, while it is approached on the route; none where they are not known. The junction need
-    /// not be one with a maneuver.
+    /// Lanes before the next junction, from left to right, while the vehicle approaches the junction on the route; none where the lanes are
+    /// unknown. A maneuver at the junction is not required.
     public var lanes: [Lane]
     /// Distance to that junction in m; absent without lanes.
     public var lanesDistanceM: Double?
@@ -867,15 +867,16 @@ public struct ArrivalEvent: Message {
     public var eventSequence: UInt64?
     /// What happens.
     public var phase: ArrivalPhase?
-    /// Leg that ends, or, with LEG_STARTED, that begins.
+    /// Leg that ends; with LEG_STARTED, the leg that begins.
     public var legIndex: UInt32?
     /// Index of the waypoint in the route's waypoints.
     public var waypointIndex: UInt32?
     /// The waypoint.
     public var waypoint: Waypoint?
-    /// Distance to it along the route in m; of ARRIVED in a straight line, where that is less: the vehicle may stand beside the route's end.
+    /// Distance to the waypoint along the route in m; with ARRIVED, the straight-line distance if that is shorter, because the vehicle may
+    /// be beside the end of the route.
     public var distanceRemainingM: Double?
-    /// Time to it in s.
+    /// Time to the waypoint in s.
     public var durationRemainingS: Double?
     /// Whether this is the first APPROACHING of this waypoint.
     public var isFirst: Bool?
@@ -1029,9 +1030,9 @@ public struct SimulationEvent: Message {
     public var phase: SimulationPhase?
     /// Why.
     public var reason: SimulationReason?
-    /// Where the vehicle is thought to be.
+    /// Estimated position of the vehicle.
     public var pose: Pose?
-    /// Why it ends; absent as it begins.
+    /// Why the simulation ends; absent when it begins.
     public var endReason: SimulationEndReason?
 
     /// Makes a message; a field that is left out is unknown.

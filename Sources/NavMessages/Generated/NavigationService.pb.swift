@@ -87,7 +87,7 @@ public struct CalculateRouteResponse: Message {
     public var progress: Double?
     /// The routes, the best first; in the last part only.
     public var routes: [Route]
-    /// Why there is none; beside routes NOT_FOUND, when there are fewer alternatives than asked for.
+    /// Why there is no route; together with routes, NOT_FOUND when there are fewer alternatives than requested.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -155,7 +155,7 @@ extension CalculateRouteResponse: WireMessage {
 public struct SelectPreviewRequest: Message {
     /// The route, by its index in the preview.
     public var index: UInt32?
-    /// The route, by its id; goes before the index.
+    /// The route, by its id; takes precedence over the index.
     public var routeId: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
@@ -217,7 +217,7 @@ extension SelectPreviewRequest: WireMessage {
 public struct SelectPreviewResponse: Message {
     /// Active route.
     public var routeId: UInt64?
-    /// Why it was not changed.
+    /// Why the route was not changed.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -278,7 +278,7 @@ extension SelectPreviewResponse: WireMessage {
 public struct StartNavigationRequest: Message {
     /// Previewed route by its index; absent: the active one.
     public var index: UInt32?
-    /// Previewed route by its id; goes before the index.
+    /// Previewed route by its id; takes precedence over the index.
     public var routeId: UInt64?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
@@ -446,9 +446,10 @@ public struct SetRouteRequest: Message {
 
     /// What to follow.
     public enum Target: Sendable, Equatable {
-        /// A whole route, from CalculateRoute or another planner, which is found on this node's map by its line. Read are geometry; waypoints
-        /// (absent: the line's ends); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s, distance_m and their
-        /// annotation's node_ids and durations_s; options; without legs summary.duration_s. The rest, such as edge_ids and map_version, is not.
+        /// A whole route, from CalculateRoute or another planner, which the node matches to its map by the geometry. The node reads geometry;
+        /// waypoints (absent: the ends of the line); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s,
+        /// distance_m and the annotation's node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other
+        /// fields, such as edge_ids and map_version.
         case route(Route)
         /// Waypoints to route to, from the last qualified position.
         case calculate(CalculateRouteRequest)
@@ -516,13 +517,14 @@ extension SetRouteRequest: WireMessage {
 
 /// Answer of SetRoute.
 public struct SetRouteResponse: Message {
-    /// Session that has begun, or goes on.
+    /// Session that has begun or continues.
     public var sessionId: UInt64?
     /// Route that is followed.
     public var routeId: UInt64?
-    /// Why it is not.
+    /// Why no route is followed.
     public var error: ErrorInfo?
-    /// Whether guidance begins with the first position that is good enough: there is none yet. What comes of it is on /nav/route and /nav/reroute.
+    /// Whether guidance waits for the first position that is good enough, since there is none yet. The result is published on /nav/route and
+    /// /nav/reroute.
     public var waitsForPosition: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -689,7 +691,7 @@ extension StopNavigationResponse: WireMessage {
 
 /// Request of GetState.
 public struct GetStateRequest: Message {
-    /// Whether the route is wanted too (it is large).
+    /// Whether the answer includes the route, which is large.
     public var includeRoute: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -748,7 +750,7 @@ public struct GetStateResponse: Message {
     public var position: MatchedPosition?
     /// Last progress on the current route; absent outside guidance and before the first fix on a new route.
     public var progress: RouteProgress?
-    /// Current route, when it was asked for.
+    /// Current route, when it was requested.
     public var route: Route?
 
     /// Makes a message; a field that is left out is unknown.
@@ -872,7 +874,7 @@ extension RerouteRequest: WireMessage {
 public struct RerouteResponse: Message {
     /// Identity of the reroute, as on /nav/reroute.
     public var requestId: UInt64?
-    /// Why none was begun.
+    /// Why no reroute was begun.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -986,7 +988,7 @@ extension SelectAlternativeRequest: WireMessage {
 public struct SelectAlternativeResponse: Message {
     /// Current route.
     public var routeId: UInt64?
-    /// Why it was not changed.
+    /// Why the route was not changed.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1045,7 +1047,7 @@ extension SelectAlternativeResponse: WireMessage {
 
 /// Request of AcceptFasterRoute.
 public struct AcceptFasterRouteRequest: Message {
-    /// The faster route; absent: the one that was detected last.
+    /// The faster route; absent: the faster route that was detected last.
     public var routeId: UInt64?
     /// Whether to accept it; absent: yes.
     public var accept: Bool?
@@ -1109,7 +1111,7 @@ extension AcceptFasterRouteRequest: WireMessage {
 public struct AcceptFasterRouteResponse: Message {
     /// Current route.
     public var routeId: UInt64?
-    /// Why it was not applied.
+    /// Why the faster route was not applied.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1223,7 +1225,7 @@ extension AdvanceLegRequest: WireMessage {
 public struct AdvanceLegResponse: Message {
     /// Progress on the new leg.
     public var progress: RouteProgress?
-    /// Why it has not begun.
+    /// Why the leg has not begun.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1281,7 +1283,7 @@ extension AdvanceLegResponse: WireMessage {
 
 /// Request of SkipWaypoint.
 public struct SkipWaypointRequest: Message {
-    /// Index in the route's waypoints; absent: the next ahead, a stop or a via point. The destination cannot be skipped.
+    /// Index in the route's waypoints; absent: the next waypoint ahead, a stop or a via point. The destination cannot be skipped.
     public var waypointIndex: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1338,7 +1340,7 @@ public struct SkipWaypointResponse: Message {
     public var waypointIndex: UInt32?
     /// Reroute that has begun, as on /nav/reroute.
     public var requestId: UInt64?
-    /// Why it was not dropped.
+    /// Why the waypoint was not dropped.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1445,11 +1447,11 @@ extension RefreshRouteRequest: WireMessage {
 
 /// Answer of RefreshRoute.
 public struct RefreshRouteResponse: Message {
-    /// The rest of the route in numbers, from the vehicle on.
+    /// Summary of the rest of the route, from the vehicle on.
     public var summary: RouteSummary?
     /// Number of segments whose speed has changed.
     public var changedSegmentCount: UInt32?
-    /// Why it was not refreshed.
+    /// Why the route was not refreshed.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1555,9 +1557,10 @@ extension RepeatInstructionRequest: WireMessage {
 
 /// Answer of RepeatInstruction.
 public struct RepeatInstructionResponse: Message {
-    /// Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it; without event_sequence.
+    /// Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction changes or suppresses it; without
+    /// event_sequence.
     public var instruction: SpokenInstruction?
-    /// Reason why nothing is said.
+    /// Why nothing is spoken.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1615,7 +1618,7 @@ extension RepeatInstructionResponse: WireMessage {
 
 /// Request of Coverage.
 public struct RouteCoverageRequest: Message {
-    /// Waypoints whose surroundings and corridor are wanted; none: the current route.
+    /// Waypoints whose surroundings and corridor are to be checked; none: those of the current route.
     public var waypoints: [Waypoint]
     /// Half width of the corridor in m; absent: as configured.
     public var corridorM: Double?
@@ -1677,13 +1680,13 @@ extension RouteCoverageRequest: WireMessage {
 
 /// Answer of Coverage.
 public struct RouteCoverageResponse: Message {
-    /// Number of tiles wanted.
+    /// Number of wanted tiles.
     public var wantedCount: UInt32?
-    /// Number of those on board.
+    /// Number of wanted tiles on board.
     public var presentCount: UInt32?
-    /// Those that are missing.
+    /// Wanted tiles that are missing.
     public var missing: [TileKey]
-    /// Why it cannot be said.
+    /// Why the coverage is unknown.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1756,9 +1759,9 @@ extension RouteCoverageResponse: WireMessage {
 
 /// Request of GetHorizon.
 public struct GetHorizonRequest: Message {
-    /// Length wanted in m; absent: as configured.
+    /// Requested length in m; absent: as configured.
     public var lengthM: Double?
-    /// Whether stubs are wanted; absent: as configured.
+    /// Whether stubs are included; absent: as configured.
     public var includeStubs: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1820,7 +1823,7 @@ extension GetHorizonRequest: WireMessage {
 public struct GetHorizonResponse: Message {
     /// The horizon.
     public var horizon: Horizon?
-    /// Why there is none.
+    /// Why there is no horizon.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.

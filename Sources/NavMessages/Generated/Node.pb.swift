@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// How far a node is in its life.
+/// State of a node's lifecycle.
 ///
 /// Values that this build does not know survive as their number.
 public struct LifecycleState: ProtoEnum {
@@ -15,13 +15,13 @@ public struct LifecycleState: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// It has not read its configuration and data yet.
+    /// The node has not read its configuration and data yet.
     public static let unconfigured = Self(rawValue: 1)
-    /// It is ready, serves Node and its health, ignores its inputs and publishes nothing else.
+    /// The node is ready, serves Node and publishes its health, ignores its inputs and publishes nothing else.
     public static let inactive = Self(rawValue: 2)
-    /// It does what it is for.
+    /// The node does its work.
     public static let active = Self(rawValue: 3)
-    /// It is on its way out.
+    /// The node is shutting down.
     public static let finalized = Self(rawValue: 4)
 
     /// Names in the schema, by number.
@@ -36,7 +36,7 @@ public struct LifecycleState: ProtoEnum {
     }
 }
 
-/// A step in a node's life.
+/// A transition of a node's lifecycle.
 ///
 /// Values that this build does not know survive as their number.
 public struct LifecycleTransition: ProtoEnum {
@@ -81,11 +81,11 @@ public struct HealthState: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Does all it should.
+    /// The node works fully.
     public static let ok = Self(rawValue: 1)
-    /// Does less than it should.
+    /// The node works with limitations.
     public static let degraded = Self(rawValue: 2)
-    /// Does not do what it is for.
+    /// The node cannot fulfil its purpose.
     public static let lost = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -99,7 +99,7 @@ public struct HealthState: ProtoEnum {
     }
 }
 
-/// What a barrier is in a lockstep playback.
+/// Role of a barrier in a lockstep playback.
 ///
 /// Values that this build does not know survive as their number.
 public struct BarrierPhase: ProtoEnum {
@@ -109,13 +109,13 @@ public struct BarrierPhase: ProtoEnum {
     /// Makes a value of any number, known or not.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// A barrier of its own, without holding messages back.
+    /// A single barrier outside a playback; no messages are held back.
     public static let unspecified = Self(rawValue: 0)
-    /// Who takes part: from here on messages of the players and participants are held back. May be repeated.
+    /// The points name the players and participants, whose messages are held back from now on. May be repeated.
     public static let begin = Self(rawValue: 1)
-    /// A wave: what the points name is handled, in order, and nothing else.
+    /// A wave: the node handles the messages that the points name, in order, and no others.
     public static let wave = Self(rawValue: 2)
-    /// The playback is over: what is held back is handled, and the node goes on by itself.
+    /// The playback is over: the node handles the messages that were held back, and continues on its own.
     public static let end = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -129,7 +129,7 @@ public struct BarrierPhase: ProtoEnum {
     }
 }
 
-/// How much a line of a log matters, as in swift-log.
+/// Severity of a log line, as in swift-log.
 ///
 /// Values that this build does not know survive as their number.
 public struct LogLevel: ProtoEnum {
@@ -143,17 +143,17 @@ public struct LogLevel: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// Every step.
     public static let trace = Self(rawValue: 1)
-    /// For who looks for a fault.
+    /// Details for finding a fault.
     public static let debug = Self(rawValue: 2)
-    /// As it should be.
+    /// Normal operation.
     public static let info = Self(rawValue: 3)
-    /// As it should be, and worth to be seen.
+    /// Normal operation, but worth notice.
     public static let notice = Self(rawValue: 4)
-    /// Not as it should be.
+    /// An irregularity.
     public static let warning = Self(rawValue: 5)
     /// Something failed.
     public static let error = Self(rawValue: 6)
-    /// The node cannot do what it is for.
+    /// The node cannot fulfil its purpose.
     public static let critical = Self(rawValue: 7)
 
     /// Names in the schema, by number.
@@ -177,11 +177,11 @@ public struct Clock: Message {
     public var stampNs: Int64?
     /// The time, ns of the recorded monotonic clock.
     public var monotonicNs: Int64?
-    /// Speed of the time as a multiple of real time; 0: as fast as possible, in lockstep.
+    /// Speed of simulated time as a multiple of real time; 0: as fast as possible, in lockstep.
     public var rate: Double?
-    /// Whether the time stands still.
+    /// Whether simulated time is paused.
     public var paused: Bool?
-    /// Counts the jumps of the time: a loop or a seek begins another epoch. Within one the time never runs backwards.
+    /// Counter of the jumps of simulated time: a loop or a seek begins another epoch. Within an epoch, time never runs backwards.
     public var epoch: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -260,7 +260,7 @@ extension Clock: WireMessage {
     }
 }
 
-/// How a node is, published on /health/<node> at 1 Hz.
+/// Health of a node, published on /health/<node> at 1 Hz.
 public struct NodeHealth: Message {
     /// When, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
@@ -270,7 +270,7 @@ public struct NodeHealth: Message {
     public var node: String?
     /// Verdict.
     public var state: HealthState?
-    /// Why it is not OK; none when it is.
+    /// Why state is not OK; empty when it is OK.
     public var reasons: [HealthReason]
     /// Per topic, published and subscribed.
     public var topics: [TopicHealth]
@@ -280,13 +280,13 @@ public struct NodeHealth: Message {
     public var counters: [Counter]
     /// Resident memory in bytes.
     public var residentBytes: UInt64?
-    /// Processor time per time, 1 is one core.
+    /// Processor time divided by elapsed time; 1 is one core.
     public var cpuLoad: Double?
-    /// Time since the start in s.
+    /// Time since the start of the node in s.
     public var uptimeS: Double?
     /// Random number of this run of the node, as in the header.
     public var bootId: UInt64?
-    /// How far the node is in its life.
+    /// State of the node's lifecycle.
     public var lifecycleState: LifecycleState?
 
     /// Makes a message; a field that is left out is unknown.
@@ -426,7 +426,7 @@ public struct HealthReason: Message {
     public var code: String?
     /// What is wrong and what to do.
     public var message: String?
-    /// Since when, ns since the Unix epoch, UTC.
+    /// Time since which the reason has existed, ns since the Unix epoch, UTC.
     public var sinceNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.
@@ -493,28 +493,28 @@ extension HealthReason: WireMessage {
 public struct TopicHealth: Message {
     /// Topic.
     public var topic: String?
-    /// Whether the node publishes it, else it subscribes to it.
+    /// Whether the node publishes the topic; otherwise the node subscribes to it.
     public var isPublisher: Bool?
     /// Messages so far.
     public var messageCount: UInt64?
-    /// Messages per second lately.
+    /// Recent messages per second.
     public var rateHz: Double?
-    /// Time since the last message in s; absent: none yet.
+    /// Time since the last message in s; absent: no message yet.
     public var ageS: Double?
     /// Messages lost, from gaps in the sequence.
     public var lostCount: UInt64?
-    /// Messages dropped by the node because it was too slow; of a topic that it publishes, those published while the queue of
-    /// some subscriber was full.
+    /// Messages that the node dropped because it was too slow; for a topic that it publishes, messages published while a
+    /// subscriber's queue was full.
     public var droppedCount: UInt64?
-    /// Messages rejected: malformed, too large, of another schema.
+    /// Messages rejected because they were malformed, too large, or of another schema.
     public var rejectedCount: UInt64?
     /// Publishers, or subscribers, at the other end.
     public var peerCount: UInt32?
     /// Bytes so far.
     public var byteCount: UInt64?
-    /// Messages per second in a usual drive; absent: on events only.
+    /// Messages per second in a typical drive; absent: messages are published on events only.
     public var nominalRateHz: Double?
-    /// Messages of another version of the schema, which were read all the same.
+    /// Messages of another version of the schema, which were read nevertheless.
     public var mismatchCount: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
@@ -645,7 +645,7 @@ extension TopicHealth: WireMessage {
 public struct LatencySummary: Message {
     /// What was measured, for example "fix_to_progress".
     public var name: String?
-    /// Measurements.
+    /// Number of measurements.
     public var sampleCount: UInt64?
     /// Median in s.
     public var p50S: Double?
@@ -1113,11 +1113,11 @@ extension GetSchemaRequest: WireMessage {
 public struct GetSchemaResponse: Message {
     /// Full name of the message type or service.
     public var type: String?
-    /// A google.protobuf.FileDescriptorSet with all files it needs.
+    /// A google.protobuf.FileDescriptorSet with all files that the type needs.
     public var fileDescriptorSet: [UInt8]?
-    /// Fingerprint of the schema of a message type.
+    /// Fingerprint of the schema, for a message type.
     public var schemaFingerprint: UInt64?
-    /// Why there is none.
+    /// Why there is no schema.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1199,7 +1199,7 @@ public struct Parameter: Message {
     public var unit: String?
     /// Allowed values, for people.
     public var range: String?
-    /// What it is.
+    /// Description of the parameter.
     public var description: String?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1221,7 +1221,7 @@ public struct Parameter: Message {
 
     /// Value.
     public enum Value: Sendable, Equatable {
-        /// A truth value.
+        /// A boolean.
         case boolValue(Bool)
         /// A whole number.
         case intValue(Int64)
@@ -1426,7 +1426,7 @@ extension GetParametersResponse: WireMessage {
 
 /// Request of SetParameters.
 public struct SetParametersRequest: Message {
-    /// Keys with new values; the other fields are not read.
+    /// Keys with new values; the other fields are ignored.
     public var parameters: [Parameter]
 
     /// Makes a message; a field that is left out is unknown.
@@ -1538,7 +1538,7 @@ extension SetParametersResponse: WireMessage {
     }
 }
 
-/// How far a publisher's topic must have been handled.
+/// The last message of a publisher's topic that must have been handled.
 public struct BarrierPoint: Message {
     /// Topic on the bus.
     public var topic: String?
@@ -1546,9 +1546,9 @@ public struct BarrierPoint: Message {
     public var bootId: UInt64?
     /// Last sequence that must have been handled.
     public var sequence: UInt64?
-    /// Publisher's name, the same in every run: what orders the messages of several publishers.
+    /// Publisher's name, the same in every run: it determines the order of the messages of several publishers.
     public var publisher: String?
-    /// In an answer: how many subscriptions the topic has now.
+    /// In an answer: current number of subscriptions to the topic.
     public var subscriberCount: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1627,13 +1627,13 @@ extension BarrierPoint: WireMessage {
 
 /// Request of Barrier.
 public struct BarrierRequest: Message {
-    /// What must have been handled; topics the node does not subscribe to are ignored.
+    /// The messages that must have been handled; topics that the node does not subscribe to are ignored.
     public var points: [BarrierPoint]
     /// Simulated time that the node must have reached, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Epoch of that time, as in Clock.
     public var epoch: UInt32?
-    /// What it is in a lockstep playback.
+    /// Role of the barrier in a lockstep playback.
     public var phase: BarrierPhase?
     /// Run of the player that leads the playback.
     public var session: UInt64?
@@ -1716,13 +1716,13 @@ extension BarrierRequest: WireMessage {
 
 /// Answer of Barrier.
 public struct BarrierResponse: Message {
-    /// What the node itself had published by then; with BEGIN all topics it publishes, from sequence 0.
+    /// The last messages that the node itself had published by then; with BEGIN, all topics that it publishes, from sequence 0.
     public var published: [BarrierPoint]
-    /// When the node's next timer is due, ns since the Unix epoch, UTC; absent: it has none.
+    /// When the node's next timer is due, ns since the Unix epoch, UTC; absent: the node has no timer.
     public var nextTimerNs: Int64?
-    /// With BEGIN: topics it subscribes to.
+    /// With BEGIN: topics that the node subscribes to.
     public var subscribed: [String]
-    /// Messages that were lost on the way to the node since BEGIN: the run cannot be repeated.
+    /// Number of messages lost on the way to the node since BEGIN; with any loss, the run is not repeatable.
     public var lostCount: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1889,7 +1889,7 @@ extension ShutdownResponse: WireMessage {
 
 /// Request of ChangeState.
 public struct ChangeStateRequest: Message {
-    /// The step to take.
+    /// The transition to make.
     public var transition: LifecycleTransition?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1942,9 +1942,9 @@ extension ChangeStateRequest: WireMessage {
 
 /// Answer of ChangeState.
 public struct ChangeStateResponse: Message {
-    /// How far the node is now.
+    /// State of the node now.
     public var state: LifecycleState?
-    /// Why it has not moved.
+    /// Why the transition was not made.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -2007,15 +2007,15 @@ public struct LogEntry: Message {
     public var stampNs: Int64?
     /// Name of the node.
     public var node: String?
-    /// How much it matters.
+    /// Severity.
     public var level: LogLevel?
     /// What happened, at most 4 KiB.
     public var text: String?
-    /// Part of the node that says so.
+    /// Part of the node that logged the line.
     public var source: String?
-    /// Facts beside the text, at most 16.
+    /// Facts in addition to the text, at most 16.
     public var metadata: [KeyValue]
-    /// How many times the same was said since the last line of it; absent: once.
+    /// How many times the same line was logged since it was last published; absent: once.
     public var repeatCount: UInt64?
     /// Random number of this run of the node, as in the header.
     public var bootId: UInt64?

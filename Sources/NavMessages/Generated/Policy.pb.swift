@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// What is decided.
+/// Kind of a decision.
 ///
 /// Values that this build does not know survive as their number.
 public struct PolicyKind: ProtoEnum {
@@ -94,7 +94,7 @@ public struct PolicyDecider: ProtoEnum {
     public static let `default` = Self(rawValue: 1)
     /// The client.
     public static let client = Self(rawValue: 2)
-    /// The client was silent past the deadline: the default.
+    /// The client did not answer by the deadline: the default.
     public static let timeout = Self(rawValue: 3)
     /// The client could not be reached or failed: the default.
     public static let unavailable = Self(rawValue: 4)
@@ -114,7 +114,7 @@ public struct PolicyDecider: ProtoEnum {
     }
 }
 
-/// What every question says of its circumstances.
+/// The circumstances of a question, part of every question.
 public struct PolicyContext: Message {
     /// Identity of the question, unique within a run of the node.
     public var requestId: UInt64?
@@ -243,7 +243,8 @@ public struct PolicyAnswer: Message {
     public var verdict: PolicyVerdict?
     /// Why, for people, at most 1024 bytes of UTF-8.
     public var reason: String?
-    /// For how long a NO holds before the same is asked again, in s, 0 or more, longer than 3600 as 3600; absent: policy.hold_s.
+    /// Time for which a NO applies before the same question is asked again, in s, 0 or more; more than 3600 counts as 3600; absent:
+    /// policy.hold_s.
     public var holdS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -313,7 +314,7 @@ public struct ShouldRerouteRequest: Message {
     public var context: PolicyContext?
     /// Why a reroute is wanted.
     public var reason: RerouteReason?
-    /// How the vehicle stands to its route.
+    /// Position of the vehicle relative to its route.
     public var deviation: DeviationState?
 
     /// Makes a message; a field that is left out is unknown.
@@ -383,9 +384,9 @@ public struct RerouteOptionsRequest: Message {
     public var context: PolicyContext?
     /// Why a reroute is wanted.
     public var reason: RerouteReason?
-    /// Options the request will have.
+    /// Options that the request will have.
     public var options: RouteOptions?
-    /// Waypoints it will have, the destination last; the vehicle is not among them.
+    /// Waypoints that the request will have, the destination last, without the vehicle's position.
     public var waypoints: [Waypoint]
 
     /// Makes a message; a field that is left out is unknown.
@@ -457,10 +458,10 @@ extension RerouteOptionsRequest: WireMessage {
 
 /// Answer of RerouteOptions.
 public struct RerouteOptionsAnswer: Message {
-    /// Options to use instead; absent: as they were.
+    /// Options to use instead; absent: unchanged.
     public var options: RouteOptions?
-    /// Waypoints to use instead, the destination last; none: as they were. The vehicle is not among them; where it is named first
-    /// nevertheless, within 50 m of it, it is left out.
+    /// Waypoints to use instead, the destination last, without the vehicle's position; none: unchanged. The first of several waypoints is
+    /// left out if it is within 50 m of the vehicle, because it then stands for the vehicle's position.
     public var waypoints: [Waypoint]
 
     /// Makes a message; a field that is left out is unknown.
@@ -517,15 +518,15 @@ extension RerouteOptionsAnswer: WireMessage {
     }
 }
 
-/// Asks whether a new route may come into force whose first maneuver is near.
+/// Question of AcceptReroute: whether a new route whose first maneuver is near may come into force.
 public struct AcceptRerouteRequest: Message {
-    /// The situation.
+    /// Circumstances.
     public var context: PolicyContext?
     /// Why the vehicle is rerouted.
     public var reason: RerouteReason?
     /// The route that is proposed.
     public var route: Route?
-    /// Time to its first maneuver at the present speed, in s.
+    /// Time to the route's first maneuver at the current speed, in s.
     public var maneuverInS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -663,7 +664,7 @@ public struct ShouldAcceptFasterRouteRequest: Message {
     public var route: Route?
     /// Time gained in s.
     public var gainS: Double?
-    /// Time gained as a part of the remaining time, 0 to 1.
+    /// Time gained as a fraction of the remaining time, 0 to 1.
     public var gainRatio: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -739,7 +740,7 @@ public struct ShouldDiscardFixRequest: Message {
     public var context: PolicyContext?
     /// The fix.
     public var fix: GnssFix?
-    /// Why the node would reject it; absent: it would not.
+    /// Why the node would reject the fix; absent: it would not.
     public var reason: FixRejectionReason?
 
     /// Makes a message; a field that is left out is unknown.
@@ -808,7 +809,7 @@ public struct ShouldPreventReroutesWhenArrivingRequest: Message {
     public var context: PolicyContext?
     /// The waypoint.
     public var waypoint: Waypoint?
-    /// Its index in the route's waypoints.
+    /// Index of the waypoint in the route's waypoints.
     public var waypointIndex: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -877,7 +878,7 @@ public struct ShouldAdvanceLegRequest: Message {
     public var context: PolicyContext?
     /// The waypoint that was reached.
     public var waypoint: Waypoint?
-    /// Its index in the route's waypoints.
+    /// Index of the waypoint in the route's waypoints.
     public var waypointIndex: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -960,7 +961,7 @@ public struct ReviseInstructionRequest: Message {
     public enum Instruction: Sendable, Equatable {
         /// To be shown.
         case visual(VisualInstruction)
-        /// To be said.
+        /// To be spoken.
         case spoken(SpokenInstruction)
     }
 }
@@ -1020,12 +1021,12 @@ extension ReviseInstructionRequest: WireMessage {
 
 /// Answer of ReviseInstruction.
 public struct ReviseInstructionAnswer: Message {
-    /// What to use instead, whole; absent: as it was. Of what is shown that is the lines with their components and the lanes: a second line,
-    /// a sub line or lanes that it does not have are not shown; without a main line that stays as it was. Of what is said it is text and SSML:
-    /// other text without SSML is said without. The language is that of the answer if it names one. Identity, stamps, maneuver and distances
-    /// are kept. The whole answer has at most 32768 bytes.
+    /// The replacement, as a whole; absent: unchanged. Of a visual instruction, it replaces the lines with their components and the lanes:
+    /// if it has no secondary line, sub line or lanes, none are shown; if it has no primary line, the primary line is unchanged. Of a spoken
+    /// instruction, it replaces text and SSML: a new text without SSML is spoken without SSML. The language is that of the answer if it
+    /// names one. Identity, stamps, maneuver and distances do not change. The whole answer has at most 32768 bytes.
     public var instruction: Instruction?
-    /// Whether it is not to be shown or said at all.
+    /// Whether the instruction is not to be shown or spoken at all.
     public var suppress: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1037,14 +1038,14 @@ public struct ReviseInstructionAnswer: Message {
         self.suppress = suppress
     }
 
-    /// What to use instead, whole; absent: as it was. Of what is shown that is the lines with their components and the lanes: a second line,
-    /// a sub line or lanes that it does not have are not shown; without a main line that stays as it was. Of what is said it is text and SSML:
-    /// other text without SSML is said without. The language is that of the answer if it names one. Identity, stamps, maneuver and distances
-    /// are kept. The whole answer has at most 32768 bytes.
+    /// The replacement, as a whole; absent: unchanged. Of a visual instruction, it replaces the lines with their components and the lanes:
+    /// if it has no secondary line, sub line or lanes, none are shown; if it has no primary line, the primary line is unchanged. Of a spoken
+    /// instruction, it replaces text and SSML: a new text without SSML is spoken without SSML. The language is that of the answer if it
+    /// names one. Identity, stamps, maneuver and distances do not change. The whole answer has at most 32768 bytes.
     public enum Instruction: Sendable, Equatable {
         /// To be shown.
         case visual(VisualInstruction)
-        /// To be said.
+        /// To be spoken.
         case spoken(SpokenInstruction)
     }
 }
@@ -1117,13 +1118,13 @@ public struct PolicyRequest: Message {
     public var eventSequence: UInt64?
     /// Identity of the question, unique within a run of the node.
     public var requestId: UInt64?
-    /// What is decided.
+    /// Kind of the decision.
     public var kind: PolicyKind?
     /// When the default applies, ns since the Unix epoch, UTC.
     public var deadlineNs: Int64?
     /// Verdict that applies without an answer.
     public var defaultVerdict: PolicyVerdict?
-    /// What was asked.
+    /// The question.
     public var question: Question?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1151,7 +1152,7 @@ public struct PolicyRequest: Message {
         self.question = question
     }
 
-    /// What was asked.
+    /// The question.
     public enum Question: Sendable, Equatable {
         /// ShouldReroute.
         case shouldReroute(ShouldRerouteRequest)
@@ -1298,7 +1299,7 @@ extension PolicyRequest: WireMessage {
 
 /// A decision, published on /nav/policy/decision.
 public struct PolicyDecision: Message {
-    /// When it was taken, ns since the Unix epoch, UTC.
+    /// When the decision was taken, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -1310,7 +1311,7 @@ public struct PolicyDecision: Message {
     public var eventSequence: UInt64?
     /// Identity of the question.
     public var requestId: UInt64?
-    /// What was decided.
+    /// Kind of the decision.
     public var kind: PolicyKind?
     /// The verdict that applies.
     public var verdict: PolicyVerdict?
@@ -1318,11 +1319,11 @@ public struct PolicyDecision: Message {
     public var decidedBy: PolicyDecider?
     /// Why, for people.
     public var reason: String?
-    /// For how long a NO holds before the same is asked again, in s.
+    /// Time for which a NO applies before the same question is asked again, in s.
     public var holdS: Double?
     /// Time between question and answer in s.
     public var latencyS: Double?
-    /// What the answer carries besides the verdict.
+    /// Content of the answer besides the verdict.
     public var content: Content?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1356,7 +1357,7 @@ public struct PolicyDecision: Message {
         self.content = content
     }
 
-    /// What the answer carries besides the verdict.
+    /// Content of the answer besides the verdict.
     public enum Content: Sendable, Equatable {
         /// RerouteOptions.
         case rerouteOptions(RerouteOptionsAnswer)

@@ -63,7 +63,7 @@ public struct PredictionMethod: ProtoEnum {
     }
 }
 
-/// Class of a road, after OpenStreetMap's highway tag; a link road is of its class.
+/// Class of a road, after OpenStreetMap's highway tag; a link road has the class of its roads: motorway_link is MOTORWAY.
 ///
 /// Values that this build does not know survive as their number.
 public struct RoadClass: ProtoEnum {
@@ -127,7 +127,7 @@ public struct Pose: Message {
     public var course: Double?
     /// Speed over ground in m/s, 0 or more.
     public var speedMps: Double?
-    /// Radius in m that holds the truth with a probability of 68 %.
+    /// Radius in m that contains the true position with a probability of 68 %.
     public var horizontalAccuracyM: Double?
     /// Altitude in m, in the datum of the fix.
     public var altitudeM: Double?
@@ -224,7 +224,7 @@ extension Pose: WireMessage {
     }
 }
 
-/// A place on a directed edge of the road graph, by our edge and by OpenStreetMap's ids.
+/// A place on a directed edge of the road graph, by the edge of the road tiles and by OpenStreetMap's ids.
 public struct RoadPosition: Message {
     /// Edge of the road tiles, stable within one map version.
     public var edgeId: UInt64?
@@ -335,7 +335,7 @@ extension RoadPosition: WireMessage {
 public struct MatchCandidate: Message {
     /// The place.
     public var road: RoadPosition?
-    /// Probability that it is the right one, 0 to 1.
+    /// Probability that the vehicle is there, 0 to 1.
     public var probability: Double?
     /// Distance from the raw position in m.
     public var distanceM: Double?
@@ -413,31 +413,31 @@ public struct MatchedPosition: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What the receiver said; absent when the position is predicted without one.
+    /// Position that the receiver reported; absent when the position is predicted without a fix.
     public var raw: Pose?
-    /// The matched position; off the road it equals the raw one, and without a fix it is where the filter has the vehicle.
+    /// The matched position; off the roads, it equals the raw position, or the filter's position when there is no fix.
     public var matched: Pose?
-    /// Whether matched lies on a road.
+    /// Whether matched is on a road.
     public var isOnRoad: Bool?
     /// The place on the road graph; absent off road.
     public var road: RoadPosition?
-    /// Standard deviation along the road in m; off the road that of each axis, where it is known.
+    /// Standard deviation along the road in m; off the roads, the standard deviation of each axis, where it is known.
     public var alongSigmaM: Double?
-    /// Standard deviation across the road in m; off the road that of each axis, where it is known.
+    /// Standard deviation across the road in m; off the roads, the standard deviation of each axis, where it is known.
     public var crossSigmaM: Double?
-    /// Probability that road is the right one, 0 to 1.
+    /// Probability that the vehicle is on road, 0 to 1.
     public var confidence: Double?
     /// Probability that the vehicle is off every mapped road, 0 to 1.
     public var offRoadProbability: Double?
-    /// Further places that are possible, most probable first, road itself included.
+    /// The possible places, most probable first, including road itself.
     public var candidates: [MatchCandidate]
     /// Whether the position is measured or predicted.
     public var source: PositionSource?
-    /// How it was predicted, if it was.
+    /// How the position was predicted, if it was.
     public var prediction: PredictionMethod?
     /// Time since the last fix that was used, in s.
     public var ageS: Double?
-    /// Whether the position is not a continuation of the one before.
+    /// Whether the position does not continue from the previous one.
     public var isTeleport: Bool?
     /// Name of the road.
     public var roadName: String?
@@ -453,7 +453,7 @@ public struct MatchedPosition: Message {
     public var inTunnel: Bool?
     /// Map version of the road graph: the tileset's hash or name.
     public var mapVersion: String?
-    /// Horizontal protection level in m that the receiver gave with the fix; absent when the position is predicted.
+    /// Horizontal protection level in m that the receiver reported with the fix; absent when the position is predicted.
     public var protectionLevelM: Double?
     /// Where the speed limit comes from; absent off road.
     public var limitSource: LimitSource?

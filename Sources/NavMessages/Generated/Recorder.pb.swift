@@ -7,7 +7,7 @@ internal import CNavProto
 public struct SnapshotRequest: Message {
     /// Why, written into the bag.
     public var reason: String?
-    /// How long to go on recording into the bag, in s of the recording's time; absent: not at all.
+    /// How long to continue recording into the bag, in s of the recording's time; absent: not at all.
     public var afterS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -66,12 +66,12 @@ extension SnapshotRequest: WireMessage {
 
 /// Answer of Snapshot.
 public struct SnapshotResponse: Message {
-    /// The bag, as the recorder names it.
+    /// Path of the bag, as the recorder names it.
     public var path: String?
-    /// Messages in it.
+    /// Number of messages in the bag.
     public var messageCount: UInt64?
-    /// The time before the call that it holds, in s of the recording's time: less than the recorder is to keep soon after its start, and
-    /// where its memory does not suffice.
+    /// Length of the recording before the call, in s of the recording's time. It is shorter than configured soon after the recorder's
+    /// start, and when the recorder's memory does not suffice.
     public var beforeS: Double?
 
     /// Makes a message; a field that is left out is unknown.

@@ -15,7 +15,7 @@ public struct ReroutePhase: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Decided.
+    /// A reroute is decided.
     public static let willReroute = Self(rawValue: 1)
     /// A route is being computed.
     public static let fetching = Self(rawValue: 2)
@@ -98,13 +98,13 @@ public struct RerouteRejection: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// The vehicle is back on the route.
     public static let backOnRoute = Self(rawValue: 1)
-    /// The vehicle is elsewhere by now.
+    /// The vehicle is too far from the route by now.
     public static let stale = Self(rawValue: 2)
-    /// A policy decided against it.
+    /// A policy decided against the route.
     public static let policy = Self(rawValue: 3)
     /// Guidance has ended, or another route was set.
     public static let superseded = Self(rawValue: 4)
-    /// Its first maneuver is nearer than the vehicle can commit to.
+    /// The route's first maneuver is nearer than reroute.min_commit_time_s.
     public static let tooNear = Self(rawValue: 5)
 
     /// Names in the schema, by number.
@@ -120,7 +120,7 @@ public struct RerouteRejection: ProtoEnum {
     }
 }
 
-/// Why an alternative is gone.
+/// Why an alternative was removed.
 ///
 /// Values that this build does not know survive as their number.
 public struct AlternativeRemovalReason: ProtoEnum {
@@ -134,14 +134,14 @@ public struct AlternativeRemovalReason: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// The fork has been passed.
     public static let forkPassed = Self(rawValue: 1)
-    /// It is the current route now.
+    /// The alternative is the current route now.
     public static let taken = Self(rawValue: 2)
-    /// The current route has changed, or a stop on it was reached. After a stop alternatives to the rest are requested again; one that is
-    /// still valid returns with the same id.
+    /// The current route has changed, or a stop on it was reached. After a stop, alternatives to the rest of the route are requested again;
+    /// an alternative that is still valid returns with the same id.
     public static let routeChanged = Self(rawValue: 3)
-    /// The refresh found better ones.
+    /// A refresh found better alternatives.
     public static let replaced = Self(rawValue: 4)
-    /// It no longer passes the acceptance rule.
+    /// The alternative no longer meets the rules of acceptance.
     public static let notAccepted = Self(rawValue: 5)
     /// A closure, or a new map.
     public static let invalidated = Self(rawValue: 6)
@@ -207,7 +207,7 @@ public struct FasterRoutePhase: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// Found.
     public static let detected = Self(rawValue: 1)
-    /// It is the current route.
+    /// The faster route is the current route.
     public static let applied = Self(rawValue: 2)
     /// The current route stays.
     public static let rejected = Self(rawValue: 3)
@@ -262,7 +262,7 @@ public struct RerouteEvent: Message {
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
-    /// Route that is followed: the old one, with APPLIED the new one.
+    /// Route that is followed: the old route; with APPLIED, the new route.
     public var routeId: UInt64?
     /// Header sequence of the fix or event that caused it.
     public var causeSequence: UInt64?
@@ -272,23 +272,23 @@ public struct RerouteEvent: Message {
     public var phase: ReroutePhase?
     /// Why a new route is wanted.
     public var reason: RerouteReason?
-    /// Whether the node looked for it without need (a faster route).
+    /// Whether the node searches for a route although none is needed (a faster route).
     public var proactive: Bool?
     /// Identity of this reroute: the same in all its phases.
     public var requestId: UInt64?
     /// Number of the attempt, from 1.
     public var attempt: UInt32?
-    /// Who is asked or has answered.
+    /// Who is being asked or has answered.
     public var provider: RouteProvider?
     /// Where the vehicle is.
     public var pose: Pose?
-    /// Route before.
+    /// Previous route; set with APPLIED.
     public var oldRouteId: UInt64?
     /// Route that has come into force; set with APPLIED.
     public var newRouteId: UInt64?
-    /// Distance within which a maneuver was avoided in m.
+    /// Distance in m from the vehicle within which a maneuver was avoided.
     public var initialManeuverAvoidanceM: Double?
-    /// Why it FAILED or was REJECTED; says whether it can be retried.
+    /// Why the reroute FAILED, and whether it can be retried.
     public var error: ErrorInfo?
     /// When the next attempt is made, ns since the Unix epoch, UTC.
     public var nextAttemptNs: Int64?
@@ -460,9 +460,9 @@ extension RerouteEvent: WireMessage {
     }
 }
 
-/// The alternatives of the current route, published on /nav/alternatives: always the full list.
+/// The alternatives to the current route, published on /nav/alternatives: always the full list.
 public struct Alternatives: Message {
-    /// When it changed, ns since the Unix epoch, UTC.
+    /// When the list changed, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -472,13 +472,13 @@ public struct Alternatives: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// All alternatives there are, in the order of their forks.
+    /// All current alternatives, in the order of their forks.
     public var alternatives: [Alternative]
-    /// Route ids of those that are new.
+    /// Route ids of the new alternatives.
     public var added: [UInt64]
-    /// Those that are gone.
+    /// Alternatives that are no longer in the list.
     public var removed: [RemovedAlternative]
-    /// Why they could not be updated; the list then is the old one.
+    /// Why the alternatives could not be updated; the list is then the old one.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -586,12 +586,12 @@ extension Alternatives: WireMessage {
 
 /// Another way to the destination.
 ///
-/// Its durations, and those of the current route that it is compared with, are those of the router on board, also when the
-/// current route has the durations of a provider.
+/// Its durations, and the durations of the current route with which they are compared, are those of the router on board,
+/// even if the current route has the durations of a provider.
 public struct Alternative: Message {
     /// The route; its route_id identifies the alternative while it exists.
     public var route: Route?
-    /// Where it leaves the current route.
+    /// Fork: where the alternative leaves the current route.
     public var fork: Coordinate?
     /// Distance of the fork from the start of the current route in m.
     public var forkOffsetM: Double?
@@ -601,7 +601,7 @@ public struct Alternative: Message {
     public var forkPointMain: UInt32?
     /// Index of the fork in the alternative's geometry.
     public var forkPoint: UInt32?
-    /// Where it joins the current route again; absent: only at the destination.
+    /// Where the alternative joins the current route again; absent: only at the destination.
     public var join: Coordinate?
     /// Length from the fork to the destination in m.
     public var distanceFromForkM: Double?
@@ -611,9 +611,9 @@ public struct Alternative: Message {
     public var distanceFromHereM: Double?
     /// Duration from the vehicle to the destination in s.
     public var durationFromHereS: Double?
-    /// Length compared with the current route in m; negative: shorter.
+    /// Length minus that of the current route in m; negative: the alternative is shorter.
     public var distanceDeltaM: Double?
-    /// Duration compared with the current route in s; negative: faster.
+    /// Duration minus that of the current route in s; negative: the alternative is faster.
     public var durationDeltaS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -745,11 +745,11 @@ extension Alternative: WireMessage {
     }
 }
 
-/// An alternative that is gone.
+/// An alternative that was removed from the list.
 public struct RemovedAlternative: Message {
-    /// Its route.
+    /// The alternative's route.
     public var routeId: UInt64?
-    /// Why.
+    /// Why it was removed.
     public var reason: AlternativeRemovalReason?
 
     /// Makes a message; a field that is left out is unknown.
@@ -813,7 +813,7 @@ public struct AlternativeSwitch: Message {
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
-    /// Current route: with TAKEN the alternative, else the one before.
+    /// Current route: with TAKEN, the alternative; otherwise the previous route.
     public var routeId: UInt64?
     /// Header sequence of the fix or event that caused it.
     public var causeSequence: UInt64?
@@ -821,15 +821,15 @@ public struct AlternativeSwitch: Message {
     public var eventSequence: UInt64?
     /// What happens.
     public var phase: AlternativeSwitchPhase?
-    /// Route before.
+    /// Previous route; set with TAKEN.
     public var oldRouteId: UInt64?
     /// The alternative's route.
     public var alternativeRouteId: UInt64?
-    /// Whether the vehicle turned onto it; else it was selected.
+    /// Whether the vehicle turned onto the alternative; otherwise it was selected.
     public var byDriving: Bool?
     /// Where the vehicle is.
     public var pose: Pose?
-    /// Why it FAILED.
+    /// Why the change FAILED.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -954,7 +954,7 @@ public struct FasterRoute: Message {
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
-    /// Current route: with APPLIED the faster one, else the one before.
+    /// Current route: with APPLIED, the faster route; otherwise the previous route.
     public var routeId: UInt64?
     /// Header sequence of the fix or event that caused it.
     public var causeSequence: UInt64?
@@ -964,18 +964,18 @@ public struct FasterRoute: Message {
     public var phase: FasterRoutePhase?
     /// Time gained in s.
     public var gainS: Double?
-    /// Time gained as a part of the remaining time, 0 to 1.
+    /// Time gained as a fraction of the remaining time, 0 to 1.
     public var gainRatio: Double?
     /// The faster route; with DETECTED only.
     public var route: Route?
-    /// Its id.
+    /// Id of the faster route.
     public var fasterRouteId: UInt64?
-    /// Until when it can be accepted, ns since the Unix epoch, UTC; absent: it is applied at once.
+    /// Time until which the faster route can be accepted, ns since the Unix epoch, UTC; absent: it is applied at once.
     public var acceptUntilNs: Int64?
-    /// Why it was REJECTED, for people.
+    /// Why the faster route was REJECTED, for people.
     public var reason: String?
-    /// Whose durations gain_s compares. Both routes are priced alike: by the online provider when both are its own, else by the
-    /// router on board, whatever durations the routes themselves have.
+    /// Source of the durations that gain_s compares. It is the same for both routes: the online provider if both routes are its
+    /// own, otherwise the router on board, regardless of the durations that the routes themselves have.
     public var pricing: RouteProvider?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1126,13 +1126,13 @@ public struct RouteRefresh: Message {
     public var changedSegmentCount: UInt32?
     /// Change of the arrival time in s; positive: later.
     public var etaDeltaS: Double?
-    /// The rest of the route in numbers, from the vehicle on.
+    /// Summary of the rest of the route, from the vehicle on.
     public var summary: RouteSummary?
-    /// Stamp of the newest traffic that it was refreshed with, ns since the Unix epoch, UTC; absent without traffic.
+    /// Stamp of the newest traffic used for the refresh, ns since the Unix epoch, UTC; absent without traffic.
     public var trafficStampNs: Int64?
-    /// Why it FAILED or is INVALIDATED.
+    /// Why the refresh FAILED or the route is INVALIDATED.
     public var error: ErrorInfo?
-    /// Progress with the new durations, where the vehicle was last; with REFRESHED, once a position on the route is known.
+    /// Progress with the new durations, at the vehicle's last position; with REFRESHED, once a position on the route is known.
     public var progress: RouteProgress?
 
     /// Makes a message; a field that is left out is unknown.

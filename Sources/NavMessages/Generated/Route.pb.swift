@@ -15,7 +15,7 @@ public struct WaypointKind: ProtoEnum {
 
     /// Unknown: a stop.
     public static let unspecified = Self(rawValue: 0)
-    /// The vehicle stops here, a leg ends.
+    /// The vehicle stops here and a leg ends.
     public static let stop = Self(rawValue: 1)
     /// The route passes here without an arrival; no leg ends.
     public static let via = Self(rawValue: 2)
@@ -70,7 +70,7 @@ public struct UnitSystem: ProtoEnum {
     /// Makes a value of any number, known or not.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// Those of each country's roads.
+    /// The units of each country's roads.
     public static let unspecified = Self(rawValue: 0)
     /// Metres and kilometres.
     public static let metric = Self(rawValue: 1)
@@ -87,7 +87,7 @@ public struct UnitSystem: ProtoEnum {
     }
 }
 
-/// Who made a route.
+/// Who computed a route.
 ///
 /// Values that this build does not know survive as their number.
 public struct RouteProvider: ProtoEnum {
@@ -103,7 +103,7 @@ public struct RouteProvider: ProtoEnum {
     public static let onBoard = Self(rawValue: 1)
     /// The online provider.
     public static let online = Self(rawValue: 2)
-    /// Given from outside with SetRoute.
+    /// Supplied by a client with SetRoute.
     public static let external = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -143,7 +143,7 @@ public struct RouteReason: ProtoEnum {
     public static let waypointSkipped = Self(rawValue: 6)
     /// Durations and annotations were refreshed; the geometry is the same.
     public static let refreshed = Self(rawValue: 7)
-    /// The trip goes on after the node was started again; route_id is another one when the route had to be found anew.
+    /// The trip continues after a restart of the node; route_id differs if the route had to be found again.
     public static let resumed = Self(rawValue: 8)
 
     /// Names in the schema, by number.
@@ -162,7 +162,7 @@ public struct RouteReason: ProtoEnum {
     }
 }
 
-/// Kind of a maneuver: OSRM's and Mapbox Directions' types.
+/// Kind of a maneuver: the types of OSRM and Mapbox Directions.
 ///
 /// Values that this build does not know survive as their number.
 public struct ManeuverType: ProtoEnum {
@@ -190,7 +190,7 @@ public struct ManeuverType: ProtoEnum {
     public static let offRamp = Self(rawValue: 7)
     /// Keep to a side at a fork.
     public static let fork = Self(rawValue: 8)
-    /// The road ends in a T.
+    /// The road ends at a T junction.
     public static let endOfRoad = Self(rawValue: 9)
     /// Turn to stay on the same road.
     public static let `continue` = Self(rawValue: 10)
@@ -234,7 +234,7 @@ public struct ManeuverType: ProtoEnum {
     }
 }
 
-/// Direction of a maneuver: OSRM's modifiers.
+/// Direction of a maneuver: the modifiers of OSRM.
 ///
 /// Values that this build does not know survive as their number.
 public struct ManeuverModifier: ProtoEnum {
@@ -246,7 +246,7 @@ public struct ManeuverModifier: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Back.
+    /// U-turn.
     public static let uturn = Self(rawValue: 1)
     /// Sharp right.
     public static let sharpRight = Self(rawValue: 2)
@@ -291,7 +291,7 @@ public struct LaneIndication: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Back.
+    /// U-turn.
     public static let uturn = Self(rawValue: 1)
     /// Sharp right.
     public static let sharpRight = Self(rawValue: 2)
@@ -311,7 +311,7 @@ public struct LaneIndication: ProtoEnum {
     public static let mergeToLeft = Self(rawValue: 9)
     /// Merge to the right.
     public static let mergeToRight = Self(rawValue: 10)
-    /// Marked as without a direction.
+    /// Mapped as a lane without a painted direction.
     public static let noMarking = Self(rawValue: 11)
 
     /// Names in the schema, by number.
@@ -369,7 +369,7 @@ public struct CongestionLevel: ProtoEnum {
     }
 }
 
-/// What a traffic delay covers.
+/// Part of a route that a traffic delay covers.
 ///
 /// Values that this build does not know survive as their number.
 public struct DelayScope: ProtoEnum {
@@ -424,7 +424,7 @@ public struct RestrictionKind: ProtoEnum {
     public static let `private` = Self(rawValue: 7)
     /// For destinations only.
     public static let destinationOnly = Self(rawValue: 8)
-    /// Depends on the time.
+    /// A restriction that depends on the time.
     public static let timeDependent = Self(rawValue: 9)
     /// A gate or another barrier.
     public static let barrier = Self(rawValue: 10)
@@ -452,17 +452,17 @@ public struct RestrictionKind: ProtoEnum {
 
 /// A place that a route must reach.
 public struct Waypoint: Message {
-    /// The place that was asked for.
+    /// Latitude of the requested place in degrees, -90 to 90.
     public var latitude: Double?
-    /// The place that was asked for.
+    /// Longitude of the requested place in degrees, -180 to 180.
     public var longitude: Double?
     /// Name for people and instructions, at most 1024 bytes of UTF-8: topics with a bounded size repeat it.
     public var name: String?
-    /// Kind of stop; a VIA point is passed without arrival, so the last waypoint cannot be one.
+    /// Kind of waypoint; a VIA point is passed without arrival, so the last waypoint cannot be one.
     public var kind: WaypointKind?
-    /// Wanted or known direction of travel in radians clockwise from true north, [0, 2 pi).
+    /// Desired or known direction of travel in radians clockwise from true north, [0, 2 pi).
     public var course: Double?
-    /// How far the road may deviate from course in radians, 0 to pi.
+    /// Greatest deviation of the road from course in radians, 0 to pi.
     public var courseToleranceRad: Double?
     /// Greatest distance to the road in m; absent: as configured (snap.max_m, snap.position_max_m).
     public var radiusM: Double?
@@ -472,7 +472,7 @@ public struct Waypoint: Message {
     public var snapped: Coordinate?
     /// Distance between the place and snapped in m; set by the router.
     public var snapDistanceM: Double?
-    /// Side of the road on which the place lies, seen in the direction of travel; set by the router.
+    /// Side of the road on which the place is, as seen in the direction of travel; set by the router.
     public var side: RoadSide?
 
     /// Makes a message; a field that is left out is unknown.
@@ -595,22 +595,22 @@ extension Waypoint: WireMessage {
 public struct RouteOptions: Message {
     /// The vehicle; absent: the node's configured one.
     public var vehicle: VehicleProfile?
-    /// Kinds of road to keep off.
+    /// Kinds of road to avoid.
     public var avoid: [AvoidFeature]
-    /// Areas to keep out of.
+    /// Areas to avoid.
     public var excludeAreas: [Polygon]
-    /// Routes wanted besides the best one, 0 to 2; fewer may exist. In a route: as they were asked for with it.
+    /// Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. In a route: the number requested with it.
     public var alternatives: UInt32?
-    /// Whether live traffic counts; absent: yes. Without it routes are found on board, and no road is closed by traffic.
+    /// Whether live traffic is taken into account; absent: yes. Without it, routes are found on board, and traffic closes no road.
     public var useTraffic: Bool?
-    /// Departure, ns since the Unix epoch, UTC; absent: now. Routes to choose from arrive that much later, and rules for certain hours
-    /// count as they are then, given the configuration's utc_offset_min. A trip under way is timed from now.
+    /// Departure, ns since the Unix epoch, UTC; absent: now. The arrival times of routes to choose from are counted from the departure, and
+    /// rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now.
     public var departureNs: Int64?
     /// Distance from the start in m within which a maneuver is avoided.
     public var initialManeuverAvoidanceM: Double?
-    /// Language of names and instructions, BCP 47, for example "de". In a route: the one that is spoken.
+    /// Language of names and instructions, BCP 47, for example "de". In a route: the language that is spoken.
     public var language: String?
-    /// Units of spoken distances. Absent in a request: those of each country's roads; in a route: they change on the way.
+    /// Units of spoken distances. Absent in a request: the units of each country's roads; absent in a route: the units change on the way.
     public var units: UnitSystem?
     /// Whether the online provider may be asked; absent: as configured.
     public var allowOnline: Bool?
@@ -726,16 +726,16 @@ extension RouteOptions: WireMessage {
 
 /// A route, published on /nav/route and part of many answers.
 ///
-/// Geometry, annotations and edges are columns: point i and i + 1 of the geometry bound segment i. Consecutive legs
-/// share the waypoint's point. A geometry point is an OpenStreetMap node except where a leg begins or ends, and at a VIA
-/// point within a segment.
+/// Geometry, annotations and edges are columns: segment i is between the points i and i + 1 of the geometry. Consecutive
+/// legs share the waypoint's point. Each geometry point is an OpenStreetMap node, except where a leg begins or ends, and
+/// at a VIA point within a segment.
 public struct Route: Message {
-    /// When the route became current, or was made, ns since the Unix epoch, UTC.
+    /// When the route became current or was computed, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
-    /// Identity of the route, unique within a run of the node as long as its clock does not jump; a refresh keeps it. In a
-    /// preview and in a list of alternatives it identifies the route there: what comes into force has another one.
+    /// Identity of the route, unique within a run of the node unless its clock jumps; a refresh keeps it. In a preview or a
+    /// list of alternatives, it identifies the route within these; when such a route comes into force, it gets another route_id.
     public var routeId: UInt64?
     /// Header sequence of the fix or event that caused it.
     public var causeSequence: UInt64?
@@ -747,25 +747,25 @@ public struct Route: Message {
     public var legs: [RouteLeg]
     /// Start, via points, stops and destination in order.
     public var waypoints: [Waypoint]
-    /// Directed edges of the road tiles in the order of travel; none from an online provider that knows none.
+    /// Directed edges of the road tiles in the order of travel; empty if an online provider's route has no edges.
     public var edgeIds: [UInt64]
-    /// For each edge the index of the geometry point where it begins (the first and last edge may be cut).
+    /// For each edge, the index of the geometry point where it begins (the first and last edge may be cut).
     public var edgeFirstPoints: [UInt32]
     /// Map version: the hash or name of the tileset that edge_ids belong to.
     public var mapVersion: String?
-    /// The route in numbers.
+    /// Lengths, durations and other totals of the route.
     public var summary: RouteSummary?
-    /// Who made it.
+    /// Who computed the route.
     public var provider: RouteProvider?
-    /// What was asked for, as far as it is in force.
+    /// Requested options, as far as they are in force.
     public var options: RouteOptions?
-    /// Why it became the current route; absent in previews and alternatives.
+    /// Why the route became the current route; absent in previews and alternatives.
     public var reason: RouteReason?
-    /// Route from which the chosen-route preference comes: the driver's choice, kept through reroutes.
+    /// Route that the driver chose, and which reroutes therefore prefer; kept through reroutes.
     public var chosenRouteId: UInt64?
     /// How often durations and annotations have been refreshed.
     public var refreshCount: UInt32?
-    /// Time that finding the route took in s, the provider's answer included; absent in a replay without the journal.
+    /// Time taken to find the route in s, including the provider's answer; absent in a replay without the journal.
     public var computeDurationS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -933,7 +933,7 @@ extension Route: WireMessage {
 
 /// The part of a route between two stops.
 public struct RouteLeg: Message {
-    /// Maneuvers in order; the last is an arrival.
+    /// Steps in order; the last is an arrival.
     public var steps: [RouteStep]
     /// Index of the first geometry point.
     public var firstPoint: UInt32?
@@ -945,11 +945,11 @@ public struct RouteLeg: Message {
     public var durationS: Double?
     /// Duration in s without live traffic.
     public var durationTypicalS: Double?
-    /// Index of the stop at its end in the route's waypoints.
+    /// Index, in the route's waypoints, of the stop at the end of the leg.
     public var waypointIndex: UInt32?
     /// Details per segment.
     public var annotation: Annotation?
-    /// Important road names along it, for people.
+    /// Names of important roads along the leg, for people.
     public var names: [String]
 
     /// Makes a message; a field that is left out is unknown.
@@ -1055,9 +1055,9 @@ extension RouteLeg: WireMessage {
     }
 }
 
-/// A maneuver and the way that follows it.
+/// A maneuver and the part of the route that follows it.
 public struct RouteStep: Message {
-    /// The maneuver at its beginning.
+    /// The maneuver at the beginning of the step.
     public var maneuver: Maneuver?
     /// Index of the first geometry point.
     public var firstPoint: UInt32?
@@ -1069,7 +1069,7 @@ public struct RouteStep: Message {
     public var durationS: Double?
     /// Name of the road that is followed.
     public var name: String?
-    /// Number of the road that is followed, several joined by "; ".
+    /// Number of the road that is followed; several numbers are joined by "; ".
     public var ref: String?
     /// Signposted destinations.
     public var destinations: [String]
@@ -1077,11 +1077,11 @@ public struct RouteStep: Message {
     public var exits: [String]
     /// Name of the roundabout.
     public var rotaryName: String?
-    /// Side on which one drives here.
+    /// Side of the road on which vehicles drive here.
     public var drivingSide: RoadSide?
-    /// Whether the way is a ferry.
+    /// Whether the step is a ferry.
     public var isFerry: Bool?
-    /// Junctions on the way, the maneuver's own first.
+    /// Junctions along the step, the maneuver's own first.
     public var intersections: [Intersection]
     /// Instruction in the route's language, for people.
     public var instruction: String?
@@ -1230,9 +1230,9 @@ public struct Maneuver: Message {
     public var latitude: Double?
     /// Longitude in degrees.
     public var longitude: Double?
-    /// Course before it in radians clockwise from true north, [0, 2 pi).
+    /// Course before the maneuver in radians clockwise from true north, [0, 2 pi).
     public var courseBefore: Double?
-    /// Course after it in radians clockwise from true north, [0, 2 pi).
+    /// Course after the maneuver in radians clockwise from true north, [0, 2 pi).
     public var courseAfter: Double?
     /// Number of the exit of a roundabout, from 1.
     public var roundaboutExit: UInt32?
@@ -1327,19 +1327,19 @@ extension Maneuver: WireMessage {
     }
 }
 
-/// A junction on the way of a step.
+/// A junction along a step.
 public struct Intersection: Message {
-    /// Index of its geometry point.
+    /// Index of the junction's geometry point.
     public var point: UInt32?
-    /// Courses of all roads that meet there, outwards, radians clockwise from true north, [0, 2 pi).
+    /// Outward courses of all roads that meet at the junction, radians clockwise from true north, [0, 2 pi).
     public var courses: [Float]
-    /// Whether each road may be entered, one for each course.
+    /// Whether each road may be entered, one value for each course.
     public var entries: [Bool]
-    /// Index into courses of the road one comes from.
+    /// Index into courses of the road on which the route arrives.
     public var inIndex: UInt32?
-    /// Index into courses of the road one leaves by.
+    /// Index into courses of the road on which the route leaves.
     public var outIndex: UInt32?
-    /// Lanes from left to right; none where unknown.
+    /// Lanes from left to right; empty where unknown.
     public var lanes: [Lane]
     /// Whether there is a traffic signal.
     public var hasSignal: Bool?
@@ -1445,15 +1445,15 @@ extension Intersection: WireMessage {
 
 /// A lane before a junction.
 public struct Lane: Message {
-    /// Directions painted on it.
+    /// Directions painted on the lane.
     public var indications: [LaneIndication]
-    /// Whether the maneuver can be made from it.
+    /// Whether the maneuver can be made from the lane.
     public var valid: Bool?
-    /// Whether it is the one to prefer.
+    /// Whether the lane is preferred.
     public var active: Bool?
-    /// Which of its directions the maneuver takes.
+    /// Painted direction that the maneuver takes.
     public var validIndication: LaneIndication?
-    /// Whether it is closed to the vehicle, as a bus lane is to a car; then it is not valid.
+    /// Whether the lane is closed to the vehicle, as a bus lane is to a car; it is then not valid.
     public var closed: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1535,8 +1535,8 @@ extension Lane: WireMessage {
 /// Details per segment of a leg, as columns.
 ///
 /// A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. The first and the last
-/// segment may be cut by the waypoint: their nodes are those of the whole segment, their numbers those of the part. A VIA
-/// point cuts a segment in two, which meet at a point that is no node.
+/// segment may be cut by the waypoint: their nodes are those of the whole segment, their other values those of the part. A
+/// VIA point within a segment cuts it into two segments, which meet at a point that is not a node.
 public struct Annotation: Message {
     /// OpenStreetMap nodes: segment i runs from node_ids[i] to node_ids[i + 1]; 0 at a VIA point within a segment.
     public var nodeIds: [Int64]
@@ -1643,13 +1643,13 @@ extension Annotation: WireMessage {
     }
 }
 
-/// Segments with one speed limit: for the route's vehicle, at the time of departure.
+/// Consecutive segments with the same speed limit: the limit for the route's vehicle at the time of departure.
 public struct SpeedLimitSpan: Message {
     /// First segment of the leg.
     public var firstSegment: UInt32?
     /// Number of segments, 1 or more.
     public var segmentCount: UInt32?
-    /// Limit in m/s; absent where there is none to keep.
+    /// Limit in m/s; absent where no limit applies.
     public var limitMps: Float?
     /// Whether the road is known to have no limit.
     public var unlimited: Bool?
@@ -1732,7 +1732,7 @@ extension SpeedLimitSpan: WireMessage {
     }
 }
 
-/// Segments with one level of congestion.
+/// Consecutive segments with the same level of congestion.
 public struct CongestionSpan: Message {
     /// First segment of the leg.
     public var firstSegment: UInt32?
@@ -1803,27 +1803,27 @@ extension CongestionSpan: WireMessage {
     }
 }
 
-/// A route in numbers.
+/// Lengths, durations and other totals of a route.
 public struct RouteSummary: Message {
     /// Length in m.
     public var distanceM: Double?
-    /// Duration in s, live traffic included. A provider's route keeps the provider's durations; only where the traffic on board
-    /// has changed since it came are they scaled by that change.
+    /// Duration in s, live traffic included. A provider's route keeps the provider's durations; they are scaled only where the
+    /// traffic on board has changed since the route was received, in proportion to the change.
     public var durationS: Double?
     /// Duration in s without live traffic.
     public var durationTypicalS: Double?
-    /// What live traffic adds in s, 0 or more; absent when no traffic is known.
+    /// Delay by live traffic in s, 0 or more; absent when no traffic is known.
     public var trafficDelayS: Double?
-    /// What traffic_delay_s covers.
+    /// Part of the route that traffic_delay_s covers.
     public var trafficDelayScope: DelayScope?
-    /// Stamp of the newest traffic behind it, ns since the Unix epoch, UTC; absent without traffic. For a route of a provider:
-    /// when the provider answered.
+    /// Stamp of the newest traffic that the durations include, ns since the Unix epoch, UTC; absent without traffic. For a
+    /// provider's route: when the provider answered.
     public var trafficStampNs: Int64?
     /// Arrival at the destination, ns since the Unix epoch, UTC.
     public var etaNs: Int64?
     /// Tolls.
     public var toll: TollSummary?
-    /// Restrictions that concern the vehicle.
+    /// Restrictions that are relevant to the vehicle.
     public var restrictions: [RouteRestriction]
     /// Length on ferries in m; 0: none.
     public var ferryLengthM: Double?
@@ -1835,11 +1835,11 @@ public struct RouteSummary: Message {
     public var tunnelLengthM: Double?
     /// Countries passed in order, ISO 3166-1 alpha-2.
     public var countries: [String]
-    /// Road names that tell the route from its alternatives, for people.
+    /// Names of roads that distinguish the route from its alternatives, for people.
     public var names: [String]
     /// Cost of the route in the router's unit (seconds with penalties).
     public var weight: Double?
-    /// The parts of the route in each country, in order; one without a country where it is unknown.
+    /// The parts of the route by country, in order; a part in an unknown country has no country.
     public var countryPassages: [CountryPassage]
     /// Ferries in order.
     public var ferries: [FerryPassage]
@@ -2014,11 +2014,11 @@ extension RouteSummary: WireMessage {
 public struct CountryPassage: Message {
     /// Country, ISO 3166-1 alpha-2; absent where it is unknown.
     public var country: String?
-    /// Where it is entered, m from the route's start.
+    /// Where the route enters the country, in m from the route's start.
     public var routeOffsetM: Double?
     /// Length in m.
     public var distanceM: Double?
-    /// Side on which one drives there.
+    /// Side of the road on which vehicles drive there.
     public var drivingSide: RoadSide?
 
     /// Makes a message; a field that is left out is unknown.
@@ -2093,7 +2093,7 @@ extension CountryPassage: WireMessage {
 public struct FerryPassage: Message {
     /// Name of the line.
     public var name: String?
-    /// Where it begins, m from the route's start.
+    /// Where the passage begins, in m from the route's start.
     public var routeOffsetM: Double?
     /// Length in m.
     public var distanceM: Double?
@@ -2170,7 +2170,7 @@ extension FerryPassage: WireMessage {
 
 /// Tolls of a route: distances, not prices.
 public struct TollSummary: Message {
-    /// Length on toll roads of any vehicle class in m.
+    /// Length on roads with a toll for any vehicle class in m.
     public var totalLengthM: Double?
     /// Length on roads with a toll for trucks in m.
     public var truckLengthM: Double?
@@ -2249,9 +2249,9 @@ public struct RouteRestriction: Message {
     public var lastPoint: UInt32?
     /// Limit in m for sizes, in kg for weights; absent for the other kinds.
     public var limit: Double?
-    /// Whether the vehicle breaks it (possible only where there is no other way).
+    /// Whether the vehicle violates the restriction (possible only where there is no other way).
     public var violated: Bool?
-    /// OpenStreetMap way on which it begins.
+    /// OpenStreetMap way on which the restriction begins.
     public var wayId: Int64?
     /// The vehicle's own measure, in the unit of limit; absent for the kinds without one.
     public var own: Double?
@@ -2348,7 +2348,7 @@ extension RouteRestriction: WireMessage {
 
 /// Up to three routes to choose from before the start, published on /nav/preview.
 public struct RoutePreview: Message {
-    /// When it changed, ns since the Unix epoch, UTC.
+    /// When the preview changed, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -2358,11 +2358,11 @@ public struct RoutePreview: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// The routes, the best first, 1 to 3; none once the preview has ended. Summaries are of the freshest traffic.
+    /// The routes, the best first, 1 to 3; none once the preview has ended. Summaries use the latest traffic.
     public var routes: [Route]
-    /// Index of the active one in routes.
+    /// Index of the active route in routes.
     public var activeIndex: UInt32?
-    /// Why routes are fewer than asked for, or none.
+    /// Why there are fewer routes than requested, or none.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.

@@ -15,11 +15,11 @@ public struct SourceState: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Yes.
+    /// The source can be reached.
     public static let online = Self(rawValue: 1)
-    /// With errors.
+    /// The source can be reached, but with errors.
     public static let degraded = Self(rawValue: 2)
-    /// No.
+    /// The source cannot be reached.
     public static let offline = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -33,7 +33,7 @@ public struct SourceState: ProtoEnum {
     }
 }
 
-/// How an offline region stands.
+/// State of an offline region.
 ///
 /// Values that this build does not know survive as their number.
 public struct RegionState: ProtoEnum {
@@ -78,15 +78,15 @@ public struct RegionEventKind: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Loading goes on.
+    /// Loading has progressed.
     public static let loadProgress = Self(rawValue: 1)
     /// Loading has ended, with success, error or cancellation.
     public static let loadFinished = Self(rawValue: 2)
-    /// Removed.
+    /// The region was removed.
     public static let removed = Self(rawValue: 3)
-    /// Its geometry has changed.
+    /// The region's geometry has changed.
     public static let geometryChanged = Self(rawValue: 4)
-    /// Its metadata have changed.
+    /// The region's metadata have changed.
     public static let metadataChanged = Self(rawValue: 5)
 
     /// Names in the schema, by number.
@@ -104,7 +104,7 @@ public struct RegionEventKind: ProtoEnum {
 
 /// Totals of the cache, published on /tiles/state.
 public struct TilesState: Message {
-    /// When it changed, ns since the Unix epoch, UTC.
+    /// When the state changed, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
@@ -114,13 +114,13 @@ public struct TilesState: Message {
     public var sizeBytes: UInt64?
     /// Most bytes allowed on disk.
     public var budgetBytes: UInt64?
-    /// Whether the sources can be reached.
+    /// Whether the sources of tiles can be reached.
     public var sourceState: SourceState?
     /// Tiles that are being downloaded.
     public var downloadingCount: UInt32?
-    /// Tiles that are wanted and wait.
+    /// Tiles that are wanted and wait for their download.
     public var pendingCount: UInt32?
-    /// Wanted part of the current route that is on board, 0 to 1; absent: no route.
+    /// Fraction of the road tiles wanted for the current route that are on board, 0 to 1; absent: no route.
     public var routeCoverage: Double?
     /// Hash or name of the road tileset's version.
     public var mapVersion: String?
@@ -239,19 +239,19 @@ extension TilesState: WireMessage {
 public struct TilesetState: Message {
     /// Name.
     public var tileset: String?
-    /// What its tiles are for.
+    /// Purpose of the tiles.
     public var domain: TileDomain?
     /// Tiles on board.
     public var tileCount: UInt64?
-    /// Bytes of those.
+    /// Bytes of the tiles on board.
     public var sizeBytes: UInt64?
     /// Tiles that a region pins.
     public var pinnedCount: UInt64?
     /// Tiles that have expired and are still used.
     public var expiredCount: UInt64?
-    /// Whether its tiles may be cached ahead.
+    /// Whether tiles may be cached in advance.
     public var cacheable: Bool?
-    /// Why they may not.
+    /// Why tiles may not be cached in advance.
     public var notCacheableReason: String?
 
     /// Makes a message; a field that is left out is unknown.
@@ -349,11 +349,11 @@ extension TilesetState: WireMessage {
     }
 }
 
-/// Tiles that a region needs of one tileset.
+/// The tiles of one tileset that a region needs.
 public struct TilesetDescriptor: Message {
     /// Name of the tileset.
     public var tileset: String?
-    /// What its tiles are for.
+    /// Purpose of the tiles.
     public var domain: TileDomain?
     /// Lowest zoom level, 0 to 22.
     public var zoomMin: UInt32?
@@ -437,7 +437,7 @@ extension TilesetDescriptor: WireMessage {
     }
 }
 
-/// What an offline region is.
+/// The definition of an offline region.
 public struct RegionDefinition: Message {
     /// Identity, chosen by the client.
     public var regionId: String?
@@ -532,17 +532,17 @@ extension RegionDefinition: WireMessage {
     }
 }
 
-/// How far an offline region is loaded.
+/// The progress of loading an offline region.
 public struct RegionProgress: Message {
     /// Tiles that the region needs.
     public var requiredCount: UInt64?
-    /// Tiles that are on board.
+    /// Required tiles that are on board.
     public var completedCount: UInt64?
-    /// Bytes of those.
+    /// Bytes of the required tiles that are on board.
     public var completedBytes: UInt64?
-    /// Tiles that were downloaded for it.
+    /// Tiles that were downloaded for the region.
     public var loadedCount: UInt64?
-    /// Bytes of those.
+    /// Bytes of the tiles that were downloaded for the region.
     public var loadedBytes: UInt64?
     /// Tiles that failed.
     public var erroredCount: UInt64?
@@ -632,19 +632,19 @@ extension RegionProgress: WireMessage {
 
 /// An offline region.
 public struct Region: Message {
-    /// What it is.
+    /// Definition of the region.
     public var definition: RegionDefinition?
-    /// How far it is loaded.
+    /// Progress of loading.
     public var progress: RegionProgress?
-    /// How it stands.
+    /// State of the region.
     public var state: RegionState?
     /// When the first of its tiles expires, ns since the Unix epoch, UTC.
     public var expiresNs: Int64?
-    /// When it was created, ns since the Unix epoch, UTC.
+    /// When the region was created, ns since the Unix epoch, UTC.
     public var createdNs: Int64?
-    /// When it was loaded or changed last, ns since the Unix epoch, UTC.
+    /// When the region was last loaded or changed, ns since the Unix epoch, UTC.
     public var updatedNs: Int64?
-    /// Why it is incomplete; of one that is complete, why its update waits.
+    /// Why the region is incomplete; if it is complete, why its update waits.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -734,7 +734,7 @@ extension Region: WireMessage {
     }
 }
 
-/// What happens to offline regions, published on /tiles/region_event.
+/// An event concerning an offline region, published on /tiles/region_event.
 public struct RegionEvent: Message {
     /// When, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
@@ -744,11 +744,11 @@ public struct RegionEvent: Message {
     public var kind: RegionEventKind?
     /// The region.
     public var regionId: String?
-    /// How far it is loaded.
+    /// Progress of loading.
     public var progress: RegionProgress?
     /// Whether loading ended with everything on board; with LOAD_FINISHED only.
     public var success: Bool?
-    /// Why not: an error, or CANCELLED.
+    /// Why loading did not succeed: an error, or CANCELLED.
     public var error: ErrorInfo?
     /// The region as it is now; absent when removed.
     public var region: Region?
@@ -850,11 +850,11 @@ extension RegionEvent: WireMessage {
 public struct GetTileRequest: Message {
     /// The tile.
     public var key: TileKey?
-    /// Whether only the cache is asked.
+    /// Whether to look only in the cache.
     public var cacheOnly: Bool?
-    /// Whether an expired tile will do; absent: yes.
+    /// Whether an expired tile is acceptable; absent: yes.
     public var acceptExpired: Bool?
-    /// Whether the path of the file will do instead of the data (same host).
+    /// Whether the path of the file is acceptable instead of the data (same host).
     public var acceptPath: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -933,13 +933,13 @@ public struct GetTileResponse: Message {
     public var path: String?
     /// SHA-256 of the data.
     public var sha256: [UInt8]?
-    /// When it expires, ns since the Unix epoch, UTC.
+    /// When the tile expires, ns since the Unix epoch, UTC.
     public var expiresNs: Int64?
-    /// Whether it came from the cache.
+    /// Whether the tile came from the cache.
     public var fromCache: Bool?
     /// Content encoding, for example "gzip".
     public var contentEncoding: String?
-    /// Why there is none.
+    /// Why there is no tile.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1031,7 +1031,7 @@ extension GetTileResponse: WireMessage {
 
 /// Request of LoadRegion.
 public struct LoadRegionRequest: Message {
-    /// The region; one that exists under this id is updated.
+    /// The region; an existing region with this id is updated.
     public var definition: RegionDefinition?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1083,11 +1083,11 @@ extension LoadRegionRequest: WireMessage {
 
 /// Part of the answer of LoadRegion.
 public struct LoadRegionResponse: Message {
-    /// How far it is loaded.
+    /// Progress of loading.
     public var progress: RegionProgress?
     /// The region; in the last part only.
     public var region: Region?
-    /// Why it could not be loaded.
+    /// Why the region could not be loaded.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1151,10 +1151,10 @@ extension LoadRegionResponse: WireMessage {
 
 /// Request of ListRegions.
 public struct ListRegionsRequest: Message {
-    /// Only regions whose id comes after this one; absent: all.
+    /// Only regions whose id comes after this id; absent: all regions.
     public var startAfter: String?
-    /// Most regions of the answer, at least 1; it may have fewer. Absent: all of them, or RESOURCE_EXHAUSTED where they are
-    /// more than one answer holds.
+    /// Greatest number of regions in the answer, at least 1; the answer may have fewer. Absent: all regions, or
+    /// RESOURCE_EXHAUSTED if they do not fit into one answer.
     public var pageSize: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1213,9 +1213,9 @@ extension ListRegionsRequest: WireMessage {
 
 /// Answer of ListRegions.
 public struct ListRegionsResponse: Message {
-    /// The regions, by id: in the order of its bytes (UTF-8).
+    /// The regions, in the order of the bytes of their ids (UTF-8).
     public var regions: [Region]
-    /// After which region the next page begins; absent: there are no more.
+    /// Id of the region after which the next page begins; absent: there are no more regions.
     public var nextStartAfter: String?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1328,7 +1328,7 @@ extension GetRegionRequest: WireMessage {
 public struct GetRegionResponse: Message {
     /// The region.
     public var region: Region?
-    /// Why there is none.
+    /// Why there is no region.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1438,7 +1438,7 @@ extension RemoveRegionRequest: WireMessage {
 
 /// Answer of RemoveRegion.
 public struct RemoveRegionResponse: Message {
-    /// Why it was not removed.
+    /// Why the region was not removed.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1492,11 +1492,11 @@ extension RemoveRegionResponse: WireMessage {
 public struct UpdateRegionRequest: Message {
     /// The region.
     public var regionId: String?
-    /// New name; absent: as it is.
+    /// New name; absent: unchanged.
     public var name: String?
-    /// New metadata; none: as they are.
+    /// New metadata; none: unchanged.
     public var metadata: [KeyValue]
-    /// Whether its tiles are asked for again at their source.
+    /// Whether the region's tiles are to be requested again from their source.
     public var revalidate: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1570,7 +1570,7 @@ extension UpdateRegionRequest: WireMessage {
 public struct UpdateRegionResponse: Message {
     /// The region.
     public var region: Region?
-    /// Why it was not updated.
+    /// Why the region was not updated.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1740,7 +1740,7 @@ extension CancelLoadResponse: WireMessage {
 
 /// Request of EstimateRegion.
 public struct EstimateRegionRequest: Message {
-    /// The region; it needs no id, and is that region's update when it has one.
+    /// The region; its id is optional: with the id of an existing region, the estimate is for an update of that region.
     public var definition: RegionDefinition?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1792,15 +1792,15 @@ extension EstimateRegionRequest: WireMessage {
 
 /// Answer of EstimateRegion.
 public struct EstimateRegionResponse: Message {
-    /// Tiles it needs.
+    /// Number of tiles that the region needs.
     public var tileCount: UInt64?
-    /// Bytes it needs in all, as estimated.
+    /// Estimated size of all tiles that the region needs, in bytes.
     public var sizeBytes: UInt64?
-    /// Bytes of those that are still to be downloaded.
+    /// Bytes that are still to be downloaded.
     public var downloadBytes: UInt64?
-    /// Bytes of the budget that there are for those: free ones, and those of tiles that would be evicted for the region.
+    /// Bytes of the budget that are available to the download: free bytes, and those of tiles that would be evicted for the region.
     public var freeBytes: UInt64?
-    /// Why it cannot be said.
+    /// Why there is no estimate.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1882,7 +1882,7 @@ extension EstimateRegionResponse: WireMessage {
 public struct TileCoverageRequest: Message {
     /// Area.
     public var geometry: MultiPolygon?
-    /// Tiles wanted; those of several descriptors of one tileset count once.
+    /// Tiles wanted; a tile in several descriptors of one tileset counts once.
     public var descriptors: [TilesetDescriptor]
 
     /// Makes a message; a field that is left out is unknown.
@@ -1941,13 +1941,13 @@ extension TileCoverageRequest: WireMessage {
 
 /// Answer of Coverage.
 public struct TileCoverageResponse: Message {
-    /// Tiles wanted.
+    /// Number of wanted tiles.
     public var wantedCount: UInt64?
-    /// Those on board.
+    /// Number of wanted tiles on board.
     public var presentCount: UInt64?
-    /// Those that are missing, at most 10,000.
+    /// Wanted tiles that are missing, at most 10,000.
     public var missing: [TileKey]
-    /// Why it cannot be said.
+    /// Why the coverage is unknown.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -2073,7 +2073,7 @@ public struct StatisticsResponse: Message {
     public var evictedCount: UInt64?
     /// Downloads that failed since the start.
     public var failedCount: UInt64?
-    /// Tiles refused because their checksum or form was wrong.
+    /// Tiles refused because their checksum or format was wrong.
     public var corruptCount: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
@@ -2169,7 +2169,7 @@ extension StatisticsResponse: WireMessage {
 public struct PurgeRequest: Message {
     /// Tileset; absent: all.
     public var tileset: String?
-    /// Whether only expired tiles go.
+    /// Whether only expired tiles are removed.
     public var expiredOnly: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -2232,7 +2232,7 @@ public struct PurgeResponse: Message {
     public var removedCount: UInt64?
     /// Bytes freed.
     public var freedBytes: UInt64?
-    /// Why not.
+    /// Why no tiles were removed.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.

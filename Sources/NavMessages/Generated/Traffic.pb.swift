@@ -7,9 +7,9 @@ internal import CNavProto
 public struct TrafficSpeeds: Message {
     /// When the speeds were measured, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
-    /// Who says so, for people.
+    /// Source of the speeds, for people.
     public var provider: String?
-    /// Whether this replaces everything that was said before; else it adds to it and overrides it segment by segment.
+    /// Whether this message replaces all earlier speeds; otherwise it adds to them and overrides them segment by segment.
     public var replacesAll: Bool?
     /// The speeds.
     public var speeds: [TrafficSpeed]
@@ -88,13 +88,13 @@ public struct TrafficSpeed: Message {
     public var wayId: Int64?
     /// OpenStreetMap node where the segment begins, in the direction of travel.
     public var fromNode: Int64?
-    /// OpenStreetMap node where it ends; need not be the way's next node.
+    /// OpenStreetMap node where the segment ends; it need not be the way's next node.
     public var toNode: Int64?
     /// Speed in m/s, above 0.
     public var speedMps: Double?
     /// Whether the segment is closed in this direction.
     public var closed: Bool?
-    /// Until when it holds, ns since the Unix epoch, UTC; absent: until replaced.
+    /// Time until which the speed is valid, ns since the Unix epoch, UTC; absent: until replaced.
     public var validUntilNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.

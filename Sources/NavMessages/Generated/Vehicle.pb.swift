@@ -30,7 +30,7 @@ public struct VehicleClass: ProtoEnum {
     }
 }
 
-/// Kinds of road that a route should keep off where it can.
+/// Kinds of road that a route should avoid where possible.
 ///
 /// Values that this build does not know survive as their number.
 public struct AvoidFeature: ProtoEnum {
@@ -72,7 +72,7 @@ public struct VehicleOdometry: Message {
     public var stampNs: Int64?
     /// When it was measured, ns of the host's monotonic clock.
     public var monotonicNs: Int64?
-    /// Speed over ground in m/s, 0 or more; the direction is in reverse.
+    /// Speed over ground in m/s, 0 or more; see the field reverse for the direction.
     public var speedMps: Double?
     /// Standard deviation of the speed in m/s.
     public var speedSigmaMps: Double?
@@ -82,7 +82,7 @@ public struct VehicleOdometry: Message {
     public var yawRateSigmaRadps: Double?
     /// Whether the vehicle moves, or is in gear to move, backwards.
     public var reverse: Bool?
-    /// Whether the wheels stand still for certain.
+    /// Whether the wheels are certainly at standstill.
     public var standstill: Bool?
     /// Distance covered since an arbitrary start in m, never decreasing.
     public var odometerM: Double?
@@ -200,7 +200,7 @@ extension VehicleOdometry: WireMessage {
     }
 }
 
-/// What a vehicle is to a router.
+/// The properties of a vehicle that routing needs.
 public struct VehicleProfile: Message {
     /// Kind of vehicle; access rules and speeds follow from it.
     public var vehicleClass: VehicleClass?

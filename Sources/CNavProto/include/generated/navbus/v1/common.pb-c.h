@@ -60,7 +60,7 @@ typedef enum _Navbus__V1__ErrorCode {
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_DEADLINE_EXCEEDED = 6,
   /*
-   * The caller or a newer request cancelled it.
+   * The caller or a newer request cancelled the request.
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_CANCELLED = 7,
   /*
@@ -68,7 +68,7 @@ typedef enum _Navbus__V1__ErrorCode {
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_PROVIDER_UNAVAILABLE = 8,
   /*
-   * The request is not possible in the present state.
+   * The request is not possible in the current state.
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_WRONG_STATE = 9,
   /*
@@ -76,7 +76,7 @@ typedef enum _Navbus__V1__ErrorCode {
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_NOT_FOUND = 10,
   /*
-   * A policy decided against it.
+   * A policy decided against the request.
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_DENIED_BY_POLICY = 11,
   /*
@@ -94,7 +94,7 @@ typedef enum _Navbus__V1__ErrorCode {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ERROR_CODE)
 } Navbus__V1__ErrorCode;
 /*
- * What a tile is for.
+ * Purpose of a tile.
  */
 typedef enum _Navbus__V1__TileDomain {
   /*
@@ -120,15 +120,15 @@ typedef enum _Navbus__V1__LimitSource {
    */
   NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED = 0,
   /*
-   * The map has it for the road: from a sign, or the zone that the road is tagged with.
+   * Tagged on the road in the map: from a sign, or from the zone that the road is tagged with.
    */
   NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_SIGNED = 1,
   /*
-   * Nothing is tagged; the general rule of the country for such a road.
+   * Not tagged: the country's general rule for such a road.
    */
   NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_IMPLIED = 2,
   /*
-   * Not known, or it depends on the time of day and utc_offset_min is not configured.
+   * No limit is known, or the limit depends on the time of day and utc_offset_min is not configured.
    */
   NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNKNOWN = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LIMIT_SOURCE)
@@ -143,18 +143,18 @@ struct  Navbus__V1__Header
 {
   ProtobufCMessage base;
   /*
-   * Number of the message on its topic, from 1, one more for each message of this publisher; a gap is a loss.
+   * Number of the message on its topic, from 1, increased by 1 for each message of this publisher; a gap means that messages were lost.
    */
   protobuf_c_boolean has_sequence;
   uint64_t sequence;
   /*
-   * When the content was true, in ns since the Unix epoch, UTC: the fix's time for all that follows from a fix, the time of
-   * publishing where nothing else is known (simulated time where the node runs on it).
+   * Time at which the content was valid, in ns since the Unix epoch, UTC: the fix's time for everything that results from a fix,
+   * the time of publishing where no other time is known (in simulated time if the node uses it).
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * Random number of this run of the publisher; a new one means that the publisher has restarted.
+   * Random number of this run of the publisher; a new number means that the publisher has restarted.
    */
   protobuf_c_boolean has_boot_id;
   uint64_t boot_id;
@@ -239,7 +239,7 @@ struct  Navbus__V1__MultiPolygon
 {
   ProtobufCMessage base;
   /*
-   * The areas; their union counts.
+   * The areas; the set is their union.
    */
   size_t n_polygons;
   Navbus__V1__Polygon **polygons;
@@ -270,7 +270,7 @@ struct  Navbus__V1__KeyValue
 
 
 /*
- * What went wrong, in the codes of gRPC's status where they fit a program, with a sentence for people.
+ * A failure: a code for programs, after gRPC's status codes where they fit, and a sentence for people.
  */
 struct  Navbus__V1__ErrorInfo
 {
@@ -295,8 +295,8 @@ struct  Navbus__V1__ErrorInfo
   size_t n_missing_tiles;
   Navbus__V1__TileKey **missing_tiles;
   /*
-   * Distance in m from the place that is too far from a road to the next road from which the route can be driven, when the code is
-   * NO_ROAD_NEARBY or NO_ROUTE; absent where there is none within 5 km.
+   * When the code is NO_ROAD_NEARBY or NO_ROUTE: distance in m from the place that is too far from a road to the nearest road from
+   * which the route can be driven; absent when there is no such road within 5 km.
    */
   protobuf_c_boolean has_nearest_road_m;
   double nearest_road_m;
@@ -313,7 +313,7 @@ struct  Navbus__V1__TileKey
 {
   ProtobufCMessage base;
   /*
-   * What the tile is for.
+   * Purpose of the tile.
    */
   protobuf_c_boolean has_domain;
   Navbus__V1__TileDomain domain;

@@ -27,7 +27,7 @@ typedef struct Navbus__V1__HorizonPoint Navbus__V1__HorizonPoint;
 /* --- enums --- */
 
 /*
- * Kind of a thing at a point.
+ * Kind of a point feature.
  */
 typedef enum _Navbus__V1__HorizonPointKind {
   /*
@@ -51,7 +51,7 @@ typedef enum _Navbus__V1__HorizonPointKind {
    */
   NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_GIVE_WAY = 4,
   /*
-   * Crossing for people.
+   * Pedestrian crossing.
    */
   NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_CROSSING = 5,
   /*
@@ -119,7 +119,7 @@ struct  Navbus__V1__Horizon
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * Path on which the vehicle is.
+   * Path that the vehicle is on.
    */
   protobuf_c_boolean has_path_id;
   uint32_t path_id;
@@ -129,7 +129,7 @@ struct  Navbus__V1__Horizon
   protobuf_c_boolean has_offset_m;
   double offset_m;
   /*
-   * The paths, the most probable one first, each before the stubs that leave it.
+   * The paths: the most probable path first, and each path before the stubs that branch off it.
    */
   size_t n_paths;
   Navbus__V1__HorizonPath **paths;
@@ -149,28 +149,28 @@ struct  Navbus__V1__Horizon
 
 
 /*
- * One way ahead.
+ * One possible path ahead.
  */
 struct  Navbus__V1__HorizonPath
 {
   ProtobufCMessage base;
   /*
-   * Identity: 1 for the main path; that of a stub is stable while the stub exists.
+   * Identity: 1 for the main path; a stub keeps its identity while it exists.
    */
   protobuf_c_boolean has_path_id;
   uint32_t path_id;
   /*
-   * Path that it leaves; absent: none, it begins at or behind the vehicle.
+   * Parent path, which this path branches off; absent: the path has no parent and begins at or behind the vehicle.
    */
   protobuf_c_boolean has_parent_path_id;
   uint32_t parent_path_id;
   /*
-   * Distance from the beginning of the parent where it leaves, in m.
+   * Distance from the beginning of the parent to the branch, in m.
    */
   protobuf_c_boolean has_parent_offset_m;
   double parent_offset_m;
   /*
-   * Probability that the vehicle follows it to its end, or enters it where it leaves another one, 0 to 1.
+   * Probability that the vehicle follows the main path to its end, or that it enters the stub at the branch, 0 to 1.
    */
   protobuf_c_boolean has_probability;
   double probability;
@@ -189,17 +189,17 @@ struct  Navbus__V1__HorizonPath
   size_t n_edge_ids;
   uint64_t *edge_ids;
   /*
-   * Attributes along it, in the order of their beginnings.
+   * Attributes along the path, in the order in which they begin.
    */
   size_t n_spans;
   Navbus__V1__HorizonSpan **spans;
   /*
-   * Things at points along it, in their order.
+   * Point features along the path, in order.
    */
   size_t n_points;
   Navbus__V1__HorizonPoint **points;
   /*
-   * Angle of leaving the parent in radians, positive to the right, -pi to pi.
+   * Turn angle at the branch in radians, positive to the right, -pi to pi.
    */
   protobuf_c_boolean has_turn_angle_rad;
   double turn_angle_rad;
@@ -240,12 +240,12 @@ struct  Navbus__V1__HorizonSpan
 {
   ProtobufCMessage base;
   /*
-   * Beginning, from the beginning of the path in m.
+   * Beginning, as the distance from the beginning of the path in m.
    */
   protobuf_c_boolean has_begin_m;
   double begin_m;
   /*
-   * End, from the beginning of the path in m.
+   * End, as the distance from the beginning of the path in m.
    */
   protobuf_c_boolean has_end_m;
   double end_m;
@@ -315,13 +315,13 @@ struct  Navbus__V1__HorizonSpan
 
 
 /*
- * A thing at a point of a path.
+ * A feature at a point of a path.
  */
 struct  Navbus__V1__HorizonPoint
 {
   ProtobufCMessage base;
   /*
-   * Place, from the beginning of the path in m.
+   * Place, as the distance from the beginning of the path in m.
    */
   protobuf_c_boolean has_offset_m;
   double offset_m;

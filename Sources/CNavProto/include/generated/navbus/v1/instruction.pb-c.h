@@ -37,7 +37,7 @@ typedef enum _Navbus__V1__InstructionComponentKind {
    */
   NAVBUS__V1__INSTRUCTION_COMPONENT_KIND__INSTRUCTION_COMPONENT_KIND_TEXT = 1,
   /*
-   * What separates two parts.
+   * Separator between two parts.
    */
   NAVBUS__V1__INSTRUCTION_COMPONENT_KIND__INSTRUCTION_COMPONENT_KIND_DELIMITER = 2,
   /*
@@ -71,7 +71,7 @@ typedef enum _Navbus__V1__SpokenUrgency {
    */
   NAVBUS__V1__SPOKEN_URGENCY__SPOKEN_URGENCY_UNSPECIFIED = 0,
   /*
-   * After the maneuver before: what to follow, and how far.
+   * After the previous maneuver: which road to follow, and how far.
    */
   NAVBUS__V1__SPOKEN_URGENCY__SPOKEN_URGENCY_FOLLOW = 1,
   /*
@@ -92,7 +92,7 @@ typedef enum _Navbus__V1__SpokenUrgency {
 /* --- messages --- */
 
 /*
- * What is shown, published on /nav/instruction/visual once per instruction point.
+ * An instruction to be shown, published on /nav/instruction/visual once per instruction point.
  */
 struct  Navbus__V1__VisualInstruction
 {
@@ -128,7 +128,7 @@ struct  Navbus__V1__VisualInstruction
   protobuf_c_boolean has_instruction_id;
   uint32_t instruction_id;
   /*
-   * Whether there is nothing to show any more; the texts then are absent.
+   * Whether there is nothing to show any more; the texts are then absent.
    */
   protobuf_c_boolean has_cleared;
   protobuf_c_boolean cleared;
@@ -155,11 +155,11 @@ struct  Navbus__V1__VisualInstruction
    */
   Navbus__V1__InstructionText *secondary;
   /*
-   * What comes right after the maneuver.
+   * What follows right after the maneuver.
    */
   Navbus__V1__InstructionText *sub;
   /*
-   * The maneuver after it, when it follows closely.
+   * The next maneuver, when it closely follows this maneuver.
    */
   Navbus__V1__Maneuver *sub_maneuver;
   /*
@@ -183,7 +183,7 @@ struct  Navbus__V1__VisualInstruction
   protobuf_c_boolean has_duration_to_maneuver_s;
   double duration_to_maneuver_s;
   /*
-   * Side on which one drives here.
+   * Side of the road on which vehicles drive here.
    */
   protobuf_c_boolean has_driving_side;
   Navbus__V1__RoadSide driving_side;
@@ -249,7 +249,7 @@ struct  Navbus__V1__InstructionComponent
 
 
 /*
- * Spoken instruction, published on /nav/instruction/spoken exactly once per utterance, and again when RepeatInstruction asks for it.
+ * A spoken instruction, published on /nav/instruction/spoken exactly once per utterance, and again when RepeatInstruction requests it.
  */
 struct  Navbus__V1__SpokenInstruction
 {
@@ -280,7 +280,8 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * Identity of the utterance, unique within the route. All repeats of one maneuver have the same: tell them apart by event_sequence.
+   * Identity of the utterance, unique within the route. All repeats for one maneuver have the same utterance_id: distinguish them by
+   * event_sequence.
    */
   protobuf_c_boolean has_utterance_id;
   uint32_t utterance_id;
@@ -308,7 +309,7 @@ struct  Navbus__V1__SpokenInstruction
    */
   char *text;
   /*
-   * The same in SSML 1.1.
+   * The same text in SSML 1.1.
    */
   char *ssml;
   /*
@@ -331,7 +332,7 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_duration_to_maneuver_s;
   double duration_to_maneuver_s;
   /*
-   * Set when RepeatInstruction asked for it.
+   * Whether RepeatInstruction requested the utterance; absent otherwise.
    */
   protobuf_c_boolean has_is_repeat;
   protobuf_c_boolean is_repeat;

@@ -36,7 +36,7 @@ typedef struct Navbus__V1__ParameterChange Navbus__V1__ParameterChange;
 /* --- enums --- */
 
 /*
- * What a route request was for.
+ * Purpose of a route request.
  */
 typedef enum _Navbus__V1__RouteRequestPurpose {
   /*
@@ -52,11 +52,11 @@ typedef enum _Navbus__V1__RouteRequestPurpose {
    */
   NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_REROUTE = 2,
   /*
-   * Search of a faster route.
+   * A search for a faster route.
    */
   NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_FASTER_ROUTE = 3,
   /*
-   * Search of alternatives.
+   * A search for alternatives.
    */
   NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_ALTERNATIVES = 4,
   /*
@@ -106,23 +106,23 @@ struct  Navbus__V1__JournalEntry
   protobuf_c_boolean has_entry_sequence;
   uint64_t entry_sequence;
   /*
-   * Header sequence of the message that the event came with, if it came with one.
+   * Header sequence of the message that carried the event, if a message did.
    */
   protobuf_c_boolean has_cause_sequence;
   uint64_t cause_sequence;
   /*
-   * When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone tell the time.
+   * When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone determine the time.
    */
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
   /*
-   * Number of the map that is in force from this entry on, counted by the node from 1: with start, traffic and tiles.
-   * Several entries of one number came into force together.
+   * Number of the map that is in force from this entry on, counted by the node from 1; with start, traffic and tiles.
+   * Several entries with the same number came into force together.
    */
   protobuf_c_boolean has_map_snapshot;
   uint64_t map_snapshot;
   /*
-   * Time up to which speeds that had ceased to hold were left out of that map, ns since the Unix epoch, UTC.
+   * Time for which that map was made, ns since the Unix epoch, UTC: speeds that had expired by then were left out of it.
    */
   protobuf_c_boolean has_map_stamp_ns;
   int64_t map_stamp_ns;
@@ -145,7 +145,7 @@ struct  Navbus__V1__JournalEntry
      */
     Navbus__V1__TrafficSpeeds *traffic;
     /*
-     * An answer of the router.
+     * An answer from the router.
      */
     Navbus__V1__RouteAnswer *route_answer;
     /*
@@ -153,19 +153,19 @@ struct  Navbus__V1__JournalEntry
      */
     Navbus__V1__PolicyDecision *policy_decision;
     /*
-     * A request of a client.
+     * A client's request.
      */
     Navbus__V1__NavigationCommand *command;
     /*
-     * Tiles have arrived or gone: the core works on another snapshot.
+     * Tiles have been added or removed: the core works on another snapshot.
      */
     Navbus__V1__TileArrival *tiles;
     /*
-     * A timer that the core has asked for is due.
+     * A timer that the core has set is due.
      */
     Navbus__V1__TimerFired *timer;
     /*
-     * A parameter was changed while running.
+     * A parameter was changed while the node was running.
      */
     Navbus__V1__ParameterChange *parameter;
     /*
@@ -180,7 +180,7 @@ struct  Navbus__V1__JournalEntry
 
 
 /*
- * What the core was started with.
+ * The state with which the core was started.
  */
 struct  Navbus__V1__CoreStart
 {
@@ -198,7 +198,7 @@ struct  Navbus__V1__CoreStart
    */
   char *configuration;
   /*
-   * Node that it belongs to.
+   * Name of the core's node.
    */
   char *node;
   /*
@@ -213,7 +213,7 @@ struct  Navbus__V1__CoreStart
 
 
 /*
- * An answer of the router to a request of the core.
+ * The router's answer to a request of the core.
  */
 struct  Navbus__V1__RouteAnswer
 {
@@ -224,7 +224,7 @@ struct  Navbus__V1__RouteAnswer
   protobuf_c_boolean has_request_id;
   uint64_t request_id;
   /*
-   * What the request was for.
+   * Purpose of the request.
    */
   protobuf_c_boolean has_purpose;
   Navbus__V1__RouteRequestPurpose purpose;
@@ -234,7 +234,7 @@ struct  Navbus__V1__RouteAnswer
   size_t n_routes;
   Navbus__V1__Route **routes;
   /*
-   * Why there is none.
+   * Why there is no route.
    */
   Navbus__V1__ErrorInfo *error;
   /*
@@ -243,12 +243,12 @@ struct  Navbus__V1__RouteAnswer
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
   /*
-   * Number of the map that the answer is of, see JournalEntry.map_snapshot.
+   * Number of the map on which the answer was found, see JournalEntry.map_snapshot.
    */
   protobuf_c_boolean has_map_snapshot;
   uint64_t map_snapshot;
   /*
-   * What a provider on the network answered, as it came.
+   * The answer of a provider on the network, as received.
    */
   protobuf_c_boolean has_provider_body;
   ProtobufCBinaryData provider_body;
@@ -278,7 +278,7 @@ typedef enum {
 } Navbus__V1__NavigationCommand__RequestCase;
 
 /*
- * A request of a client to the navigation service.
+ * A client's request to the navigation service.
  */
 struct  Navbus__V1__NavigationCommand
 {
@@ -343,7 +343,7 @@ struct  Navbus__V1__NavigationCommand
      */
     Navbus__V1__GetHorizonRequest *get_horizon;
     /*
-     * A trip that outlived the node's last run; not a request of a client.
+     * A trip saved by the node's previous run; not a client's request.
      */
     Navbus__V1__SavedTrip *resume_trip;
     /*
@@ -358,13 +358,13 @@ struct  Navbus__V1__NavigationCommand
 
 
 /*
- * A trip as the navigation node keeps it in a file, so that it outlives the node.
+ * A trip as the navigation node saves it in a file, so that a restarted node can resume it.
  */
 struct  Navbus__V1__SavedTrip
 {
   ProtobufCMessage base;
   /*
-   * Session that goes on; absent while the trip waits for its first position.
+   * Session that continues; absent while the trip waits for its first position.
    */
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
@@ -379,12 +379,12 @@ struct  Navbus__V1__SavedTrip
   protobuf_c_boolean has_chosen_route_id;
   uint64_t chosen_route_id;
   /*
-   * Edges of that route, on the map of the route in force.
+   * Edges of the chosen route, on the map of the route in force.
    */
   size_t n_chosen_edge_ids;
   uint64_t *chosen_edge_ids;
   /*
-   * Leg that is driven, or at whose end the vehicle is held, from 0.
+   * Current leg, or the leg at whose end the vehicle is held, from 0.
    */
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
@@ -399,15 +399,15 @@ struct  Navbus__V1__SavedTrip
   protobuf_c_boolean has_held;
   protobuf_c_boolean held;
   /*
-   * The route in force; absent where it is too large, or there is none yet.
+   * The route in force; absent where it is too large, or there is no route yet.
    */
   Navbus__V1__Route *route;
   /*
-   * What is still ahead, the destination last, and how it is to be routed.
+   * The waypoints still ahead, the destination last, and the options for routing to them.
    */
   Navbus__V1__CalculateRouteRequest *order;
   /*
-   * The configured places that led to the trip; absent when a call did.
+   * The configured places that led to the trip; absent when a call led to it.
    */
   char *configured;
 };
@@ -432,7 +432,7 @@ struct  Navbus__V1__TileArrival
   size_t n_added;
   Navbus__V1__TileKey **added;
   /*
-   * Tiles that are gone from it.
+   * Tiles that are no longer in the snapshot.
    */
   size_t n_removed;
   Navbus__V1__TileKey **removed;
@@ -443,7 +443,7 @@ struct  Navbus__V1__TileArrival
 
 
 /*
- * A call that ended before it was answered: cancelled, past its deadline, or its caller gone.
+ * A call that ended before it was answered: it was cancelled, its deadline passed, or its caller disappeared.
  */
 struct  Navbus__V1__CallEnded
 {
@@ -466,7 +466,7 @@ struct  Navbus__V1__TimerFired
 {
   ProtobufCMessage base;
   /*
-   * What it is for, as the core named it.
+   * Purpose of the timer, as named by the core.
    */
   char *name;
   /*

@@ -28,7 +28,7 @@ typedef struct Navbus__V1__SimulationEvent Navbus__V1__SimulationEvent;
 /* --- enums --- */
 
 /*
- * What the node does.
+ * Phase of navigation.
  */
 typedef enum _Navbus__V1__NavigationPhase {
   /*
@@ -40,21 +40,21 @@ typedef enum _Navbus__V1__NavigationPhase {
    */
   NAVBUS__V1__NAVIGATION_PHASE__NAVIGATION_PHASE_IDLE = 1,
   /*
-   * Follows the vehicle without a route.
+   * The node tracks the vehicle without a route.
    */
   NAVBUS__V1__NAVIGATION_PHASE__NAVIGATION_PHASE_FREE_DRIVE = 2,
   /*
-   * Routes were calculated, the choice is open.
+   * Routes have been calculated and wait for a choice.
    */
   NAVBUS__V1__NAVIGATION_PHASE__NAVIGATION_PHASE_PREVIEW = 3,
   /*
-   * Guides along a route.
+   * The node guides along a route.
    */
   NAVBUS__V1__NAVIGATION_PHASE__NAVIGATION_PHASE_GUIDANCE = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__NAVIGATION_PHASE)
 } Navbus__V1__NavigationPhase;
 /*
- * How guidance stands.
+ * State of guidance.
  */
 typedef enum _Navbus__V1__GuidanceState {
   /*
@@ -62,7 +62,7 @@ typedef enum _Navbus__V1__GuidanceState {
    */
   NAVBUS__V1__GUIDANCE_STATE__GUIDANCE_STATE_UNSPECIFIED = 0,
   /*
-   * Started, no position on the route yet.
+   * Started; no position on the route yet.
    */
   NAVBUS__V1__GUIDANCE_STATE__GUIDANCE_STATE_INITIALIZED = 1,
   /*
@@ -84,7 +84,7 @@ typedef enum _Navbus__V1__GuidanceState {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__GUIDANCE_STATE)
 } Navbus__V1__GuidanceState;
 /*
- * How the vehicle stands to its route: a fact, not a decision.
+ * The position of the vehicle relative to its route: a fact, not a decision.
  */
 typedef enum _Navbus__V1__DeviationState {
   /*
@@ -96,11 +96,11 @@ typedef enum _Navbus__V1__DeviationState {
    */
   NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_ON_ROUTE = 1,
   /*
-   * Not decided.
+   * Undecided: on the route or off it.
    */
   NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNCERTAIN = 2,
   /*
-   * On the route, on another step than the current one.
+   * On the route, but not on the current step.
    */
   NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_OFF_STEP = 3,
   /*
@@ -108,7 +108,7 @@ typedef enum _Navbus__V1__DeviationState {
    */
   NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_OFF_ROUTE = 4,
   /*
-   * On the route's road, driving against it.
+   * On a road of the route, driving against the route's direction.
    */
   NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_WRONG_WAY = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__DEVIATION_STATE)
@@ -122,15 +122,15 @@ typedef enum _Navbus__V1__ArrivalPhase {
    */
   NAVBUS__V1__ARRIVAL_PHASE__ARRIVAL_PHASE_UNSPECIFIED = 0,
   /*
-   * Close to it; on every update.
+   * The vehicle is close to the waypoint; on every update.
    */
   NAVBUS__V1__ARRIVAL_PHASE__ARRIVAL_PHASE_APPROACHING = 1,
   /*
-   * Reached; once per waypoint.
+   * The waypoint is reached; once per waypoint.
    */
   NAVBUS__V1__ARRIVAL_PHASE__ARRIVAL_PHASE_ARRIVED = 2,
   /*
-   * Stays on the completed leg until AdvanceLeg, or until another route comes into force, as by SkipWaypoint.
+   * The completed leg stays current until AdvanceLeg, or until another route comes into force, for example through SkipWaypoint.
    */
   NAVBUS__V1__ARRIVAL_PHASE__ARRIVAL_PHASE_HELD = 3,
   /*
@@ -140,7 +140,7 @@ typedef enum _Navbus__V1__ArrivalPhase {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ARRIVAL_PHASE)
 } Navbus__V1__ArrivalPhase;
 /*
- * Why positions are not made any more.
+ * Why positions are no longer predicted or simulated.
  */
 typedef enum _Navbus__V1__SimulationEndReason {
   /*
@@ -148,7 +148,7 @@ typedef enum _Navbus__V1__SimulationEndReason {
    */
   NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_UNSPECIFIED = 0,
   /*
-   * Fixes tell the position again.
+   * Fixes determine the position again.
    */
   NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_FIXES = 1,
   /*
@@ -156,7 +156,7 @@ typedef enum _Navbus__V1__SimulationEndReason {
    */
   NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_GAVE_UP = 2,
   /*
-   * What was known of the position does not hold any more: the clock was set, the vehicle was carried off, another drive begins.
+   * The previous position is no longer valid: the clock was set, the vehicle was transported, or another drive begins.
    */
   NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_STARTED_OVER = 3,
   /*
@@ -170,7 +170,7 @@ typedef enum _Navbus__V1__SimulationEndReason {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__SIMULATION_END_REASON)
 } Navbus__V1__SimulationEndReason;
 /*
- * Beginning or end.
+ * Phase of positions without fixes.
  */
 typedef enum _Navbus__V1__SimulationPhase {
   /*
@@ -196,7 +196,7 @@ typedef enum _Navbus__V1__SimulationPhase {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__SIMULATION_PHASE)
 } Navbus__V1__SimulationPhase;
 /*
- * Why positions are made without fixes.
+ * Why positions are predicted or simulated without fixes.
  */
 typedef enum _Navbus__V1__SimulationReason {
   /*
@@ -204,7 +204,7 @@ typedef enum _Navbus__V1__SimulationReason {
    */
   NAVBUS__V1__SIMULATION_REASON__SIMULATION_REASON_UNSPECIFIED = 0,
   /*
-   * StartNavigation asked for it.
+   * StartNavigation or SetRoute requested a simulated drive.
    */
   NAVBUS__V1__SIMULATION_REASON__SIMULATION_REASON_MANUAL = 1,
   /*
@@ -227,7 +227,7 @@ struct  Navbus__V1__NavigationState
 {
   ProtobufCMessage base;
   /*
-   * When it changed, ns since the Unix epoch, UTC.
+   * When the state changed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -252,17 +252,17 @@ struct  Navbus__V1__NavigationState
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What the node does.
+   * Phase of navigation.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__NavigationPhase phase;
   /*
-   * How guidance stands; absent outside guidance.
+   * State of guidance; absent outside guidance.
    */
   protobuf_c_boolean has_guidance;
   Navbus__V1__GuidanceState guidance;
   /*
-   * How good positioning is.
+   * Quality of positioning.
    */
   Navbus__V1__GnssHealth *gnss;
   /*
@@ -271,12 +271,12 @@ struct  Navbus__V1__NavigationState
   protobuf_c_boolean has_position_source;
   Navbus__V1__PositionSource position_source;
   /*
-   * Whether a route request is under way.
+   * Whether a reroute is in progress.
    */
   protobuf_c_boolean has_reroute_in_progress;
   protobuf_c_boolean reroute_in_progress;
   /*
-   * Leg that is driven, from 0.
+   * Current leg, from 0.
    */
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
@@ -299,7 +299,7 @@ struct  Navbus__V1__NavigationState
    */
   char *map_version;
   /*
-   * Road tiles around the vehicle that are missing on board.
+   * Number of road tiles around the vehicle that are missing on board.
    */
   protobuf_c_boolean has_missing_tile_count;
   uint32_t missing_tile_count;
@@ -341,7 +341,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * Leg that is driven, from 0.
+   * Current leg, from 0.
    */
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
@@ -351,7 +351,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_leg_count;
   uint32_t leg_count;
   /*
-   * Step of the leg that is driven, from 0.
+   * Current step of the leg, from 0.
    */
   protobuf_c_boolean has_step_index;
   uint32_t step_index;
@@ -361,7 +361,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_step_count;
   uint32_t step_count;
   /*
-   * Index of the last geometry point that was passed.
+   * Index of the geometry point that was passed last.
    */
   protobuf_c_boolean has_point_index;
   uint32_t point_index;
@@ -381,7 +381,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_duration_remaining_s;
   double duration_remaining_s;
   /*
-   * Driven part of the route's length, 0 to 1.
+   * Fraction of the route's length that has been driven, 0 to 1.
    */
   protobuf_c_boolean has_fraction_traveled;
   double fraction_traveled;
@@ -416,12 +416,12 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_leg_eta_ns;
   int64_t leg_eta_ns;
   /*
-   * What live traffic adds to the rest in s, 0 or more; absent when no traffic is known ahead.
+   * Delay by live traffic on the rest of the route in s, 0 or more; absent when no traffic is known ahead.
    */
   protobuf_c_boolean has_traffic_delay_remaining_s;
   double traffic_delay_remaining_s;
   /*
-   * How the vehicle stands to its route.
+   * Position of the vehicle relative to its route.
    */
   protobuf_c_boolean has_deviation;
   Navbus__V1__DeviationState deviation;
@@ -431,17 +431,17 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_distance_to_route_m;
   double distance_to_route_m;
   /*
-   * Angle between the course and the route's in radians, 0 to pi.
+   * Angle between the vehicle's course and the route's in radians, 0 to pi.
    */
   protobuf_c_boolean has_course_difference_rad;
   double course_difference_rad;
   /*
-   * Since when the deviation state holds, ns since the Unix epoch, UTC.
+   * Time at which the deviation state began, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_deviation_since_ns;
   int64_t deviation_since_ns;
   /*
-   * Standard deviation of the place along the route in m.
+   * Standard deviation of the position along the route in m.
    */
   protobuf_c_boolean has_along_sigma_m;
   double along_sigma_m;
@@ -454,7 +454,7 @@ struct  Navbus__V1__RouteProgress
    */
   char *road_ref;
   /*
-   * Speed limit in m/s for the vehicle at the time of the fix, on the road that it is on; absent where unknown or unlimited.
+   * Speed limit in m/s for the vehicle at the time of the fix, on its current road; absent where unknown or unlimited.
    */
   protobuf_c_boolean has_speed_limit_mps;
   double speed_limit_mps;
@@ -464,35 +464,35 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_speed_unlimited;
   protobuf_c_boolean speed_unlimited;
   /*
-   * Next maneuver's kind.
+   * Kind of the next maneuver.
    */
   protobuf_c_boolean has_next_maneuver_type;
   Navbus__V1__ManeuverType next_maneuver_type;
   /*
-   * Next maneuver's direction.
+   * Direction of the next maneuver.
    */
   protobuf_c_boolean has_next_maneuver_modifier;
   Navbus__V1__ManeuverModifier next_maneuver_modifier;
   /*
-   * Visual instruction that is shown, unique within the route; absent: none.
+   * Identity of the visual instruction that is shown, unique within the route; absent: none is shown.
    */
   protobuf_c_boolean has_visual_instruction_id;
   uint32_t visual_instruction_id;
   /*
-   * Last spoken instruction, unique within the route, repeats not counted; absent: none yet.
+   * Identity of the last spoken instruction, unique within the route; repeats do not count; absent: none was spoken yet.
    */
   protobuf_c_boolean has_spoken_instruction_id;
   uint32_t spoken_instruction_id;
   /*
-   * The vehicle on the route; off the route, the matched or raw position.
+   * Position of the vehicle on the route; off the route, the matched or raw position.
    */
   Navbus__V1__Pose *matched;
   /*
-   * What the receiver said; absent when predicted.
+   * Position that the receiver reported; absent when the position is predicted.
    */
   Navbus__V1__Pose *raw;
   /*
-   * Whether matched lies on the route.
+   * Whether matched is on the route.
    */
   protobuf_c_boolean has_is_snapped;
   protobuf_c_boolean is_snapped;
@@ -502,7 +502,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_source;
   Navbus__V1__PositionSource source;
   /*
-   * Stops that are left, the destination included; VIA points do not count.
+   * Number of stops still ahead, including the destination; VIA points do not count.
    */
   protobuf_c_boolean has_waypoints_remaining;
   uint32_t waypoints_remaining;
@@ -517,8 +517,8 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_limit_source;
   Navbus__V1__LimitSource limit_source;
   /*
-   * Lanes before the next junction from left to right, while it is approached on the route; none where they are not known. The junction need
-   * not be one with a maneuver.
+   * Lanes before the next junction, from left to right, while the vehicle approaches the junction on the route; none where the lanes are
+   * unknown. A maneuver at the junction is not required.
    */
   size_t n_lanes;
   Navbus__V1__Lane **lanes;
@@ -570,7 +570,7 @@ struct  Navbus__V1__ArrivalEvent
   protobuf_c_boolean has_phase;
   Navbus__V1__ArrivalPhase phase;
   /*
-   * Leg that ends, or, with LEG_STARTED, that begins.
+   * Leg that ends; with LEG_STARTED, the leg that begins.
    */
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
@@ -584,12 +584,13 @@ struct  Navbus__V1__ArrivalEvent
    */
   Navbus__V1__Waypoint *waypoint;
   /*
-   * Distance to it along the route in m; of ARRIVED in a straight line, where that is less: the vehicle may stand beside the route's end.
+   * Distance to the waypoint along the route in m; with ARRIVED, the straight-line distance if that is shorter, because the vehicle may
+   * be beside the end of the route.
    */
   protobuf_c_boolean has_distance_remaining_m;
   double distance_remaining_m;
   /*
-   * Time to it in s.
+   * Time to the waypoint in s.
    */
   protobuf_c_boolean has_duration_remaining_s;
   double duration_remaining_s;
@@ -651,11 +652,11 @@ struct  Navbus__V1__SimulationEvent
   protobuf_c_boolean has_reason;
   Navbus__V1__SimulationReason reason;
   /*
-   * Where the vehicle is thought to be.
+   * Estimated position of the vehicle.
    */
   Navbus__V1__Pose *pose;
   /*
-   * Why it ends; absent as it begins.
+   * Why the simulation ends; absent when it begins.
    */
   protobuf_c_boolean has_end_reason;
   Navbus__V1__SimulationEndReason end_reason;

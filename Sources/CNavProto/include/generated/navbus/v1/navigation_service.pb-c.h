@@ -105,7 +105,7 @@ struct  Navbus__V1__CalculateRouteResponse
   size_t n_routes;
   Navbus__V1__Route **routes;
   /*
-   * Why there is none; beside routes NOT_FOUND, when there are fewer alternatives than asked for.
+   * Why there is no route; together with routes, NOT_FOUND when there are fewer alternatives than requested.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -126,7 +126,7 @@ struct  Navbus__V1__SelectPreviewRequest
   protobuf_c_boolean has_index;
   uint32_t index;
   /*
-   * The route, by its id; goes before the index.
+   * The route, by its id; takes precedence over the index.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -148,7 +148,7 @@ struct  Navbus__V1__SelectPreviewResponse
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
   /*
-   * Why it was not changed.
+   * Why the route was not changed.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -169,7 +169,7 @@ struct  Navbus__V1__StartNavigationRequest
   protobuf_c_boolean has_index;
   uint32_t index;
   /*
-   * Previewed route by its id; goes before the index.
+   * Previewed route by its id; takes precedence over the index.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -241,9 +241,10 @@ struct  Navbus__V1__SetRouteRequest
   Navbus__V1__SetRouteRequest__TargetCase target_case;
   union {
     /*
-     * A whole route, from CalculateRoute or another planner, which is found on this node's map by its line. Read are geometry; waypoints
-     * (absent: the line's ends); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s, distance_m and their
-     * annotation's node_ids and durations_s; options; without legs summary.duration_s. The rest, such as edge_ids and map_version, is not.
+     * A whole route, from CalculateRoute or another planner, which the node matches to its map by the geometry. The node reads geometry;
+     * waypoints (absent: the ends of the line); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s,
+     * distance_m and the annotation's node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other
+     * fields, such as edge_ids and map_version.
      */
     Navbus__V1__Route *route;
     /*
@@ -264,7 +265,7 @@ struct  Navbus__V1__SetRouteResponse
 {
   ProtobufCMessage base;
   /*
-   * Session that has begun, or goes on.
+   * Session that has begun or continues.
    */
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
@@ -274,11 +275,12 @@ struct  Navbus__V1__SetRouteResponse
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
   /*
-   * Why it is not.
+   * Why no route is followed.
    */
   Navbus__V1__ErrorInfo *error;
   /*
-   * Whether guidance begins with the first position that is good enough: there is none yet. What comes of it is on /nav/route and /nav/reroute.
+   * Whether guidance waits for the first position that is good enough, since there is none yet. The result is published on /nav/route and
+   * /nav/reroute.
    */
   protobuf_c_boolean has_waits_for_position;
   protobuf_c_boolean waits_for_position;
@@ -324,7 +326,7 @@ struct  Navbus__V1__GetStateRequest
 {
   ProtobufCMessage base;
   /*
-   * Whether the route is wanted too (it is large).
+   * Whether the answer includes the route, which is large.
    */
   protobuf_c_boolean has_include_route;
   protobuf_c_boolean include_route;
@@ -353,7 +355,7 @@ struct  Navbus__V1__GetStateResponse
    */
   Navbus__V1__RouteProgress *progress;
   /*
-   * Current route, when it was asked for.
+   * Current route, when it was requested.
    */
   Navbus__V1__Route *route;
 };
@@ -390,7 +392,7 @@ struct  Navbus__V1__RerouteResponse
   protobuf_c_boolean has_request_id;
   uint64_t request_id;
   /*
-   * Why none was begun.
+   * Why no reroute was begun.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -428,7 +430,7 @@ struct  Navbus__V1__SelectAlternativeResponse
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
   /*
-   * Why it was not changed.
+   * Why the route was not changed.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -444,7 +446,7 @@ struct  Navbus__V1__AcceptFasterRouteRequest
 {
   ProtobufCMessage base;
   /*
-   * The faster route; absent: the one that was detected last.
+   * The faster route; absent: the faster route that was detected last.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -471,7 +473,7 @@ struct  Navbus__V1__AcceptFasterRouteResponse
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
   /*
-   * Why it was not applied.
+   * Why the faster route was not applied.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -508,7 +510,7 @@ struct  Navbus__V1__AdvanceLegResponse
    */
   Navbus__V1__RouteProgress *progress;
   /*
-   * Why it has not begun.
+   * Why the leg has not begun.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -524,7 +526,7 @@ struct  Navbus__V1__SkipWaypointRequest
 {
   ProtobufCMessage base;
   /*
-   * Index in the route's waypoints; absent: the next ahead, a stop or a via point. The destination cannot be skipped.
+   * Index in the route's waypoints; absent: the next waypoint ahead, a stop or a via point. The destination cannot be skipped.
    */
   protobuf_c_boolean has_waypoint_index;
   uint32_t waypoint_index;
@@ -551,7 +553,7 @@ struct  Navbus__V1__SkipWaypointResponse
   protobuf_c_boolean has_request_id;
   uint64_t request_id;
   /*
-   * Why it was not dropped.
+   * Why the waypoint was not dropped.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -579,7 +581,7 @@ struct  Navbus__V1__RefreshRouteResponse
 {
   ProtobufCMessage base;
   /*
-   * The rest of the route in numbers, from the vehicle on.
+   * Summary of the rest of the route, from the vehicle on.
    */
   Navbus__V1__RouteSummary *summary;
   /*
@@ -588,7 +590,7 @@ struct  Navbus__V1__RefreshRouteResponse
   protobuf_c_boolean has_changed_segment_count;
   uint32_t changed_segment_count;
   /*
-   * Why it was not refreshed.
+   * Why the route was not refreshed.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -616,11 +618,12 @@ struct  Navbus__V1__RepeatInstructionResponse
 {
   ProtobufCMessage base;
   /*
-   * Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it; without event_sequence.
+   * Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction changes or suppresses it; without
+   * event_sequence.
    */
   Navbus__V1__SpokenInstruction *instruction;
   /*
-   * Reason why nothing is said.
+   * Why nothing is spoken.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -636,7 +639,7 @@ struct  Navbus__V1__RouteCoverageRequest
 {
   ProtobufCMessage base;
   /*
-   * Waypoints whose surroundings and corridor are wanted; none: the current route.
+   * Waypoints whose surroundings and corridor are to be checked; none: those of the current route.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
@@ -658,22 +661,22 @@ struct  Navbus__V1__RouteCoverageResponse
 {
   ProtobufCMessage base;
   /*
-   * Number of tiles wanted.
+   * Number of wanted tiles.
    */
   protobuf_c_boolean has_wanted_count;
   uint32_t wanted_count;
   /*
-   * Number of those on board.
+   * Number of wanted tiles on board.
    */
   protobuf_c_boolean has_present_count;
   uint32_t present_count;
   /*
-   * Those that are missing.
+   * Wanted tiles that are missing.
    */
   size_t n_missing;
   Navbus__V1__TileKey **missing;
   /*
-   * Why it cannot be said.
+   * Why the coverage is unknown.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -689,12 +692,12 @@ struct  Navbus__V1__GetHorizonRequest
 {
   ProtobufCMessage base;
   /*
-   * Length wanted in m; absent: as configured.
+   * Requested length in m; absent: as configured.
    */
   protobuf_c_boolean has_length_m;
   double length_m;
   /*
-   * Whether stubs are wanted; absent: as configured.
+   * Whether stubs are included; absent: as configured.
    */
   protobuf_c_boolean has_include_stubs;
   protobuf_c_boolean include_stubs;
@@ -715,7 +718,7 @@ struct  Navbus__V1__GetHorizonResponse
    */
   Navbus__V1__Horizon *horizon;
   /*
-   * Why there is none.
+   * Why there is no horizon.
    */
   Navbus__V1__ErrorInfo *error;
 };

@@ -45,7 +45,7 @@ typedef struct Navbus__V1__LogEntry Navbus__V1__LogEntry;
 /* --- enums --- */
 
 /*
- * How far a node is in its life.
+ * State of a node's lifecycle.
  */
 typedef enum _Navbus__V1__LifecycleState {
   /*
@@ -53,25 +53,25 @@ typedef enum _Navbus__V1__LifecycleState {
    */
   NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNSPECIFIED = 0,
   /*
-   * It has not read its configuration and data yet.
+   * The node has not read its configuration and data yet.
    */
   NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNCONFIGURED = 1,
   /*
-   * It is ready, serves Node and its health, ignores its inputs and publishes nothing else.
+   * The node is ready, serves Node and publishes its health, ignores its inputs and publishes nothing else.
    */
   NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_INACTIVE = 2,
   /*
-   * It does what it is for.
+   * The node does its work.
    */
   NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_ACTIVE = 3,
   /*
-   * It is on its way out.
+   * The node is shutting down.
    */
   NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_FINALIZED = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LIFECYCLE_STATE)
 } Navbus__V1__LifecycleState;
 /*
- * A step in a node's life.
+ * A transition of a node's lifecycle.
  */
 typedef enum _Navbus__V1__LifecycleTransition {
   /*
@@ -105,43 +105,43 @@ typedef enum _Navbus__V1__HealthState {
    */
   NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_UNSPECIFIED = 0,
   /*
-   * Does all it should.
+   * The node works fully.
    */
   NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_OK = 1,
   /*
-   * Does less than it should.
+   * The node works with limitations.
    */
   NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_DEGRADED = 2,
   /*
-   * Does not do what it is for.
+   * The node cannot fulfil its purpose.
    */
   NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_LOST = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__HEALTH_STATE)
 } Navbus__V1__HealthState;
 /*
- * What a barrier is in a lockstep playback.
+ * Role of a barrier in a lockstep playback.
  */
 typedef enum _Navbus__V1__BarrierPhase {
   /*
-   * A barrier of its own, without holding messages back.
+   * A single barrier outside a playback; no messages are held back.
    */
   NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_UNSPECIFIED = 0,
   /*
-   * Who takes part: from here on messages of the players and participants are held back. May be repeated.
+   * The points name the players and participants, whose messages are held back from now on. May be repeated.
    */
   NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_BEGIN = 1,
   /*
-   * A wave: what the points name is handled, in order, and nothing else.
+   * A wave: the node handles the messages that the points name, in order, and no others.
    */
   NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_WAVE = 2,
   /*
-   * The playback is over: what is held back is handled, and the node goes on by itself.
+   * The playback is over: the node handles the messages that were held back, and continues on its own.
    */
   NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_END = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__BARRIER_PHASE)
 } Navbus__V1__BarrierPhase;
 /*
- * How much a line of a log matters, as in swift-log.
+ * Severity of a log line, as in swift-log.
  */
 typedef enum _Navbus__V1__LogLevel {
   /*
@@ -153,19 +153,19 @@ typedef enum _Navbus__V1__LogLevel {
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_TRACE = 1,
   /*
-   * For who looks for a fault.
+   * Details for finding a fault.
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_DEBUG = 2,
   /*
-   * As it should be.
+   * Normal operation.
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_INFO = 3,
   /*
-   * As it should be, and worth to be seen.
+   * Normal operation, but worth notice.
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_NOTICE = 4,
   /*
-   * Not as it should be.
+   * An irregularity.
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_WARNING = 5,
   /*
@@ -173,7 +173,7 @@ typedef enum _Navbus__V1__LogLevel {
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_ERROR = 6,
   /*
-   * The node cannot do what it is for.
+   * The node cannot fulfil its purpose.
    */
   NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_CRITICAL = 7
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LOG_LEVEL)
@@ -198,17 +198,17 @@ struct  Navbus__V1__Clock
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
   /*
-   * Speed of the time as a multiple of real time; 0: as fast as possible, in lockstep.
+   * Speed of simulated time as a multiple of real time; 0: as fast as possible, in lockstep.
    */
   protobuf_c_boolean has_rate;
   double rate;
   /*
-   * Whether the time stands still.
+   * Whether simulated time is paused.
    */
   protobuf_c_boolean has_paused;
   protobuf_c_boolean paused;
   /*
-   * Counts the jumps of the time: a loop or a seek begins another epoch. Within one the time never runs backwards.
+   * Counter of the jumps of simulated time: a loop or a seek begins another epoch. Within an epoch, time never runs backwards.
    */
   protobuf_c_boolean has_epoch;
   uint32_t epoch;
@@ -219,7 +219,7 @@ struct  Navbus__V1__Clock
 
 
 /*
- * How a node is, published on /health/<node> at 1 Hz.
+ * Health of a node, published on /health/<node> at 1 Hz.
  */
 struct  Navbus__V1__NodeHealth
 {
@@ -244,7 +244,7 @@ struct  Navbus__V1__NodeHealth
   protobuf_c_boolean has_state;
   Navbus__V1__HealthState state;
   /*
-   * Why it is not OK; none when it is.
+   * Why state is not OK; empty when it is OK.
    */
   size_t n_reasons;
   Navbus__V1__HealthReason **reasons;
@@ -269,12 +269,12 @@ struct  Navbus__V1__NodeHealth
   protobuf_c_boolean has_resident_bytes;
   uint64_t resident_bytes;
   /*
-   * Processor time per time, 1 is one core.
+   * Processor time divided by elapsed time; 1 is one core.
    */
   protobuf_c_boolean has_cpu_load;
   double cpu_load;
   /*
-   * Time since the start in s.
+   * Time since the start of the node in s.
    */
   protobuf_c_boolean has_uptime_s;
   double uptime_s;
@@ -284,7 +284,7 @@ struct  Navbus__V1__NodeHealth
   protobuf_c_boolean has_boot_id;
   uint64_t boot_id;
   /*
-   * How far the node is in its life.
+   * State of the node's lifecycle.
    */
   protobuf_c_boolean has_lifecycle_state;
   Navbus__V1__LifecycleState lifecycle_state;
@@ -309,7 +309,7 @@ struct  Navbus__V1__HealthReason
    */
   char *message;
   /*
-   * Since when, ns since the Unix epoch, UTC.
+   * Time since which the reason has existed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_since_ns;
   int64_t since_ns;
@@ -330,7 +330,7 @@ struct  Navbus__V1__TopicHealth
    */
   char *topic;
   /*
-   * Whether the node publishes it, else it subscribes to it.
+   * Whether the node publishes the topic; otherwise the node subscribes to it.
    */
   protobuf_c_boolean has_is_publisher;
   protobuf_c_boolean is_publisher;
@@ -340,12 +340,12 @@ struct  Navbus__V1__TopicHealth
   protobuf_c_boolean has_message_count;
   uint64_t message_count;
   /*
-   * Messages per second lately.
+   * Recent messages per second.
    */
   protobuf_c_boolean has_rate_hz;
   double rate_hz;
   /*
-   * Time since the last message in s; absent: none yet.
+   * Time since the last message in s; absent: no message yet.
    */
   protobuf_c_boolean has_age_s;
   double age_s;
@@ -355,13 +355,13 @@ struct  Navbus__V1__TopicHealth
   protobuf_c_boolean has_lost_count;
   uint64_t lost_count;
   /*
-   * Messages dropped by the node because it was too slow; of a topic that it publishes, those published while the queue of
-   * some subscriber was full.
+   * Messages that the node dropped because it was too slow; for a topic that it publishes, messages published while a
+   * subscriber's queue was full.
    */
   protobuf_c_boolean has_dropped_count;
   uint64_t dropped_count;
   /*
-   * Messages rejected: malformed, too large, of another schema.
+   * Messages rejected because they were malformed, too large, or of another schema.
    */
   protobuf_c_boolean has_rejected_count;
   uint64_t rejected_count;
@@ -376,12 +376,12 @@ struct  Navbus__V1__TopicHealth
   protobuf_c_boolean has_byte_count;
   uint64_t byte_count;
   /*
-   * Messages per second in a usual drive; absent: on events only.
+   * Messages per second in a typical drive; absent: messages are published on events only.
    */
   protobuf_c_boolean has_nominal_rate_hz;
   double nominal_rate_hz;
   /*
-   * Messages of another version of the schema, which were read all the same.
+   * Messages of another version of the schema, which were read nevertheless.
    */
   protobuf_c_boolean has_mismatch_count;
   uint64_t mismatch_count;
@@ -402,7 +402,7 @@ struct  Navbus__V1__LatencySummary
    */
   char *name;
   /*
-   * Measurements.
+   * Number of measurements.
    */
   protobuf_c_boolean has_sample_count;
   uint64_t sample_count;
@@ -585,17 +585,17 @@ struct  Navbus__V1__GetSchemaResponse
    */
   char *type;
   /*
-   * A google.protobuf.FileDescriptorSet with all files it needs.
+   * A google.protobuf.FileDescriptorSet with all files that the type needs.
    */
   protobuf_c_boolean has_file_descriptor_set;
   ProtobufCBinaryData file_descriptor_set;
   /*
-   * Fingerprint of the schema of a message type.
+   * Fingerprint of the schema, for a message type.
    */
   protobuf_c_boolean has_schema_fingerprint;
   uint64_t schema_fingerprint;
   /*
-   * Why there is none.
+   * Why there is no schema.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -637,13 +637,13 @@ struct  Navbus__V1__Parameter
    */
   char *range;
   /*
-   * What it is.
+   * Description of the parameter.
    */
   char *description;
   Navbus__V1__Parameter__ValueCase value_case;
   union {
     /*
-     * A truth value.
+     * A boolean.
      */
     protobuf_c_boolean bool_value;
     /*
@@ -710,7 +710,7 @@ struct  Navbus__V1__SetParametersRequest
 {
   ProtobufCMessage base;
   /*
-   * Keys with new values; the other fields are not read.
+   * Keys with new values; the other fields are ignored.
    */
   size_t n_parameters;
   Navbus__V1__Parameter **parameters;
@@ -742,7 +742,7 @@ struct  Navbus__V1__SetParametersResponse
 
 
 /*
- * How far a publisher's topic must have been handled.
+ * The last message of a publisher's topic that must have been handled.
  */
 struct  Navbus__V1__BarrierPoint
 {
@@ -762,11 +762,11 @@ struct  Navbus__V1__BarrierPoint
   protobuf_c_boolean has_sequence;
   uint64_t sequence;
   /*
-   * Publisher's name, the same in every run: what orders the messages of several publishers.
+   * Publisher's name, the same in every run: it determines the order of the messages of several publishers.
    */
   char *publisher;
   /*
-   * In an answer: how many subscriptions the topic has now.
+   * In an answer: current number of subscriptions to the topic.
    */
   protobuf_c_boolean has_subscriber_count;
   uint32_t subscriber_count;
@@ -783,7 +783,7 @@ struct  Navbus__V1__BarrierRequest
 {
   ProtobufCMessage base;
   /*
-   * What must have been handled; topics the node does not subscribe to are ignored.
+   * The messages that must have been handled; topics that the node does not subscribe to are ignored.
    */
   size_t n_points;
   Navbus__V1__BarrierPoint **points;
@@ -798,7 +798,7 @@ struct  Navbus__V1__BarrierRequest
   protobuf_c_boolean has_epoch;
   uint32_t epoch;
   /*
-   * What it is in a lockstep playback.
+   * Role of the barrier in a lockstep playback.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__BarrierPhase phase;
@@ -820,22 +820,22 @@ struct  Navbus__V1__BarrierResponse
 {
   ProtobufCMessage base;
   /*
-   * What the node itself had published by then; with BEGIN all topics it publishes, from sequence 0.
+   * The last messages that the node itself had published by then; with BEGIN, all topics that it publishes, from sequence 0.
    */
   size_t n_published;
   Navbus__V1__BarrierPoint **published;
   /*
-   * When the node's next timer is due, ns since the Unix epoch, UTC; absent: it has none.
+   * When the node's next timer is due, ns since the Unix epoch, UTC; absent: the node has no timer.
    */
   protobuf_c_boolean has_next_timer_ns;
   int64_t next_timer_ns;
   /*
-   * With BEGIN: topics it subscribes to.
+   * With BEGIN: topics that the node subscribes to.
    */
   size_t n_subscribed;
   char **subscribed;
   /*
-   * Messages that were lost on the way to the node since BEGIN: the run cannot be repeated.
+   * Number of messages lost on the way to the node since BEGIN; with any loss, the run is not repeatable.
    */
   protobuf_c_boolean has_lost_count;
   uint64_t lost_count;
@@ -880,7 +880,7 @@ struct  Navbus__V1__ChangeStateRequest
 {
   ProtobufCMessage base;
   /*
-   * The step to take.
+   * The transition to make.
    */
   protobuf_c_boolean has_transition;
   Navbus__V1__LifecycleTransition transition;
@@ -897,12 +897,12 @@ struct  Navbus__V1__ChangeStateResponse
 {
   ProtobufCMessage base;
   /*
-   * How far the node is now.
+   * State of the node now.
    */
   protobuf_c_boolean has_state;
   Navbus__V1__LifecycleState state;
   /*
-   * Why it has not moved.
+   * Why the transition was not made.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -927,7 +927,7 @@ struct  Navbus__V1__LogEntry
    */
   char *node;
   /*
-   * How much it matters.
+   * Severity.
    */
   protobuf_c_boolean has_level;
   Navbus__V1__LogLevel level;
@@ -936,16 +936,16 @@ struct  Navbus__V1__LogEntry
    */
   char *text;
   /*
-   * Part of the node that says so.
+   * Part of the node that logged the line.
    */
   char *source;
   /*
-   * Facts beside the text, at most 16.
+   * Facts in addition to the text, at most 16.
    */
   size_t n_metadata;
   Navbus__V1__KeyValue **metadata;
   /*
-   * How many times the same was said since the last line of it; absent: once.
+   * How many times the same line was logged since it was last published; absent: once.
    */
   protobuf_c_boolean has_repeat_count;
   uint64_t repeat_count;

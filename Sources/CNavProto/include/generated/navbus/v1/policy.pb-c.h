@@ -41,7 +41,7 @@ typedef struct Navbus__V1__PolicyDecision Navbus__V1__PolicyDecision;
 /* --- enums --- */
 
 /*
- * What is decided.
+ * Kind of a decision.
  */
 typedef enum _Navbus__V1__PolicyKind {
   /*
@@ -121,7 +121,7 @@ typedef enum _Navbus__V1__PolicyDecider {
    */
   NAVBUS__V1__POLICY_DECIDER__POLICY_DECIDER_CLIENT = 2,
   /*
-   * The client was silent past the deadline: the default.
+   * The client did not answer by the deadline: the default.
    */
   NAVBUS__V1__POLICY_DECIDER__POLICY_DECIDER_TIMEOUT = 3,
   /*
@@ -138,7 +138,7 @@ typedef enum _Navbus__V1__PolicyDecider {
 /* --- messages --- */
 
 /*
- * What every question says of its circumstances.
+ * The circumstances of a question, part of every question.
  */
 struct  Navbus__V1__PolicyContext
 {
@@ -208,7 +208,8 @@ struct  Navbus__V1__PolicyAnswer
    */
   char *reason;
   /*
-   * For how long a NO holds before the same is asked again, in s, 0 or more, longer than 3600 as 3600; absent: policy.hold_s.
+   * Time for which a NO applies before the same question is asked again, in s, 0 or more; more than 3600 counts as 3600; absent:
+   * policy.hold_s.
    */
   protobuf_c_boolean has_hold_s;
   double hold_s;
@@ -234,7 +235,7 @@ struct  Navbus__V1__ShouldRerouteRequest
   protobuf_c_boolean has_reason;
   Navbus__V1__RerouteReason reason;
   /*
-   * How the vehicle stands to its route.
+   * Position of the vehicle relative to its route.
    */
   protobuf_c_boolean has_deviation;
   Navbus__V1__DeviationState deviation;
@@ -260,11 +261,11 @@ struct  Navbus__V1__RerouteOptionsRequest
   protobuf_c_boolean has_reason;
   Navbus__V1__RerouteReason reason;
   /*
-   * Options the request will have.
+   * Options that the request will have.
    */
   Navbus__V1__RouteOptions *options;
   /*
-   * Waypoints it will have, the destination last; the vehicle is not among them.
+   * Waypoints that the request will have, the destination last, without the vehicle's position.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
@@ -281,12 +282,12 @@ struct  Navbus__V1__RerouteOptionsAnswer
 {
   ProtobufCMessage base;
   /*
-   * Options to use instead; absent: as they were.
+   * Options to use instead; absent: unchanged.
    */
   Navbus__V1__RouteOptions *options;
   /*
-   * Waypoints to use instead, the destination last; none: as they were. The vehicle is not among them; where it is named first
-   * nevertheless, within 50 m of it, it is left out.
+   * Waypoints to use instead, the destination last, without the vehicle's position; none: unchanged. The first of several waypoints is
+   * left out if it is within 50 m of the vehicle, because it then stands for the vehicle's position.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
@@ -297,13 +298,13 @@ struct  Navbus__V1__RerouteOptionsAnswer
 
 
 /*
- * Asks whether a new route may come into force whose first maneuver is near.
+ * Question of AcceptReroute: whether a new route whose first maneuver is near may come into force.
  */
 struct  Navbus__V1__AcceptRerouteRequest
 {
   ProtobufCMessage base;
   /*
-   * The situation.
+   * Circumstances.
    */
   Navbus__V1__PolicyContext *context;
   /*
@@ -316,7 +317,7 @@ struct  Navbus__V1__AcceptRerouteRequest
    */
   Navbus__V1__Route *route;
   /*
-   * Time to its first maneuver at the present speed, in s.
+   * Time to the route's first maneuver at the current speed, in s.
    */
   protobuf_c_boolean has_maneuver_in_s;
   double maneuver_in_s;
@@ -366,7 +367,7 @@ struct  Navbus__V1__ShouldAcceptFasterRouteRequest
   protobuf_c_boolean has_gain_s;
   double gain_s;
   /*
-   * Time gained as a part of the remaining time, 0 to 1.
+   * Time gained as a fraction of the remaining time, 0 to 1.
    */
   protobuf_c_boolean has_gain_ratio;
   double gain_ratio;
@@ -391,7 +392,7 @@ struct  Navbus__V1__ShouldDiscardFixRequest
    */
   Navbus__V1__GnssFix *fix;
   /*
-   * Why the node would reject it; absent: it would not.
+   * Why the node would reject the fix; absent: it would not.
    */
   protobuf_c_boolean has_reason;
   Navbus__V1__FixRejectionReason reason;
@@ -416,7 +417,7 @@ struct  Navbus__V1__ShouldPreventReroutesWhenArrivingRequest
    */
   Navbus__V1__Waypoint *waypoint;
   /*
-   * Its index in the route's waypoints.
+   * Index of the waypoint in the route's waypoints.
    */
   protobuf_c_boolean has_waypoint_index;
   uint32_t waypoint_index;
@@ -441,7 +442,7 @@ struct  Navbus__V1__ShouldAdvanceLegRequest
    */
   Navbus__V1__Waypoint *waypoint;
   /*
-   * Its index in the route's waypoints.
+   * Index of the waypoint in the route's waypoints.
    */
   protobuf_c_boolean has_waypoint_index;
   uint32_t waypoint_index;
@@ -475,7 +476,7 @@ struct  Navbus__V1__ReviseInstructionRequest
      */
     Navbus__V1__VisualInstruction *visual;
     /*
-     * To be said.
+     * To be spoken.
      */
     Navbus__V1__SpokenInstruction *spoken;
   };
@@ -499,7 +500,7 @@ struct  Navbus__V1__ReviseInstructionAnswer
 {
   ProtobufCMessage base;
   /*
-   * Whether it is not to be shown or said at all.
+   * Whether the instruction is not to be shown or spoken at all.
    */
   protobuf_c_boolean has_suppress;
   protobuf_c_boolean suppress;
@@ -510,7 +511,7 @@ struct  Navbus__V1__ReviseInstructionAnswer
      */
     Navbus__V1__VisualInstruction *visual;
     /*
-     * To be said.
+     * To be spoken.
      */
     Navbus__V1__SpokenInstruction *spoken;
   };
@@ -571,7 +572,7 @@ struct  Navbus__V1__PolicyRequest
   protobuf_c_boolean has_request_id;
   uint64_t request_id;
   /*
-   * What is decided.
+   * Kind of the decision.
    */
   protobuf_c_boolean has_kind;
   Navbus__V1__PolicyKind kind;
@@ -644,7 +645,7 @@ struct  Navbus__V1__PolicyDecision
 {
   ProtobufCMessage base;
   /*
-   * When it was taken, ns since the Unix epoch, UTC.
+   * When the decision was taken, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -674,7 +675,7 @@ struct  Navbus__V1__PolicyDecision
   protobuf_c_boolean has_request_id;
   uint64_t request_id;
   /*
-   * What was decided.
+   * Kind of the decision.
    */
   protobuf_c_boolean has_kind;
   Navbus__V1__PolicyKind kind;
@@ -693,7 +694,7 @@ struct  Navbus__V1__PolicyDecision
    */
   char *reason;
   /*
-   * For how long a NO holds before the same is asked again, in s.
+   * Time for which a NO applies before the same question is asked again, in s.
    */
   protobuf_c_boolean has_hold_s;
   double hold_s;

@@ -69,7 +69,7 @@ typedef enum _Navbus__V1__PredictionMethod {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__PREDICTION_METHOD)
 } Navbus__V1__PredictionMethod;
 /*
- * Class of a road, after OpenStreetMap's highway tag; a link road is of its class.
+ * Class of a road, after OpenStreetMap's highway tag; a link road has the class of its roads: motorway_link is MOTORWAY.
  */
 typedef enum _Navbus__V1__RoadClass {
   /*
@@ -152,7 +152,7 @@ struct  Navbus__V1__Pose
   protobuf_c_boolean has_speed_mps;
   double speed_mps;
   /*
-   * Radius in m that holds the truth with a probability of 68 %.
+   * Radius in m that contains the true position with a probability of 68 %.
    */
   protobuf_c_boolean has_horizontal_accuracy_m;
   double horizontal_accuracy_m;
@@ -173,7 +173,7 @@ struct  Navbus__V1__Pose
 
 
 /*
- * A place on a directed edge of the road graph, by our edge and by OpenStreetMap's ids.
+ * A place on a directed edge of the road graph, by the edge of the road tiles and by OpenStreetMap's ids.
  */
 struct  Navbus__V1__RoadPosition
 {
@@ -230,7 +230,7 @@ struct  Navbus__V1__MatchCandidate
    */
   Navbus__V1__RoadPosition *road;
   /*
-   * Probability that it is the right one, 0 to 1.
+   * Probability that the vehicle is there, 0 to 1.
    */
   protobuf_c_boolean has_probability;
   double probability;
@@ -277,15 +277,15 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What the receiver said; absent when the position is predicted without one.
+   * Position that the receiver reported; absent when the position is predicted without a fix.
    */
   Navbus__V1__Pose *raw;
   /*
-   * The matched position; off the road it equals the raw one, and without a fix it is where the filter has the vehicle.
+   * The matched position; off the roads, it equals the raw position, or the filter's position when there is no fix.
    */
   Navbus__V1__Pose *matched;
   /*
-   * Whether matched lies on a road.
+   * Whether matched is on a road.
    */
   protobuf_c_boolean has_is_on_road;
   protobuf_c_boolean is_on_road;
@@ -294,17 +294,17 @@ struct  Navbus__V1__MatchedPosition
    */
   Navbus__V1__RoadPosition *road;
   /*
-   * Standard deviation along the road in m; off the road that of each axis, where it is known.
+   * Standard deviation along the road in m; off the roads, the standard deviation of each axis, where it is known.
    */
   protobuf_c_boolean has_along_sigma_m;
   double along_sigma_m;
   /*
-   * Standard deviation across the road in m; off the road that of each axis, where it is known.
+   * Standard deviation across the road in m; off the roads, the standard deviation of each axis, where it is known.
    */
   protobuf_c_boolean has_cross_sigma_m;
   double cross_sigma_m;
   /*
-   * Probability that road is the right one, 0 to 1.
+   * Probability that the vehicle is on road, 0 to 1.
    */
   protobuf_c_boolean has_confidence;
   double confidence;
@@ -314,7 +314,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_off_road_probability;
   double off_road_probability;
   /*
-   * Further places that are possible, most probable first, road itself included.
+   * The possible places, most probable first, including road itself.
    */
   size_t n_candidates;
   Navbus__V1__MatchCandidate **candidates;
@@ -324,7 +324,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_source;
   Navbus__V1__PositionSource source;
   /*
-   * How it was predicted, if it was.
+   * How the position was predicted, if it was.
    */
   protobuf_c_boolean has_prediction;
   Navbus__V1__PredictionMethod prediction;
@@ -334,7 +334,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_age_s;
   double age_s;
   /*
-   * Whether the position is not a continuation of the one before.
+   * Whether the position does not continue from the previous one.
    */
   protobuf_c_boolean has_is_teleport;
   protobuf_c_boolean is_teleport;
@@ -371,7 +371,7 @@ struct  Navbus__V1__MatchedPosition
    */
   char *map_version;
   /*
-   * Horizontal protection level in m that the receiver gave with the fix; absent when the position is predicted.
+   * Horizontal protection level in m that the receiver reported with the fix; absent when the position is predicted.
    */
   protobuf_c_boolean has_protection_level_m;
   double protection_level_m;

@@ -35,7 +35,7 @@ struct  Navbus__V1__SnapshotRequest
    */
   char *reason;
   /*
-   * How long to go on recording into the bag, in s of the recording's time; absent: not at all.
+   * How long to continue recording into the bag, in s of the recording's time; absent: not at all.
    */
   protobuf_c_boolean has_after_s;
   double after_s;
@@ -52,17 +52,17 @@ struct  Navbus__V1__SnapshotResponse
 {
   ProtobufCMessage base;
   /*
-   * The bag, as the recorder names it.
+   * Path of the bag, as the recorder names it.
    */
   char *path;
   /*
-   * Messages in it.
+   * Number of messages in the bag.
    */
   protobuf_c_boolean has_message_count;
   uint64_t message_count;
   /*
-   * The time before the call that it holds, in s of the recording's time: less than the recorder is to keep soon after its start, and
-   * where its memory does not suffice.
+   * Length of the recording before the call, in s of the recording's time. It is shorter than configured soon after the recorder's
+   * start, and when the recorder's memory does not suffice.
    */
   protobuf_c_boolean has_before_s;
   double before_s;

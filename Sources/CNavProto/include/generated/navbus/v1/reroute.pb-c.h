@@ -39,7 +39,7 @@ typedef enum _Navbus__V1__ReroutePhase {
    */
   NAVBUS__V1__REROUTE_PHASE__REROUTE_PHASE_UNSPECIFIED = 0,
   /*
-   * Decided.
+   * A reroute is decided.
    */
   NAVBUS__V1__REROUTE_PHASE__REROUTE_PHASE_WILL_REROUTE = 1,
   /*
@@ -115,11 +115,11 @@ typedef enum _Navbus__V1__RerouteRejection {
    */
   NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_BACK_ON_ROUTE = 1,
   /*
-   * The vehicle is elsewhere by now.
+   * The vehicle is too far from the route by now.
    */
   NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_STALE = 2,
   /*
-   * A policy decided against it.
+   * A policy decided against the route.
    */
   NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_POLICY = 3,
   /*
@@ -127,13 +127,13 @@ typedef enum _Navbus__V1__RerouteRejection {
    */
   NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_SUPERSEDED = 4,
   /*
-   * Its first maneuver is nearer than the vehicle can commit to.
+   * The route's first maneuver is nearer than reroute.min_commit_time_s.
    */
   NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_TOO_NEAR = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__REROUTE_REJECTION)
 } Navbus__V1__RerouteRejection;
 /*
- * Why an alternative is gone.
+ * Why an alternative was removed.
  */
 typedef enum _Navbus__V1__AlternativeRemovalReason {
   /*
@@ -145,20 +145,20 @@ typedef enum _Navbus__V1__AlternativeRemovalReason {
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_FORK_PASSED = 1,
   /*
-   * It is the current route now.
+   * The alternative is the current route now.
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_TAKEN = 2,
   /*
-   * The current route has changed, or a stop on it was reached. After a stop alternatives to the rest are requested again; one that is
-   * still valid returns with the same id.
+   * The current route has changed, or a stop on it was reached. After a stop, alternatives to the rest of the route are requested again;
+   * an alternative that is still valid returns with the same id.
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_ROUTE_CHANGED = 3,
   /*
-   * The refresh found better ones.
+   * A refresh found better alternatives.
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_REPLACED = 4,
   /*
-   * It no longer passes the acceptance rule.
+   * The alternative no longer meets the rules of acceptance.
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_NOT_ACCEPTED = 5,
   /*
@@ -206,7 +206,7 @@ typedef enum _Navbus__V1__FasterRoutePhase {
    */
   NAVBUS__V1__FASTER_ROUTE_PHASE__FASTER_ROUTE_PHASE_DETECTED = 1,
   /*
-   * It is the current route.
+   * The faster route is the current route.
    */
   NAVBUS__V1__FASTER_ROUTE_PHASE__FASTER_ROUTE_PHASE_APPLIED = 2,
   /*
@@ -261,7 +261,7 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
   /*
-   * Route that is followed: the old one, with APPLIED the new one.
+   * Route that is followed: the old route; with APPLIED, the new route.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -286,7 +286,7 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_reason;
   Navbus__V1__RerouteReason reason;
   /*
-   * Whether the node looked for it without need (a faster route).
+   * Whether the node searches for a route although none is needed (a faster route).
    */
   protobuf_c_boolean has_proactive;
   protobuf_c_boolean proactive;
@@ -301,7 +301,7 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_attempt;
   uint32_t attempt;
   /*
-   * Who is asked or has answered.
+   * Who is being asked or has answered.
    */
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
@@ -310,7 +310,7 @@ struct  Navbus__V1__RerouteEvent
    */
   Navbus__V1__Pose *pose;
   /*
-   * Route before.
+   * Previous route; set with APPLIED.
    */
   protobuf_c_boolean has_old_route_id;
   uint64_t old_route_id;
@@ -320,12 +320,12 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_new_route_id;
   uint64_t new_route_id;
   /*
-   * Distance within which a maneuver was avoided in m.
+   * Distance in m from the vehicle within which a maneuver was avoided.
    */
   protobuf_c_boolean has_initial_maneuver_avoidance_m;
   double initial_maneuver_avoidance_m;
   /*
-   * Why it FAILED or was REJECTED; says whether it can be retried.
+   * Why the reroute FAILED, and whether it can be retried.
    */
   Navbus__V1__ErrorInfo *error;
   /*
@@ -345,13 +345,13 @@ struct  Navbus__V1__RerouteEvent
 
 
 /*
- * The alternatives of the current route, published on /nav/alternatives: always the full list.
+ * The alternatives to the current route, published on /nav/alternatives: always the full list.
  */
 struct  Navbus__V1__Alternatives
 {
   ProtobufCMessage base;
   /*
-   * When it changed, ns since the Unix epoch, UTC.
+   * When the list changed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -376,22 +376,22 @@ struct  Navbus__V1__Alternatives
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * All alternatives there are, in the order of their forks.
+   * All current alternatives, in the order of their forks.
    */
   size_t n_alternatives;
   Navbus__V1__Alternative **alternatives;
   /*
-   * Route ids of those that are new.
+   * Route ids of the new alternatives.
    */
   size_t n_added;
   uint64_t *added;
   /*
-   * Those that are gone.
+   * Alternatives that are no longer in the list.
    */
   size_t n_removed;
   Navbus__V1__RemovedAlternative **removed;
   /*
-   * Why they could not be updated; the list then is the old one.
+   * Why the alternatives could not be updated; the list is then the old one.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -402,8 +402,8 @@ struct  Navbus__V1__Alternatives
 
 /*
  * Another way to the destination.
- * Its durations, and those of the current route that it is compared with, are those of the router on board, also when the
- * current route has the durations of a provider.
+ * Its durations, and the durations of the current route with which they are compared, are those of the router on board,
+ * even if the current route has the durations of a provider.
  */
 struct  Navbus__V1__Alternative
 {
@@ -413,7 +413,7 @@ struct  Navbus__V1__Alternative
    */
   Navbus__V1__Route *route;
   /*
-   * Where it leaves the current route.
+   * Fork: where the alternative leaves the current route.
    */
   Navbus__V1__Coordinate *fork;
   /*
@@ -437,7 +437,7 @@ struct  Navbus__V1__Alternative
   protobuf_c_boolean has_fork_point;
   uint32_t fork_point;
   /*
-   * Where it joins the current route again; absent: only at the destination.
+   * Where the alternative joins the current route again; absent: only at the destination.
    */
   Navbus__V1__Coordinate *join;
   /*
@@ -461,12 +461,12 @@ struct  Navbus__V1__Alternative
   protobuf_c_boolean has_duration_from_here_s;
   double duration_from_here_s;
   /*
-   * Length compared with the current route in m; negative: shorter.
+   * Length minus that of the current route in m; negative: the alternative is shorter.
    */
   protobuf_c_boolean has_distance_delta_m;
   double distance_delta_m;
   /*
-   * Duration compared with the current route in s; negative: faster.
+   * Duration minus that of the current route in s; negative: the alternative is faster.
    */
   protobuf_c_boolean has_duration_delta_s;
   double duration_delta_s;
@@ -477,18 +477,18 @@ struct  Navbus__V1__Alternative
 
 
 /*
- * An alternative that is gone.
+ * An alternative that was removed from the list.
  */
 struct  Navbus__V1__RemovedAlternative
 {
   ProtobufCMessage base;
   /*
-   * Its route.
+   * The alternative's route.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
   /*
-   * Why.
+   * Why it was removed.
    */
   protobuf_c_boolean has_reason;
   Navbus__V1__AlternativeRemovalReason reason;
@@ -515,7 +515,7 @@ struct  Navbus__V1__AlternativeSwitch
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
   /*
-   * Current route: with TAKEN the alternative, else the one before.
+   * Current route: with TAKEN, the alternative; otherwise the previous route.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -535,7 +535,7 @@ struct  Navbus__V1__AlternativeSwitch
   protobuf_c_boolean has_phase;
   Navbus__V1__AlternativeSwitchPhase phase;
   /*
-   * Route before.
+   * Previous route; set with TAKEN.
    */
   protobuf_c_boolean has_old_route_id;
   uint64_t old_route_id;
@@ -545,7 +545,7 @@ struct  Navbus__V1__AlternativeSwitch
   protobuf_c_boolean has_alternative_route_id;
   uint64_t alternative_route_id;
   /*
-   * Whether the vehicle turned onto it; else it was selected.
+   * Whether the vehicle turned onto the alternative; otherwise it was selected.
    */
   protobuf_c_boolean has_by_driving;
   protobuf_c_boolean by_driving;
@@ -554,7 +554,7 @@ struct  Navbus__V1__AlternativeSwitch
    */
   Navbus__V1__Pose *pose;
   /*
-   * Why it FAILED.
+   * Why the change FAILED.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -580,7 +580,7 @@ struct  Navbus__V1__FasterRoute
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
   /*
-   * Current route: with APPLIED the faster one, else the one before.
+   * Current route: with APPLIED, the faster route; otherwise the previous route.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -605,7 +605,7 @@ struct  Navbus__V1__FasterRoute
   protobuf_c_boolean has_gain_s;
   double gain_s;
   /*
-   * Time gained as a part of the remaining time, 0 to 1.
+   * Time gained as a fraction of the remaining time, 0 to 1.
    */
   protobuf_c_boolean has_gain_ratio;
   double gain_ratio;
@@ -614,22 +614,22 @@ struct  Navbus__V1__FasterRoute
    */
   Navbus__V1__Route *route;
   /*
-   * Its id.
+   * Id of the faster route.
    */
   protobuf_c_boolean has_faster_route_id;
   uint64_t faster_route_id;
   /*
-   * Until when it can be accepted, ns since the Unix epoch, UTC; absent: it is applied at once.
+   * Time until which the faster route can be accepted, ns since the Unix epoch, UTC; absent: it is applied at once.
    */
   protobuf_c_boolean has_accept_until_ns;
   int64_t accept_until_ns;
   /*
-   * Why it was REJECTED, for people.
+   * Why the faster route was REJECTED, for people.
    */
   char *reason;
   /*
-   * Whose durations gain_s compares. Both routes are priced alike: by the online provider when both are its own, else by the
-   * router on board, whatever durations the routes themselves have.
+   * Source of the durations that gain_s compares. It is the same for both routes: the online provider if both routes are its
+   * own, otherwise the router on board, regardless of the durations that the routes themselves have.
    */
   protobuf_c_boolean has_pricing;
   Navbus__V1__RouteProvider pricing;
@@ -686,20 +686,20 @@ struct  Navbus__V1__RouteRefresh
   protobuf_c_boolean has_eta_delta_s;
   double eta_delta_s;
   /*
-   * The rest of the route in numbers, from the vehicle on.
+   * Summary of the rest of the route, from the vehicle on.
    */
   Navbus__V1__RouteSummary *summary;
   /*
-   * Stamp of the newest traffic that it was refreshed with, ns since the Unix epoch, UTC; absent without traffic.
+   * Stamp of the newest traffic used for the refresh, ns since the Unix epoch, UTC; absent without traffic.
    */
   protobuf_c_boolean has_traffic_stamp_ns;
   int64_t traffic_stamp_ns;
   /*
-   * Why it FAILED or is INVALIDATED.
+   * Why the refresh FAILED or the route is INVALIDATED.
    */
   Navbus__V1__ErrorInfo *error;
   /*
-   * Progress with the new durations, where the vehicle was last; with REFRESHED, once a position on the route is known.
+   * Progress with the new durations, at the vehicle's last position; with REFRESHED, once a position on the route is known.
    */
   Navbus__V1__RouteProgress *progress;
 };

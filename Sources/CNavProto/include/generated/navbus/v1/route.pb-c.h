@@ -47,7 +47,7 @@ typedef enum _Navbus__V1__WaypointKind {
    */
   NAVBUS__V1__WAYPOINT_KIND__WAYPOINT_KIND_UNSPECIFIED = 0,
   /*
-   * The vehicle stops here, a leg ends.
+   * The vehicle stops here and a leg ends.
    */
   NAVBUS__V1__WAYPOINT_KIND__WAYPOINT_KIND_STOP = 1,
   /*
@@ -83,7 +83,7 @@ typedef enum _Navbus__V1__RoadSide {
  */
 typedef enum _Navbus__V1__UnitSystem {
   /*
-   * Those of each country's roads.
+   * The units of each country's roads.
    */
   NAVBUS__V1__UNIT_SYSTEM__UNIT_SYSTEM_UNSPECIFIED = 0,
   /*
@@ -97,7 +97,7 @@ typedef enum _Navbus__V1__UnitSystem {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__UNIT_SYSTEM)
 } Navbus__V1__UnitSystem;
 /*
- * Who made a route.
+ * Who computed a route.
  */
 typedef enum _Navbus__V1__RouteProvider {
   /*
@@ -113,7 +113,7 @@ typedef enum _Navbus__V1__RouteProvider {
    */
   NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_ONLINE = 2,
   /*
-   * Given from outside with SetRoute.
+   * Supplied by a client with SetRoute.
    */
   NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_EXTERNAL = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROUTE_PROVIDER)
@@ -155,13 +155,13 @@ typedef enum _Navbus__V1__RouteReason {
    */
   NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_REFRESHED = 7,
   /*
-   * The trip goes on after the node was started again; route_id is another one when the route had to be found anew.
+   * The trip continues after a restart of the node; route_id differs if the route had to be found again.
    */
   NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_RESUMED = 8
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROUTE_REASON)
 } Navbus__V1__RouteReason;
 /*
- * Kind of a maneuver: OSRM's and Mapbox Directions' types.
+ * Kind of a maneuver: the types of OSRM and Mapbox Directions.
  */
 typedef enum _Navbus__V1__ManeuverType {
   /*
@@ -201,7 +201,7 @@ typedef enum _Navbus__V1__ManeuverType {
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_FORK = 8,
   /*
-   * The road ends in a T.
+   * The road ends at a T junction.
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_END_OF_ROAD = 9,
   /*
@@ -239,7 +239,7 @@ typedef enum _Navbus__V1__ManeuverType {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__MANEUVER_TYPE)
 } Navbus__V1__ManeuverType;
 /*
- * Direction of a maneuver: OSRM's modifiers.
+ * Direction of a maneuver: the modifiers of OSRM.
  */
 typedef enum _Navbus__V1__ManeuverModifier {
   /*
@@ -247,7 +247,7 @@ typedef enum _Navbus__V1__ManeuverModifier {
    */
   NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED = 0,
   /*
-   * Back.
+   * U-turn.
    */
   NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UTURN = 1,
   /*
@@ -289,7 +289,7 @@ typedef enum _Navbus__V1__LaneIndication {
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_UNSPECIFIED = 0,
   /*
-   * Back.
+   * U-turn.
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_UTURN = 1,
   /*
@@ -329,7 +329,7 @@ typedef enum _Navbus__V1__LaneIndication {
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_MERGE_TO_RIGHT = 10,
   /*
-   * Marked as without a direction.
+   * Mapped as a lane without a painted direction.
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_NO_MARKING = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LANE_INDICATION)
@@ -365,7 +365,7 @@ typedef enum _Navbus__V1__CongestionLevel {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__CONGESTION_LEVEL)
 } Navbus__V1__CongestionLevel;
 /*
- * What a traffic delay covers.
+ * Part of a route that a traffic delay covers.
  */
 typedef enum _Navbus__V1__DelayScope {
   /*
@@ -423,7 +423,7 @@ typedef enum _Navbus__V1__RestrictionKind {
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_DESTINATION_ONLY = 8,
   /*
-   * Depends on the time.
+   * A restriction that depends on the time.
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_TIME_DEPENDENT = 9,
   /*
@@ -446,12 +446,12 @@ struct  Navbus__V1__Waypoint
 {
   ProtobufCMessage base;
   /*
-   * The place that was asked for.
+   * Latitude of the requested place in degrees, -90 to 90.
    */
   protobuf_c_boolean has_latitude;
   double latitude;
   /*
-   * The place that was asked for.
+   * Longitude of the requested place in degrees, -180 to 180.
    */
   protobuf_c_boolean has_longitude;
   double longitude;
@@ -460,17 +460,17 @@ struct  Navbus__V1__Waypoint
    */
   char *name;
   /*
-   * Kind of stop; a VIA point is passed without arrival, so the last waypoint cannot be one.
+   * Kind of waypoint; a VIA point is passed without arrival, so the last waypoint cannot be one.
    */
   protobuf_c_boolean has_kind;
   Navbus__V1__WaypointKind kind;
   /*
-   * Wanted or known direction of travel in radians clockwise from true north, [0, 2 pi).
+   * Desired or known direction of travel in radians clockwise from true north, [0, 2 pi).
    */
   protobuf_c_boolean has_course;
   double course;
   /*
-   * How far the road may deviate from course in radians, 0 to pi.
+   * Greatest deviation of the road from course in radians, 0 to pi.
    */
   protobuf_c_boolean has_course_tolerance_rad;
   double course_tolerance_rad;
@@ -494,7 +494,7 @@ struct  Navbus__V1__Waypoint
   protobuf_c_boolean has_snap_distance_m;
   double snap_distance_m;
   /*
-   * Side of the road on which the place lies, seen in the direction of travel; set by the router.
+   * Side of the road on which the place is, as seen in the direction of travel; set by the router.
    */
   protobuf_c_boolean has_side;
   Navbus__V1__RoadSide side;
@@ -515,28 +515,28 @@ struct  Navbus__V1__RouteOptions
    */
   Navbus__V1__VehicleProfile *vehicle;
   /*
-   * Kinds of road to keep off.
+   * Kinds of road to avoid.
    */
   size_t n_avoid;
   Navbus__V1__AvoidFeature *avoid;
   /*
-   * Areas to keep out of.
+   * Areas to avoid.
    */
   size_t n_exclude_areas;
   Navbus__V1__Polygon **exclude_areas;
   /*
-   * Routes wanted besides the best one, 0 to 2; fewer may exist. In a route: as they were asked for with it.
+   * Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. In a route: the number requested with it.
    */
   protobuf_c_boolean has_alternatives;
   uint32_t alternatives;
   /*
-   * Whether live traffic counts; absent: yes. Without it routes are found on board, and no road is closed by traffic.
+   * Whether live traffic is taken into account; absent: yes. Without it, routes are found on board, and traffic closes no road.
    */
   protobuf_c_boolean has_use_traffic;
   protobuf_c_boolean use_traffic;
   /*
-   * Departure, ns since the Unix epoch, UTC; absent: now. Routes to choose from arrive that much later, and rules for certain hours
-   * count as they are then, given the configuration's utc_offset_min. A trip under way is timed from now.
+   * Departure, ns since the Unix epoch, UTC; absent: now. The arrival times of routes to choose from are counted from the departure, and
+   * rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now.
    */
   protobuf_c_boolean has_departure_ns;
   int64_t departure_ns;
@@ -546,11 +546,11 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean has_initial_maneuver_avoidance_m;
   double initial_maneuver_avoidance_m;
   /*
-   * Language of names and instructions, BCP 47, for example "de". In a route: the one that is spoken.
+   * Language of names and instructions, BCP 47, for example "de". In a route: the language that is spoken.
    */
   char *language;
   /*
-   * Units of spoken distances. Absent in a request: those of each country's roads; in a route: they change on the way.
+   * Units of spoken distances. Absent in a request: the units of each country's roads; absent in a route: the units change on the way.
    */
   protobuf_c_boolean has_units;
   Navbus__V1__UnitSystem units;
@@ -567,15 +567,15 @@ struct  Navbus__V1__RouteOptions
 
 /*
  * A route, published on /nav/route and part of many answers.
- * Geometry, annotations and edges are columns: point i and i + 1 of the geometry bound segment i. Consecutive legs
- * share the waypoint's point. A geometry point is an OpenStreetMap node except where a leg begins or ends, and at a VIA
- * point within a segment.
+ * Geometry, annotations and edges are columns: segment i is between the points i and i + 1 of the geometry. Consecutive
+ * legs share the waypoint's point. Each geometry point is an OpenStreetMap node, except where a leg begins or ends, and
+ * at a VIA point within a segment.
  */
 struct  Navbus__V1__Route
 {
   ProtobufCMessage base;
   /*
-   * When the route became current, or was made, ns since the Unix epoch, UTC.
+   * When the route became current or was computed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -585,8 +585,8 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
   /*
-   * Identity of the route, unique within a run of the node as long as its clock does not jump; a refresh keeps it. In a
-   * preview and in a list of alternatives it identifies the route there: what comes into force has another one.
+   * Identity of the route, unique within a run of the node unless its clock jumps; a refresh keeps it. In a preview or a
+   * list of alternatives, it identifies the route within these; when such a route comes into force, it gets another route_id.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -615,12 +615,12 @@ struct  Navbus__V1__Route
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
   /*
-   * Directed edges of the road tiles in the order of travel; none from an online provider that knows none.
+   * Directed edges of the road tiles in the order of travel; empty if an online provider's route has no edges.
    */
   size_t n_edge_ids;
   uint64_t *edge_ids;
   /*
-   * For each edge the index of the geometry point where it begins (the first and last edge may be cut).
+   * For each edge, the index of the geometry point where it begins (the first and last edge may be cut).
    */
   size_t n_edge_first_points;
   uint32_t *edge_first_points;
@@ -629,25 +629,25 @@ struct  Navbus__V1__Route
    */
   char *map_version;
   /*
-   * The route in numbers.
+   * Lengths, durations and other totals of the route.
    */
   Navbus__V1__RouteSummary *summary;
   /*
-   * Who made it.
+   * Who computed the route.
    */
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
   /*
-   * What was asked for, as far as it is in force.
+   * Requested options, as far as they are in force.
    */
   Navbus__V1__RouteOptions *options;
   /*
-   * Why it became the current route; absent in previews and alternatives.
+   * Why the route became the current route; absent in previews and alternatives.
    */
   protobuf_c_boolean has_reason;
   Navbus__V1__RouteReason reason;
   /*
-   * Route from which the chosen-route preference comes: the driver's choice, kept through reroutes.
+   * Route that the driver chose, and which reroutes therefore prefer; kept through reroutes.
    */
   protobuf_c_boolean has_chosen_route_id;
   uint64_t chosen_route_id;
@@ -657,7 +657,7 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_refresh_count;
   uint32_t refresh_count;
   /*
-   * Time that finding the route took in s, the provider's answer included; absent in a replay without the journal.
+   * Time taken to find the route in s, including the provider's answer; absent in a replay without the journal.
    */
   protobuf_c_boolean has_compute_duration_s;
   double compute_duration_s;
@@ -674,7 +674,7 @@ struct  Navbus__V1__RouteLeg
 {
   ProtobufCMessage base;
   /*
-   * Maneuvers in order; the last is an arrival.
+   * Steps in order; the last is an arrival.
    */
   size_t n_steps;
   Navbus__V1__RouteStep **steps;
@@ -704,7 +704,7 @@ struct  Navbus__V1__RouteLeg
   protobuf_c_boolean has_duration_typical_s;
   double duration_typical_s;
   /*
-   * Index of the stop at its end in the route's waypoints.
+   * Index, in the route's waypoints, of the stop at the end of the leg.
    */
   protobuf_c_boolean has_waypoint_index;
   uint32_t waypoint_index;
@@ -713,7 +713,7 @@ struct  Navbus__V1__RouteLeg
    */
   Navbus__V1__Annotation *annotation;
   /*
-   * Important road names along it, for people.
+   * Names of important roads along the leg, for people.
    */
   size_t n_names;
   char **names;
@@ -724,13 +724,13 @@ struct  Navbus__V1__RouteLeg
 
 
 /*
- * A maneuver and the way that follows it.
+ * A maneuver and the part of the route that follows it.
  */
 struct  Navbus__V1__RouteStep
 {
   ProtobufCMessage base;
   /*
-   * The maneuver at its beginning.
+   * The maneuver at the beginning of the step.
    */
   Navbus__V1__Maneuver *maneuver;
   /*
@@ -758,7 +758,7 @@ struct  Navbus__V1__RouteStep
    */
   char *name;
   /*
-   * Number of the road that is followed, several joined by "; ".
+   * Number of the road that is followed; several numbers are joined by "; ".
    */
   char *ref;
   /*
@@ -776,17 +776,17 @@ struct  Navbus__V1__RouteStep
    */
   char *rotary_name;
   /*
-   * Side on which one drives here.
+   * Side of the road on which vehicles drive here.
    */
   protobuf_c_boolean has_driving_side;
   Navbus__V1__RoadSide driving_side;
   /*
-   * Whether the way is a ferry.
+   * Whether the step is a ferry.
    */
   protobuf_c_boolean has_is_ferry;
   protobuf_c_boolean is_ferry;
   /*
-   * Junctions on the way, the maneuver's own first.
+   * Junctions along the step, the maneuver's own first.
    */
   size_t n_intersections;
   Navbus__V1__Intersection **intersections;
@@ -827,12 +827,12 @@ struct  Navbus__V1__Maneuver
   protobuf_c_boolean has_longitude;
   double longitude;
   /*
-   * Course before it in radians clockwise from true north, [0, 2 pi).
+   * Course before the maneuver in radians clockwise from true north, [0, 2 pi).
    */
   protobuf_c_boolean has_course_before;
   double course_before;
   /*
-   * Course after it in radians clockwise from true north, [0, 2 pi).
+   * Course after the maneuver in radians clockwise from true north, [0, 2 pi).
    */
   protobuf_c_boolean has_course_after;
   double course_after;
@@ -848,38 +848,38 @@ struct  Navbus__V1__Maneuver
 
 
 /*
- * A junction on the way of a step.
+ * A junction along a step.
  */
 struct  Navbus__V1__Intersection
 {
   ProtobufCMessage base;
   /*
-   * Index of its geometry point.
+   * Index of the junction's geometry point.
    */
   protobuf_c_boolean has_point;
   uint32_t point;
   /*
-   * Courses of all roads that meet there, outwards, radians clockwise from true north, [0, 2 pi).
+   * Outward courses of all roads that meet at the junction, radians clockwise from true north, [0, 2 pi).
    */
   size_t n_courses;
   float *courses;
   /*
-   * Whether each road may be entered, one for each course.
+   * Whether each road may be entered, one value for each course.
    */
   size_t n_entries;
   protobuf_c_boolean *entries;
   /*
-   * Index into courses of the road one comes from.
+   * Index into courses of the road on which the route arrives.
    */
   protobuf_c_boolean has_in_index;
   uint32_t in_index;
   /*
-   * Index into courses of the road one leaves by.
+   * Index into courses of the road on which the route leaves.
    */
   protobuf_c_boolean has_out_index;
   uint32_t out_index;
   /*
-   * Lanes from left to right; none where unknown.
+   * Lanes from left to right; empty where unknown.
    */
   size_t n_lanes;
   Navbus__V1__Lane **lanes;
@@ -906,27 +906,27 @@ struct  Navbus__V1__Lane
 {
   ProtobufCMessage base;
   /*
-   * Directions painted on it.
+   * Directions painted on the lane.
    */
   size_t n_indications;
   Navbus__V1__LaneIndication *indications;
   /*
-   * Whether the maneuver can be made from it.
+   * Whether the maneuver can be made from the lane.
    */
   protobuf_c_boolean has_valid;
   protobuf_c_boolean valid;
   /*
-   * Whether it is the one to prefer.
+   * Whether the lane is preferred.
    */
   protobuf_c_boolean has_active;
   protobuf_c_boolean active;
   /*
-   * Which of its directions the maneuver takes.
+   * Painted direction that the maneuver takes.
    */
   protobuf_c_boolean has_valid_indication;
   Navbus__V1__LaneIndication valid_indication;
   /*
-   * Whether it is closed to the vehicle, as a bus lane is to a car; then it is not valid.
+   * Whether the lane is closed to the vehicle, as a bus lane is to a car; it is then not valid.
    */
   protobuf_c_boolean has_closed;
   protobuf_c_boolean closed;
@@ -939,8 +939,8 @@ struct  Navbus__V1__Lane
 /*
  * Details per segment of a leg, as columns.
  * A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. The first and the last
- * segment may be cut by the waypoint: their nodes are those of the whole segment, their numbers those of the part. A VIA
- * point cuts a segment in two, which meet at a point that is no node.
+ * segment may be cut by the waypoint: their nodes are those of the whole segment, their other values those of the part. A
+ * VIA point within a segment cuts it into two segments, which meet at a point that is not a node.
  */
 struct  Navbus__V1__Annotation
 {
@@ -987,7 +987,7 @@ struct  Navbus__V1__Annotation
 
 
 /*
- * Segments with one speed limit: for the route's vehicle, at the time of departure.
+ * Consecutive segments with the same speed limit: the limit for the route's vehicle at the time of departure.
  */
 struct  Navbus__V1__SpeedLimitSpan
 {
@@ -1003,7 +1003,7 @@ struct  Navbus__V1__SpeedLimitSpan
   protobuf_c_boolean has_segment_count;
   uint32_t segment_count;
   /*
-   * Limit in m/s; absent where there is none to keep.
+   * Limit in m/s; absent where no limit applies.
    */
   protobuf_c_boolean has_limit_mps;
   float limit_mps;
@@ -1024,7 +1024,7 @@ struct  Navbus__V1__SpeedLimitSpan
 
 
 /*
- * Segments with one level of congestion.
+ * Consecutive segments with the same level of congestion.
  */
 struct  Navbus__V1__CongestionSpan
 {
@@ -1051,7 +1051,7 @@ struct  Navbus__V1__CongestionSpan
 
 
 /*
- * A route in numbers.
+ * Lengths, durations and other totals of a route.
  */
 struct  Navbus__V1__RouteSummary
 {
@@ -1062,8 +1062,8 @@ struct  Navbus__V1__RouteSummary
   protobuf_c_boolean has_distance_m;
   double distance_m;
   /*
-   * Duration in s, live traffic included. A provider's route keeps the provider's durations; only where the traffic on board
-   * has changed since it came are they scaled by that change.
+   * Duration in s, live traffic included. A provider's route keeps the provider's durations; they are scaled only where the
+   * traffic on board has changed since the route was received, in proportion to the change.
    */
   protobuf_c_boolean has_duration_s;
   double duration_s;
@@ -1073,18 +1073,18 @@ struct  Navbus__V1__RouteSummary
   protobuf_c_boolean has_duration_typical_s;
   double duration_typical_s;
   /*
-   * What live traffic adds in s, 0 or more; absent when no traffic is known.
+   * Delay by live traffic in s, 0 or more; absent when no traffic is known.
    */
   protobuf_c_boolean has_traffic_delay_s;
   double traffic_delay_s;
   /*
-   * What traffic_delay_s covers.
+   * Part of the route that traffic_delay_s covers.
    */
   protobuf_c_boolean has_traffic_delay_scope;
   Navbus__V1__DelayScope traffic_delay_scope;
   /*
-   * Stamp of the newest traffic behind it, ns since the Unix epoch, UTC; absent without traffic. For a route of a provider:
-   * when the provider answered.
+   * Stamp of the newest traffic that the durations include, ns since the Unix epoch, UTC; absent without traffic. For a
+   * provider's route: when the provider answered.
    */
   protobuf_c_boolean has_traffic_stamp_ns;
   int64_t traffic_stamp_ns;
@@ -1098,7 +1098,7 @@ struct  Navbus__V1__RouteSummary
    */
   Navbus__V1__TollSummary *toll;
   /*
-   * Restrictions that concern the vehicle.
+   * Restrictions that are relevant to the vehicle.
    */
   size_t n_restrictions;
   Navbus__V1__RouteRestriction **restrictions;
@@ -1128,7 +1128,7 @@ struct  Navbus__V1__RouteSummary
   size_t n_countries;
   char **countries;
   /*
-   * Road names that tell the route from its alternatives, for people.
+   * Names of roads that distinguish the route from its alternatives, for people.
    */
   size_t n_names;
   char **names;
@@ -1138,7 +1138,7 @@ struct  Navbus__V1__RouteSummary
   protobuf_c_boolean has_weight;
   double weight;
   /*
-   * The parts of the route in each country, in order; one without a country where it is unknown.
+   * The parts of the route by country, in order; a part in an unknown country has no country.
    */
   size_t n_country_passages;
   Navbus__V1__CountryPassage **country_passages;
@@ -1164,7 +1164,7 @@ struct  Navbus__V1__CountryPassage
    */
   char *country;
   /*
-   * Where it is entered, m from the route's start.
+   * Where the route enters the country, in m from the route's start.
    */
   protobuf_c_boolean has_route_offset_m;
   double route_offset_m;
@@ -1174,7 +1174,7 @@ struct  Navbus__V1__CountryPassage
   protobuf_c_boolean has_distance_m;
   double distance_m;
   /*
-   * Side on which one drives there.
+   * Side of the road on which vehicles drive there.
    */
   protobuf_c_boolean has_driving_side;
   Navbus__V1__RoadSide driving_side;
@@ -1195,7 +1195,7 @@ struct  Navbus__V1__FerryPassage
    */
   char *name;
   /*
-   * Where it begins, m from the route's start.
+   * Where the passage begins, in m from the route's start.
    */
   protobuf_c_boolean has_route_offset_m;
   double route_offset_m;
@@ -1222,7 +1222,7 @@ struct  Navbus__V1__TollSummary
 {
   ProtobufCMessage base;
   /*
-   * Length on toll roads of any vehicle class in m.
+   * Length on roads with a toll for any vehicle class in m.
    */
   protobuf_c_boolean has_total_length_m;
   double total_length_m;
@@ -1269,12 +1269,12 @@ struct  Navbus__V1__RouteRestriction
   protobuf_c_boolean has_limit;
   double limit;
   /*
-   * Whether the vehicle breaks it (possible only where there is no other way).
+   * Whether the vehicle violates the restriction (possible only where there is no other way).
    */
   protobuf_c_boolean has_violated;
   protobuf_c_boolean violated;
   /*
-   * OpenStreetMap way on which it begins.
+   * OpenStreetMap way on which the restriction begins.
    */
   protobuf_c_boolean has_way_id;
   int64_t way_id;
@@ -1296,7 +1296,7 @@ struct  Navbus__V1__RoutePreview
 {
   ProtobufCMessage base;
   /*
-   * When it changed, ns since the Unix epoch, UTC.
+   * When the preview changed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -1321,17 +1321,17 @@ struct  Navbus__V1__RoutePreview
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * The routes, the best first, 1 to 3; none once the preview has ended. Summaries are of the freshest traffic.
+   * The routes, the best first, 1 to 3; none once the preview has ended. Summaries use the latest traffic.
    */
   size_t n_routes;
   Navbus__V1__Route **routes;
   /*
-   * Index of the active one in routes.
+   * Index of the active route in routes.
    */
   protobuf_c_boolean has_active_index;
   uint32_t active_index;
   /*
-   * Why routes are fewer than asked for, or none.
+   * Why there are fewer routes than requested, or none.
    */
   Navbus__V1__ErrorInfo *error;
 };

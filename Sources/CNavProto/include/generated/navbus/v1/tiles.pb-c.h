@@ -58,21 +58,21 @@ typedef enum _Navbus__V1__SourceState {
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_UNSPECIFIED = 0,
   /*
-   * Yes.
+   * The source can be reached.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_ONLINE = 1,
   /*
-   * With errors.
+   * The source can be reached, but with errors.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_DEGRADED = 2,
   /*
-   * No.
+   * The source cannot be reached.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_OFFLINE = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__SOURCE_STATE)
 } Navbus__V1__SourceState;
 /*
- * How an offline region stands.
+ * State of an offline region.
  */
 typedef enum _Navbus__V1__RegionState {
   /*
@@ -106,7 +106,7 @@ typedef enum _Navbus__V1__RegionEventKind {
    */
   NAVBUS__V1__REGION_EVENT_KIND__REGION_EVENT_KIND_UNSPECIFIED = 0,
   /*
-   * Loading goes on.
+   * Loading has progressed.
    */
   NAVBUS__V1__REGION_EVENT_KIND__REGION_EVENT_KIND_LOAD_PROGRESS = 1,
   /*
@@ -114,15 +114,15 @@ typedef enum _Navbus__V1__RegionEventKind {
    */
   NAVBUS__V1__REGION_EVENT_KIND__REGION_EVENT_KIND_LOAD_FINISHED = 2,
   /*
-   * Removed.
+   * The region was removed.
    */
   NAVBUS__V1__REGION_EVENT_KIND__REGION_EVENT_KIND_REMOVED = 3,
   /*
-   * Its geometry has changed.
+   * The region's geometry has changed.
    */
   NAVBUS__V1__REGION_EVENT_KIND__REGION_EVENT_KIND_GEOMETRY_CHANGED = 4,
   /*
-   * Its metadata have changed.
+   * The region's metadata have changed.
    */
   NAVBUS__V1__REGION_EVENT_KIND__REGION_EVENT_KIND_METADATA_CHANGED = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__REGION_EVENT_KIND)
@@ -137,7 +137,7 @@ struct  Navbus__V1__TilesState
 {
   ProtobufCMessage base;
   /*
-   * When it changed, ns since the Unix epoch, UTC.
+   * When the state changed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -162,7 +162,7 @@ struct  Navbus__V1__TilesState
   protobuf_c_boolean has_budget_bytes;
   uint64_t budget_bytes;
   /*
-   * Whether the sources can be reached.
+   * Whether the sources of tiles can be reached.
    */
   protobuf_c_boolean has_source_state;
   Navbus__V1__SourceState source_state;
@@ -172,12 +172,12 @@ struct  Navbus__V1__TilesState
   protobuf_c_boolean has_downloading_count;
   uint32_t downloading_count;
   /*
-   * Tiles that are wanted and wait.
+   * Tiles that are wanted and wait for their download.
    */
   protobuf_c_boolean has_pending_count;
   uint32_t pending_count;
   /*
-   * Wanted part of the current route that is on board, 0 to 1; absent: no route.
+   * Fraction of the road tiles wanted for the current route that are on board, 0 to 1; absent: no route.
    */
   protobuf_c_boolean has_route_coverage;
   double route_coverage;
@@ -202,7 +202,7 @@ struct  Navbus__V1__TilesetState
    */
   char *tileset;
   /*
-   * What its tiles are for.
+   * Purpose of the tiles.
    */
   protobuf_c_boolean has_domain;
   Navbus__V1__TileDomain domain;
@@ -212,7 +212,7 @@ struct  Navbus__V1__TilesetState
   protobuf_c_boolean has_tile_count;
   uint64_t tile_count;
   /*
-   * Bytes of those.
+   * Bytes of the tiles on board.
    */
   protobuf_c_boolean has_size_bytes;
   uint64_t size_bytes;
@@ -227,12 +227,12 @@ struct  Navbus__V1__TilesetState
   protobuf_c_boolean has_expired_count;
   uint64_t expired_count;
   /*
-   * Whether its tiles may be cached ahead.
+   * Whether tiles may be cached in advance.
    */
   protobuf_c_boolean has_cacheable;
   protobuf_c_boolean cacheable;
   /*
-   * Why they may not.
+   * Why tiles may not be cached in advance.
    */
   char *not_cacheable_reason;
 };
@@ -242,7 +242,7 @@ struct  Navbus__V1__TilesetState
 
 
 /*
- * Tiles that a region needs of one tileset.
+ * The tiles of one tileset that a region needs.
  */
 struct  Navbus__V1__TilesetDescriptor
 {
@@ -252,7 +252,7 @@ struct  Navbus__V1__TilesetDescriptor
    */
   char *tileset;
   /*
-   * What its tiles are for.
+   * Purpose of the tiles.
    */
   protobuf_c_boolean has_domain;
   Navbus__V1__TileDomain domain;
@@ -278,7 +278,7 @@ struct  Navbus__V1__TilesetDescriptor
 
 
 /*
- * What an offline region is.
+ * The definition of an offline region.
  */
 struct  Navbus__V1__RegionDefinition
 {
@@ -317,7 +317,7 @@ struct  Navbus__V1__RegionDefinition
 
 
 /*
- * How far an offline region is loaded.
+ * The progress of loading an offline region.
  */
 struct  Navbus__V1__RegionProgress
 {
@@ -328,22 +328,22 @@ struct  Navbus__V1__RegionProgress
   protobuf_c_boolean has_required_count;
   uint64_t required_count;
   /*
-   * Tiles that are on board.
+   * Required tiles that are on board.
    */
   protobuf_c_boolean has_completed_count;
   uint64_t completed_count;
   /*
-   * Bytes of those.
+   * Bytes of the required tiles that are on board.
    */
   protobuf_c_boolean has_completed_bytes;
   uint64_t completed_bytes;
   /*
-   * Tiles that were downloaded for it.
+   * Tiles that were downloaded for the region.
    */
   protobuf_c_boolean has_loaded_count;
   uint64_t loaded_count;
   /*
-   * Bytes of those.
+   * Bytes of the tiles that were downloaded for the region.
    */
   protobuf_c_boolean has_loaded_bytes;
   uint64_t loaded_bytes;
@@ -365,15 +365,15 @@ struct  Navbus__V1__Region
 {
   ProtobufCMessage base;
   /*
-   * What it is.
+   * Definition of the region.
    */
   Navbus__V1__RegionDefinition *definition;
   /*
-   * How far it is loaded.
+   * Progress of loading.
    */
   Navbus__V1__RegionProgress *progress;
   /*
-   * How it stands.
+   * State of the region.
    */
   protobuf_c_boolean has_state;
   Navbus__V1__RegionState state;
@@ -383,17 +383,17 @@ struct  Navbus__V1__Region
   protobuf_c_boolean has_expires_ns;
   int64_t expires_ns;
   /*
-   * When it was created, ns since the Unix epoch, UTC.
+   * When the region was created, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_created_ns;
   int64_t created_ns;
   /*
-   * When it was loaded or changed last, ns since the Unix epoch, UTC.
+   * When the region was last loaded or changed, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_updated_ns;
   int64_t updated_ns;
   /*
-   * Why it is incomplete; of one that is complete, why its update waits.
+   * Why the region is incomplete; if it is complete, why its update waits.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -403,7 +403,7 @@ struct  Navbus__V1__Region
 
 
 /*
- * What happens to offline regions, published on /tiles/region_event.
+ * An event concerning an offline region, published on /tiles/region_event.
  */
 struct  Navbus__V1__RegionEvent
 {
@@ -428,7 +428,7 @@ struct  Navbus__V1__RegionEvent
    */
   char *region_id;
   /*
-   * How far it is loaded.
+   * Progress of loading.
    */
   Navbus__V1__RegionProgress *progress;
   /*
@@ -437,7 +437,7 @@ struct  Navbus__V1__RegionEvent
   protobuf_c_boolean has_success;
   protobuf_c_boolean success;
   /*
-   * Why not: an error, or CANCELLED.
+   * Why loading did not succeed: an error, or CANCELLED.
    */
   Navbus__V1__ErrorInfo *error;
   /*
@@ -461,17 +461,17 @@ struct  Navbus__V1__GetTileRequest
    */
   Navbus__V1__TileKey *key;
   /*
-   * Whether only the cache is asked.
+   * Whether to look only in the cache.
    */
   protobuf_c_boolean has_cache_only;
   protobuf_c_boolean cache_only;
   /*
-   * Whether an expired tile will do; absent: yes.
+   * Whether an expired tile is acceptable; absent: yes.
    */
   protobuf_c_boolean has_accept_expired;
   protobuf_c_boolean accept_expired;
   /*
-   * Whether the path of the file will do instead of the data (same host).
+   * Whether the path of the file is acceptable instead of the data (same host).
    */
   protobuf_c_boolean has_accept_path;
   protobuf_c_boolean accept_path;
@@ -502,12 +502,12 @@ struct  Navbus__V1__GetTileResponse
   protobuf_c_boolean has_sha256;
   ProtobufCBinaryData sha256;
   /*
-   * When it expires, ns since the Unix epoch, UTC.
+   * When the tile expires, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_expires_ns;
   int64_t expires_ns;
   /*
-   * Whether it came from the cache.
+   * Whether the tile came from the cache.
    */
   protobuf_c_boolean has_from_cache;
   protobuf_c_boolean from_cache;
@@ -516,7 +516,7 @@ struct  Navbus__V1__GetTileResponse
    */
   char *content_encoding;
   /*
-   * Why there is none.
+   * Why there is no tile.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -532,7 +532,7 @@ struct  Navbus__V1__LoadRegionRequest
 {
   ProtobufCMessage base;
   /*
-   * The region; one that exists under this id is updated.
+   * The region; an existing region with this id is updated.
    */
   Navbus__V1__RegionDefinition *definition;
 };
@@ -548,7 +548,7 @@ struct  Navbus__V1__LoadRegionResponse
 {
   ProtobufCMessage base;
   /*
-   * How far it is loaded.
+   * Progress of loading.
    */
   Navbus__V1__RegionProgress *progress;
   /*
@@ -556,7 +556,7 @@ struct  Navbus__V1__LoadRegionResponse
    */
   Navbus__V1__Region *region;
   /*
-   * Why it could not be loaded.
+   * Why the region could not be loaded.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -572,12 +572,12 @@ struct  Navbus__V1__ListRegionsRequest
 {
   ProtobufCMessage base;
   /*
-   * Only regions whose id comes after this one; absent: all.
+   * Only regions whose id comes after this id; absent: all regions.
    */
   char *start_after;
   /*
-   * Most regions of the answer, at least 1; it may have fewer. Absent: all of them, or RESOURCE_EXHAUSTED where they are
-   * more than one answer holds.
+   * Greatest number of regions in the answer, at least 1; the answer may have fewer. Absent: all regions, or
+   * RESOURCE_EXHAUSTED if they do not fit into one answer.
    */
   protobuf_c_boolean has_page_size;
   uint32_t page_size;
@@ -594,12 +594,12 @@ struct  Navbus__V1__ListRegionsResponse
 {
   ProtobufCMessage base;
   /*
-   * The regions, by id: in the order of its bytes (UTF-8).
+   * The regions, in the order of the bytes of their ids (UTF-8).
    */
   size_t n_regions;
   Navbus__V1__Region **regions;
   /*
-   * After which region the next page begins; absent: there are no more.
+   * Id of the region after which the next page begins; absent: there are no more regions.
    */
   char *next_start_after;
 };
@@ -635,7 +635,7 @@ struct  Navbus__V1__GetRegionResponse
    */
   Navbus__V1__Region *region;
   /*
-   * Why there is none.
+   * Why there is no region.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -667,7 +667,7 @@ struct  Navbus__V1__RemoveRegionResponse
 {
   ProtobufCMessage base;
   /*
-   * Why it was not removed.
+   * Why the region was not removed.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -687,16 +687,16 @@ struct  Navbus__V1__UpdateRegionRequest
    */
   char *region_id;
   /*
-   * New name; absent: as it is.
+   * New name; absent: unchanged.
    */
   char *name;
   /*
-   * New metadata; none: as they are.
+   * New metadata; none: unchanged.
    */
   size_t n_metadata;
   Navbus__V1__KeyValue **metadata;
   /*
-   * Whether its tiles are asked for again at their source.
+   * Whether the region's tiles are to be requested again from their source.
    */
   protobuf_c_boolean has_revalidate;
   protobuf_c_boolean revalidate;
@@ -717,7 +717,7 @@ struct  Navbus__V1__UpdateRegionResponse
    */
   Navbus__V1__Region *region;
   /*
-   * Why it was not updated.
+   * Why the region was not updated.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -769,7 +769,7 @@ struct  Navbus__V1__EstimateRegionRequest
 {
   ProtobufCMessage base;
   /*
-   * The region; it needs no id, and is that region's update when it has one.
+   * The region; its id is optional: with the id of an existing region, the estimate is for an update of that region.
    */
   Navbus__V1__RegionDefinition *definition;
 };
@@ -785,27 +785,27 @@ struct  Navbus__V1__EstimateRegionResponse
 {
   ProtobufCMessage base;
   /*
-   * Tiles it needs.
+   * Number of tiles that the region needs.
    */
   protobuf_c_boolean has_tile_count;
   uint64_t tile_count;
   /*
-   * Bytes it needs in all, as estimated.
+   * Estimated size of all tiles that the region needs, in bytes.
    */
   protobuf_c_boolean has_size_bytes;
   uint64_t size_bytes;
   /*
-   * Bytes of those that are still to be downloaded.
+   * Bytes that are still to be downloaded.
    */
   protobuf_c_boolean has_download_bytes;
   uint64_t download_bytes;
   /*
-   * Bytes of the budget that there are for those: free ones, and those of tiles that would be evicted for the region.
+   * Bytes of the budget that are available to the download: free bytes, and those of tiles that would be evicted for the region.
    */
   protobuf_c_boolean has_free_bytes;
   uint64_t free_bytes;
   /*
-   * Why it cannot be said.
+   * Why there is no estimate.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -825,7 +825,7 @@ struct  Navbus__V1__TileCoverageRequest
    */
   Navbus__V1__MultiPolygon *geometry;
   /*
-   * Tiles wanted; those of several descriptors of one tileset count once.
+   * Tiles wanted; a tile in several descriptors of one tileset counts once.
    */
   size_t n_descriptors;
   Navbus__V1__TilesetDescriptor **descriptors;
@@ -842,22 +842,22 @@ struct  Navbus__V1__TileCoverageResponse
 {
   ProtobufCMessage base;
   /*
-   * Tiles wanted.
+   * Number of wanted tiles.
    */
   protobuf_c_boolean has_wanted_count;
   uint64_t wanted_count;
   /*
-   * Those on board.
+   * Number of wanted tiles on board.
    */
   protobuf_c_boolean has_present_count;
   uint64_t present_count;
   /*
-   * Those that are missing, at most 10,000.
+   * Wanted tiles that are missing, at most 10,000.
    */
   size_t n_missing;
   Navbus__V1__TileKey **missing;
   /*
-   * Why it cannot be said.
+   * Why the coverage is unknown.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -914,7 +914,7 @@ struct  Navbus__V1__StatisticsResponse
   protobuf_c_boolean has_failed_count;
   uint64_t failed_count;
   /*
-   * Tiles refused because their checksum or form was wrong.
+   * Tiles refused because their checksum or format was wrong.
    */
   protobuf_c_boolean has_corrupt_count;
   uint64_t corrupt_count;
@@ -935,7 +935,7 @@ struct  Navbus__V1__PurgeRequest
    */
   char *tileset;
   /*
-   * Whether only expired tiles go.
+   * Whether only expired tiles are removed.
    */
   protobuf_c_boolean has_expired_only;
   protobuf_c_boolean expired_only;
@@ -962,7 +962,7 @@ struct  Navbus__V1__PurgeResponse
   protobuf_c_boolean has_freed_bytes;
   uint64_t freed_bytes;
   /*
-   * Why not.
+   * Why no tiles were removed.
    */
   Navbus__V1__ErrorInfo *error;
 };

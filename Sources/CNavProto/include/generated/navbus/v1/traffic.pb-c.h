@@ -36,11 +36,11 @@ struct  Navbus__V1__TrafficSpeeds
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * Who says so, for people.
+   * Source of the speeds, for people.
    */
   char *provider;
   /*
-   * Whether this replaces everything that was said before; else it adds to it and overrides it segment by segment.
+   * Whether this message replaces all earlier speeds; otherwise it adds to them and overrides them segment by segment.
    */
   protobuf_c_boolean has_replaces_all;
   protobuf_c_boolean replaces_all;
@@ -72,7 +72,7 @@ struct  Navbus__V1__TrafficSpeed
   protobuf_c_boolean has_from_node;
   int64_t from_node;
   /*
-   * OpenStreetMap node where it ends; need not be the way's next node.
+   * OpenStreetMap node where the segment ends; it need not be the way's next node.
    */
   protobuf_c_boolean has_to_node;
   int64_t to_node;
@@ -87,7 +87,7 @@ struct  Navbus__V1__TrafficSpeed
   protobuf_c_boolean has_closed;
   protobuf_c_boolean closed;
   /*
-   * Until when it holds, ns since the Unix epoch, UTC; absent: until replaced.
+   * Time until which the speed is valid, ns since the Unix epoch, UTC; absent: until replaced.
    */
   protobuf_c_boolean has_valid_until_ns;
   int64_t valid_until_ns;

@@ -40,7 +40,7 @@ typedef enum _Navbus__V1__VehicleClass {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__VEHICLE_CLASS)
 } Navbus__V1__VehicleClass;
 /*
- * Kinds of road that a route should keep off where it can.
+ * Kinds of road that a route should avoid where possible.
  */
 typedef enum _Navbus__V1__AvoidFeature {
   /*
@@ -89,7 +89,7 @@ struct  Navbus__V1__VehicleOdometry
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
   /*
-   * Speed over ground in m/s, 0 or more; the direction is in reverse.
+   * Speed over ground in m/s, 0 or more; see the field reverse for the direction.
    */
   protobuf_c_boolean has_speed_mps;
   double speed_mps;
@@ -114,7 +114,7 @@ struct  Navbus__V1__VehicleOdometry
   protobuf_c_boolean has_reverse;
   protobuf_c_boolean reverse;
   /*
-   * Whether the wheels stand still for certain.
+   * Whether the wheels are certainly at standstill.
    */
   protobuf_c_boolean has_standstill;
   protobuf_c_boolean standstill;
@@ -135,7 +135,7 @@ struct  Navbus__V1__VehicleOdometry
 
 
 /*
- * What a vehicle is to a router.
+ * The properties of a vehicle that routing needs.
  */
 struct  Navbus__V1__VehicleProfile
 {
