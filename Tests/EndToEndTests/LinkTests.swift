@@ -17,7 +17,7 @@ struct LinkTests {
         #expect(found.isEmpty, "\(program) links \(found)")
     }
 
-    /// Checks the check: the names are found in the program that links them.
+    /// Checks the test itself: the names are found in the program that links them.
     @Test func tileCacheLinksDatabaseAndServer() throws {
         let path = try Programs.path("tile-cache-node")
         let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])

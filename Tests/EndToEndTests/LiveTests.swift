@@ -55,7 +55,8 @@ struct LiveTests {
                     "/usr/bin/curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}"] + options + [address])
                 #expect(answer.output == status, "\(options)")
             }
-            // A page that missed too much, or is of an earlier process, is told to reload; others get the news.
+            // A page that missed too much, or belongs to an earlier process, is instructed to reload; other pages get
+            // the updates.
             for known in ["0", "999999", "99999999999999", "x"] {
                 let stale = try await box.run(
                     "/usr/bin/curl", ["-sN", "--max-time", "2", address + "news?after=\(known)"])

@@ -5,9 +5,9 @@ import Testing
 
 /// The commands of the README and of the user guide work.
 ///
-/// A fenced block marked `sh` is run as it stands, one marked `python` prints something of a running node or of the
-/// demo's recording; a `text` block under the comment `prints` is what the `sh` block before it prints, whatever the numbers; blocks of
-/// other kinds (`console`, …) are not run.
+/// A fenced block marked `sh` is run as it is. A block marked `python` prints something about a running node or the demo's recording. A
+/// `text` block under the comment `prints` is the expected output of the preceding `sh` block, whatever the numbers. Blocks of other kinds
+/// (`console`, …) are not run.
 struct ReadmeTests {
     private static let documents = ["README.md", "Sources/navbus/navbus.docc/UserGuide.md"]
 
@@ -22,7 +22,7 @@ struct ReadmeTests {
         }
     }
 
-    /// The blocks of a document of the repository that are marked as of a language.
+    /// The blocks of a document of the repository that are marked with a language.
     private static func blocks(of document: String, marked language: String) throws -> [Block] {
         let text = try #require(readFile(Project.root + "/" + document), "\(document) is missing")
         return blocks(in: text, marked: language).map { block in
@@ -101,7 +101,7 @@ struct ReadmeTests {
         }
     }
 
-    /// The blocks marked as of a language.
+    /// The blocks marked with a language.
     static func blocks(in text: String, marked language: String) -> [Block] {
         var blocks: [Block] = []
         var open: Block?

@@ -1,11 +1,11 @@
-/// Something measured on both sides, in the same round: ours and a peer's.
+/// A measurement of both sides, ours and a peer's, in the same rounds.
 ///
-/// A run takes one round's measurement and returns its values by the names of the measures. It is called once a round
-/// and must leave nothing behind that the other side would notice.
+/// A run measures one round and returns its values by the names of the measures. It is called once per round and must leave nothing behind
+/// that would affect the other side.
 package struct Comparison {
     /// One of the values that a run returns.
     package struct Measure: Sendable, Hashable {
-        /// Its key in a run's result, and the last part of its figure's name; empty when the comparison's name says all.
+        /// Its key in a run's result, and the last part of its figure's name; empty when the comparison's name suffices.
         package var name: String
         /// The unit of its values.
         package var unit: String
@@ -25,7 +25,7 @@ package struct Comparison {
 
     /// The first part of its figures' names.
     package var name: String
-    /// Whom ours is compared with; nil when there is nobody.
+    /// The peer that ours is compared with; nil when there is none.
     package var peer: String?
     /// The measures that a run returns.
     package var measures: [Measure]
@@ -34,7 +34,7 @@ package struct Comparison {
     /// The peer's side; nil when only ours is measured.
     package var theirs: Run?
 
-    /// A comparison of its parts.
+    /// Creates a comparison from its parts.
     package init(_ name: String, peer: String?, _ measures: [Measure], ours: Run?, theirs: Run?) {
         self.name = name
         self.peer = peer
@@ -46,7 +46,7 @@ package struct Comparison {
     func figureName(_ measure: Measure) -> String { measure.name.isEmpty ? name : "\(name).\(measure.name)" }
 }
 
-/// Runs comparisons in alternating rounds, so that what slows the machine for a while slows both sides.
+/// Runs comparisons in alternating rounds, so that a temporary slowdown of the machine affects both sides.
 package struct Rounds {
     /// The number of rounds.
     package var count: Int
@@ -54,9 +54,9 @@ package struct Rounds {
     /// `count` rounds, at least one.
     package init(_ count: Int) { self.count = max(1, count) }
 
-    /// Measures every comparison once a round, one side right after the other; who goes first changes with each round.
+    /// Measures every comparison once per round, one side right after the other; the order changes with each round.
     ///
-    /// - Parameter progress: told the share of work done, 0 ... 1, and what comes next.
+    /// - Parameter progress: receives the share of work done, 0 ... 1, and what is measured next.
     /// - Returns: the medians over the rounds of each value and, of the rounds' ratios, each ratio; in the order given.
     package func run(
         _ comparisons: [Comparison], progress: (Double, String) -> Void = { _, _ in }
@@ -104,11 +104,11 @@ package struct Rounds {
     }
 }
 
-/// Why a benchmark gave no figure: what failed, where, and what the program said.
+/// The reason why a benchmark gave no figure: what failed, where, and the program's output.
 package struct BenchError: Error, CustomStringConvertible {
     /// One or more sentences for people.
     package let description: String
 
-    /// An error that reads `description`.
+    /// Creates an error with a description.
     package init(_ description: String) { self.description = description }
 }

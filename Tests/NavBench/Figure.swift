@@ -1,19 +1,19 @@
 /// One figure: ours, the peer's and their ratio, medians over the rounds.
 package struct Figure: Sendable, Hashable {
-    /// Its name, `bus.pubsub.ipc.200B.p50` for one.
+    /// Its name, for example `bus.pubsub.ipc.200B.p50`.
     package var name: String
-    /// Ours; nil when only the peer was measured.
+    /// Our value; nil when only the peer was measured.
     package var value: Double?
-    /// Of both values: `us`, `msg/s`.
+    /// The unit of both values, such as `us` or `msg/s`.
     package var unit: String
-    /// Whom it is compared with; nil when there is nobody.
+    /// The peer that ours is compared with; nil when there is none.
     package var peer: String?
-    /// The peer's; nil when only ours was measured.
+    /// The peer's value; nil when only ours was measured.
     package var peerValue: Double?
-    /// The median of the rounds' `value / peer_value`; nil without one of them.
+    /// The median of the rounds' `value / peer_value`; nil when either is missing.
     package var ratio: Double?
 
-    /// A figure of its six parts.
+    /// Creates a figure from its six parts.
     package init(name: String, value: Double?, unit: String, peer: String?, peerValue: Double?, ratio: Double?) {
         self.name = name
         self.value = value
@@ -35,7 +35,7 @@ package struct Figure: Sendable, Hashable {
         return rounded(value)
     }
 
-    /// Four decimals below a thousand, where ratios and microseconds live, and whole numbers from a million.
+    /// Four decimals below a thousand, the range of ratios and microseconds, and whole numbers from a million.
     private static func rounded(_ value: Double) -> String {
         let magnitude = value.magnitude
         guard magnitude < 1e6 else { return magnitude < 1e15 ? "\(Int64(value.rounded()))" : "\(value)" }

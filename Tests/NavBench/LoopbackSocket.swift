@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// TCP on this machine's own address. No process that is started inherits a socket of these.
+/// TCP on this machine's loopback address. Started processes do not inherit these sockets.
 package enum LoopbackSocket {
     /// A socket that listens.
     ///
-    /// - Parameter port: 0 takes a free one, which is its own from then on.
+    /// - Parameter port: 0 for a free port, which stays assigned to the socket.
     /// - Returns: the socket and its port.
     /// - Throws: ``BenchError`` when the port is taken.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()
-        // Once it is left, its port is free at once for who asks for it.
+        // After the socket is closed, its port can be used again at once.
         var isReused: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         var address = address(port)
@@ -28,7 +28,7 @@ package enum LoopbackSocket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// The next connection; nil once the listening socket is shut down.
+    /// Returns the next connection; nil once the listening socket is shut down.
     package static func accept(on descriptor: Int32) -> Int32? {
         while true {
             let connection = Glibc.accept(descriptor, nil, nil)
@@ -37,7 +37,7 @@ package enum LoopbackSocket {
                 return connection
             }
             if errno == EINVAL || errno == EBADF { return nil }
-            // What has gone wrong with one connection, or with too many open files, passes.
+            // Failures of a single connection, or from too many open files, are temporary.
             usleep(1_000)
         }
     }

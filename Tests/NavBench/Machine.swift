@@ -12,7 +12,7 @@ package enum Machine {
         return lines
     }
 
-    /// The load averages of 1, 5 and 15 minutes; figures of a busy machine say little.
+    /// The load averages of 1, 5 and 15 minutes; figures from a busy machine have little meaning.
     package static var loadAverage: String {
         var loads = [0.0, 0.0, 0.0]
         guard getloadavg(&loads, 3) == 3 else { return "unknown" }

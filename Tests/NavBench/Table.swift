@@ -5,7 +5,7 @@ package struct FigureTable {
     /// A table of `figures` in their order.
     package init(_ figures: [Figure]) { self.figures = figures }
 
-    /// The lines of the table, columns aligned; a peer that the lines below share is named once.
+    /// The lines of the table, columns aligned; a peer shared with the following lines is named once.
     package var lines: [String] {
         var rows = [["figure", "navbus", "peer", "ratio", "unit", "compared with"]]
         var lastPeer: String?

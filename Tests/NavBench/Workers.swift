@@ -3,8 +3,8 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The processes of one measurement, in a folder of its own. None outlives ``close()`` or, by the kernel's help, the
-/// thread that started it.
+/// The processes of one measurement, in a folder of its own. No process outlives ``close()`` or, thanks to the kernel,
+/// the thread that started it.
 package final class Workers {
     /// The folder, short enough for sockets, removed with ``close()``.
     package let folder: String
@@ -24,8 +24,8 @@ package final class Workers {
 
     private static let folders = Mutex<Set<String>>([])
 
-    /// From now on SIGINT, SIGTERM and SIGHUP remove the folders there are and end the program with 128 and the
-    /// signal's number; the kernel ends the processes.
+    /// Makes SIGINT, SIGTERM and SIGHUP remove the existing folders and end the program with 128 plus the signal's
+    /// number; the kernel ends the processes.
     package static func cleanUpOnSignals() {
         var waited = sigset_t()
         sigemptyset(&waited)
@@ -70,12 +70,12 @@ package final class Workers {
         guard ended >= 0 else { throw BenchError("\(name) cannot be watched: \(Self.reason(errno))") }
     }
 
-    /// The number of a process that has not been seen to end; nil when there is none of the name.
+    /// The id of a process that is not known to have ended; nil when no process has the name.
     package func processID(of name: String) -> Int32? { running.first { $0.name == name }?.pid }
 
-    /// Waits until every process has ended well.
+    /// Waits until every process has ended successfully.
     ///
-    /// - Throws: when one fails, or has not ended after `seconds`; with what it wrote.
+    /// - Throws: an error with the process's output when a process fails or has not ended after `seconds`.
     package func finish(within seconds: Double) throws(BenchError) {
         let deadline = Self.now() + Int64(seconds * 1e9)
         while !running.isEmpty {
@@ -94,7 +94,7 @@ package final class Workers {
         }
     }
 
-    /// The figures that a process printed, `count 20000` on a line of its own, by the first words.
+    /// The figures that a process printed, each on a separate line such as `count 20000`, by the first words.
     package func words(of name: String) -> [String: String] {
         var result: [String: String] = [:]
         for line in text(of: name).split(separator: "\n") {
@@ -107,7 +107,7 @@ package final class Workers {
     /// The numbers among ``words(of:)``.
     package func output(of name: String) -> [String: Int64] { words(of: name).compactMapValues { Int64($0) } }
 
-    /// The samples a process left in the folder, 64-bit nanoseconds each.
+    /// The samples that a process wrote into the folder, 64-bit nanoseconds each.
     package func samples(_ file: String) throws(BenchError) -> [Int64] {
         let path = "\(folder)/\(file)"
         guard let data = FileManager.default.contents(atPath: path), data.count % 8 == 0 else {
@@ -118,7 +118,7 @@ package final class Workers {
         }
     }
 
-    /// Kills what still runs and removes the folder.
+    /// Kills the processes that still run and removes the folder.
     package func close() {
         for worker in running {
             kill(worker.pid, SIGKILL)
@@ -137,7 +137,7 @@ package final class Workers {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The index of a process that has ended; nil when the time is over.
+    /// The index of a process that has ended; nil at the time limit.
     private func waitForOne(until deadline: Int64) -> Int? {
         var entries = running.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         while true {

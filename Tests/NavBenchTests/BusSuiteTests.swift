@@ -25,7 +25,7 @@ struct BusSuiteTests {
             #expect(peer > 0)
             #expect((figure["peer"] as? String)?.hasPrefix("C libzmq 4") == true)
             #expect(figure["unit"] as? String == (name.hasSuffix("publish") || name.contains(".p") ? "us" : "msg/s"))
-            // The bus has no tcp on one host, and its in-process form no threads.
+            // On one host the bus does not use TCP, and the in-process bus has no threads.
             if name.contains(".tcp.") || name.contains(".inproc-threads.") { continue }
             #expect((figure["value"] as? Double).map { $0 > 0 } == true, "\(name)")
             #expect(figure["ratio"] is Double, "\(name)")

@@ -1,6 +1,6 @@
 import NavBus
 
-/// Calls one method of `test.Echo` and prints how it went; arguments: method.
+/// Calls one method of `test.Echo` and prints the outcome; arguments: method.
 func call(on node: BusNode, _ arguments: [String]) throws {
     var isOver = false
     var options = CallOptions(timeout: .seconds(60))

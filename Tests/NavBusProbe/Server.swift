@@ -1,7 +1,8 @@
 import NavBus
 
-/// Serves `test.Echo` until the test lets go: Say answers its request reversed, Wait answers only with `answers`,
-/// Count streams the numbers below its request's little-endian 32 bits, or without end for an empty request.
+/// Serves `test.Echo` until the test closes the standard input: Say returns its request reversed, Wait answers only
+/// with `answers`, Count streams the numbers below its request's little-endian 32 bits, or endlessly for an empty
+/// request.
 func serve(on node: BusNode, _ options: [String]) throws {
     let service = ServiceDescription(
         name: "test.Echo",

@@ -1,6 +1,6 @@
 import NavBus
 
-/// Hears one topic until a message of one byte and those received with it, then says what it has seen:
+/// Receives one topic until a message of one byte and the messages received with it, then prints its counts:
 /// `sequence <of the last message> received <n> lost <n> delivered <n> dropped <n>`; arguments: topic, depth of the queue.
 func hear(on node: BusNode, _ arguments: [String]) throws {
     guard arguments.count == 2, let depth = Int(arguments[1]) else {
@@ -13,7 +13,7 @@ func hear(on node: BusNode, _ arguments: [String]) throws {
         guard var delivery = try node.poll(timeout: .seconds(1)) else { continue }
         delivered += 1
         guard delivery.payload.count == 1 else { continue }
-        // The statistics count all that was received, so what was received with it is delivered first.
+        // The statistics count all received messages, so the messages received with the last one are delivered first.
         while let next = try node.poll(timeout: .zero) {
             delivery = next
             delivered += 1

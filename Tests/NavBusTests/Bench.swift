@@ -25,7 +25,7 @@ final class Bench {
         directory = try BusDirectory(path: temporary.path)
     }
 
-    /// A node; on both implementations few messages may wait for a slow one when `shallow`.
+    /// Creates a node; if `shallow`, both implementations queue only few messages for a slow node.
     func node(_ name: String, shallow: Bool = false) throws -> any Bus {
         switch implementation {
         case .inProcess: return try InProcessBus(name: name, network: network)
@@ -82,7 +82,8 @@ final class RawPublisher {
     }
 
     deinit {
-        // A child that another test is just starting still has the descriptor: closing alone would leave it the lock.
+        // A child that another test is just starting still has the descriptor: without unlocking, it would keep the
+        // lock.
         flock(lock, LOCK_UN)
         close(lock)
     }

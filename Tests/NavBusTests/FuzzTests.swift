@@ -80,7 +80,7 @@ import Testing
         var messages: [[[UInt8]]] = []
         for name in try Corpus.names("service-") {
             messages.append(try Corpus.frames(name))
-            // Twice: numbers in use, frames replayed.
+            // Sent twice: call numbers in use, and replayed frames.
             for _ in 0..<2 { try send(try #require(messages.last), through: foreign) }
             try goodCallIsServed("after \(name)")
         }
@@ -265,12 +265,13 @@ final class LyingServer {
     }
 
     deinit {
-        // A child that another test is just starting still has the descriptor: closing alone would leave it the lock.
+        // A child that another test is just starting still has the descriptor: without unlocking, it would keep the
+        // lock.
         flock(lock, LOCK_UN)
         close(lock)
     }
 
-    /// Answers the requests that wait with what `lie` makes of the call's number.
+    /// Answers the pending requests with what `lie` returns for the call's number.
     func answer(_ lie: (UInt64) -> [[[UInt8]]]) throws {
         while let address = try receive() {
             guard let header = try receive(), let payload = try receive() else { return }

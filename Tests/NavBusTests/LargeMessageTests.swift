@@ -157,7 +157,7 @@ import Testing
             return subscriptions >= 2
         }
         #expect(subscriber.statistics.silentConnections == 1)
-        // The one that answers keeps its connection, and what it says arrives.
+        // The publisher that answers keeps its connection, and its messages arrive.
         #expect(try quiet.subscriberCount(of: publication) == 1)
         try quiet.publish([3], on: publication, stampNanoseconds: 0)
         #expect(try receive(subscriber, while: [quiet]).payload.bytes == [3])
@@ -204,7 +204,7 @@ import Testing
     @Test func connectionIsStuckAfterTwoSecondsWithoutProgress() {
         var stuck = StuckConnections()
         for _ in 0..<20 { #expect(stuck.sample(unread: [1, 2], releaseCount: 5) == []) }
-        // One that was read to its end in between is not.
+        // A connection that was read completely in between is not stuck.
         #expect(stuck.sample(unread: [2], releaseCount: 5) == [2])
         #expect(stuck.sample(unread: [1, 2], releaseCount: 5) == [2])
         #expect(stuck.sample(unread: [1, 2], releaseCount: 6) == [])

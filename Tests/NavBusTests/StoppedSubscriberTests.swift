@@ -18,11 +18,11 @@ import Testing
             ($0.sendHighWaterMark, $0.maximumQueuedBytes) = (1000, 4 << 20)
         }
         #expect(report["received", default: 0] + report["lost", default: 0] == report["sequence"])
-        // Some 31 messages in the publisher's queue, and what the kernel and the batch on its way hold.
+        // Some 31 messages in the publisher's queue, and those in the kernel's buffers and in the batch being sent.
         #expect(report["received", default: 0] < 300)
     }
 
-    /// Publishes `count` messages while a subscriber is stopped, lets it go on, and returns what it reports.
+    /// Publishes `count` messages while a subscriber is stopped, lets it continue, and returns what it reports.
     private func publishWhileStopped(
         count: Int, size: Int, _ configure: (inout BusConfiguration) -> Void = { _ in }
     ) throws -> [String: Int] {

@@ -70,7 +70,7 @@ struct AnswerTests {
 
     @Test(.enabled(if: TestData.has("gnss/ingest/directions"), "needs the shared data (NAVBUS_TEST_DATA)"))
     func mapboxsAnswersOfMapLibresTestsAreRead() throws {
-        // Traffic without durations, in five decimals: the points lie elsewhere, the counts hold.
+        // Traffic without durations, in five decimals: the points are elsewhere, the counts are the same.
         let path = TestData.gnss("ingest/directions/straight-line.json")
         let body = try Data(contentsOf: URL(fileURLWithPath: path))
         let request = RouteRequest(waypoints: [Waypoint(Recorded.start), Waypoint(Recorded.end)])
@@ -165,7 +165,7 @@ struct AnswerTests {
     func invalidTimeIsMalformed(text: String) {
         for body in [answer(duration: text), answer(distance: text), answer(annotation: #"{"duration":[\#(text)]}"#)] {
             if case .success(let routes) = decode(body.utf8) {
-                // A list may lack values: then nothing is known.
+                // A list may lack values: then they are unknown.
                 #expect(text == "null" && routes[0].legs[0].durations.isEmpty, "\(body)")
             }
         }

@@ -162,7 +162,7 @@ struct RealProviderTests {
     }
 }
 
-/// What is wrong with a route on a map: gaps, turns that are not allowed, numbers that do not add up.
+/// The defects of a route on a map: gaps, forbidden turns, numbers that do not add up.
 func faults(of route: Route, on router: Router, _ request: RouteRequest) -> [String] {
     let turns = router.metric.turns
     let graph = turns.graph

@@ -5,10 +5,10 @@ import Testing
 
 @Suite(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
 struct ReceiverLogTests {
-    // Differences that are gpsd's own way: bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of
-    // the same time; gpsd lets the last one win. garmin17n: a binary packet between the sentences corrects gpsd's
-    // idea of the date. bt451: a GGA before any date. hemi, humminbird-M37: gpsd derives speed from positions and
-    // drops the VTG that arrives between two times.
+    // Known differences from gpsd. bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of the same
+    // time; gpsd uses the last one. garmin17n: a binary packet between the sentences corrects gpsd's date. bt451: a GGA
+    // before any date. hemi, humminbird-M37: gpsd derives speed from positions and drops the VTG that arrives between
+    // two times.
     @Test("positions, speeds and courses agree with gpsd's for the same sentences")
     func agreesWithGPSD() throws {
         var total = Comparison()
@@ -73,7 +73,8 @@ struct Comparison {
 
     init(_ name: String) throws {
         let path = "ingest/gpsd_logs/" + name
-        // gpsd takes dates before its own release for a lost rollover; the oldest log that it believes is of 2017.
+        // gpsd mistakes dates before its own release for a lost rollover; the oldest log whose date it accepts is of
+        // 2017.
         var parser = NMEAParser(acceptsMissingChecksum: true, rolloverPivotNs: 1_483_228_800_000_000_000)
         nmea = parser.consume(try TestData.recording(path)) + parser.finish()
         var oracle = GPSDParser()

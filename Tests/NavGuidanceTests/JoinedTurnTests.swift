@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Turns that follow each other closely")
 struct JoinedTurnTests {
-    @Test("Two sharp turns to one side are both told, not a turn to the other side")
+    @Test("Two sharp turns to one side are both announced, not as a turn to the other side")
     func pastTheWayBack() throws {
         var town = Town(
             """
@@ -58,7 +58,7 @@ struct JoinedTurnTests {
         #expect(try town.told("SAR") == ["Turn right onto East Road"])
     }
 
-    @Test("A turn across a median is told where the carriageway leads straight on")
+    @Test("A turn across a median is announced where the carriageway leads straight on")
     func acrossMedian() throws {
         var town = Town(
             """

@@ -175,7 +175,7 @@ struct ManeuverTests {
         #expect(try town.told("SAR") == ["Turn right onto High Street"])
     }
 
-    @Test("A new name at a slight bend is not told, whatever other road begins there")
+    @Test("A new name at a slight bend is not announced, whatever other road begins there")
     func nameChangeAtSlightBend() throws {
         var town = Town(
             """
@@ -222,7 +222,7 @@ struct ManeuverTests {
     }
 
     @Test(
-        "A driver only stays on a road whose told name is known from before",
+        "A driver only stays on a road whose announced name is known from before",
         arguments: [
             ("High Street", "High Street", "Turn left to stay on High Street"),
             ("High Street", "High Street North", "Turn left to stay on High Street North"),

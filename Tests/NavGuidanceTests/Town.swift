@@ -63,7 +63,7 @@ struct Town {
         }
     }
 
-    /// Adds a place so many metres below or right of another one.
+    /// Adds a place a number of metres below or to the right of another one.
     mutating func place(_ letter: Character, below other: Character, _ metres: Double) {
         place(letter, other, east: 0, north: -metres)
     }

@@ -8,7 +8,7 @@ struct HTTPClientTests {
 
     private static let head = "HTTP/1.1 200 OK\r\n"
 
-    /// Asks a server once.
+    /// Sends one request to a server.
     private func ask(
         _ server: LoopbackServer, path: String = "/a?key=private",
         _ change: (inout HTTPRequest) -> Void = { _ in }, rules: (inout HTTPConfiguration) -> Void = { _ in }

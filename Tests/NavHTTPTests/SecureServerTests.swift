@@ -4,7 +4,7 @@ import NavTestSystem
 import Testing
 
 @Suite(
-    "Servers that must show who they are",
+    "Servers that must present a trusted certificate",
     .enabled(
         if: Nginx.program != nil && SelfSignedCertificate.isPossible,
         "needs nginx (NAVBUS_NGINX names the program) and openssl"))
@@ -48,7 +48,7 @@ struct SecureServerTests {
         #expect(error?.code == .unreachable)
     }
 
-    /// What the servers of redirects answer: the credential that came, and ways to another server and back.
+    /// The answers of the redirecting servers: the received credential, and redirects to another server and back.
     private static let ways = """
         location /key { return 200 "key=$http_x_key"; }
         location /away { return 302 https://127.0.0.1:$arg_to/key; }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The rate limit")
 struct TransferMeterTests {
-    /// A clock that only advances when told to.
+    /// A clock that is advanced by hand.
     private final class Clock: Sendable {
         private let time = Mutex(Duration.zero)
         var now: Duration { time.withLock { $0 } }

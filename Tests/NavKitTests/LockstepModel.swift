@@ -190,7 +190,7 @@ struct LockstepModel {
         return true
     }
 
-    /// The shell's part: does what the tracker says.
+    /// The shell's part: performs the tracker's actions.
     private mutating func drive(_ index: Int) {
         while true {
             let isIdle = !nodes[index].isWorking && nodes[index].work.isEmpty

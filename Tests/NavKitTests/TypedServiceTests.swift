@@ -154,7 +154,7 @@ struct TypedServiceTests {
     }
 }
 
-/// A provider that answers in all the ways there are.
+/// A provider that answers in every possible way.
 private final class Cache: TileCacheServiceProvider {
     func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws {
         let tile = request.key ?? TileKey()

@@ -1,9 +1,10 @@
-// Launches one file in a process of its own, which tests interrupt and kill; or is a node that says that it lives, and stops saying so.
+// Launches one file in a separate process, which tests interrupt and kill; or acts as a node that reports that it is alive, and then stops
+// reporting.
 import CProcess
 import Glibc
 import NavLaunch
 
-/// Says so as long as there is no file named `hang` in the working directory.
+/// Reports that it is alive as long as there is no file named `hang` in the working directory.
 func live() -> Never {
     print("alive as \(getpid())")
     fflush(nil)

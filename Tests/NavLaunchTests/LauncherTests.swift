@@ -350,7 +350,7 @@ import Testing
         return pids
     }
 
-    /// The content of a file, once it is there.
+    /// The content of a file, once it exists.
     func readPath(_ name: String) throws -> String {
         var text: String?
         try until(name, pause: 1) {
@@ -360,7 +360,7 @@ import Testing
         return try #require(text)
     }
 
-    /// No process has these words in its environment any more, several looks in a row.
+    /// Waits until no process has these words in its environment, in three consecutive checks.
     func waitUntilNobodyHas(_ words: String) throws {
         var quietLooks = 0
         try until("the end of every process with \(words)", pause: 5) {

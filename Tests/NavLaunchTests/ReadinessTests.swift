@@ -72,7 +72,7 @@ import Testing
         }
         let publications = [try other.advertise(Self.topic), try bus.advertise(Self.topic)]
         #expect(probe.missing(first()) == ["a message on /nav/state"])
-        // Long enough for the other's messages to arrive as well, were they to count.
+        // Long enough for the other publisher's messages to arrive as well, if they counted.
         for _ in 0..<50 {
             try other.publish([1], on: publications[0], stampNanoseconds: 0)
             _ = try other.poll(timeout: .milliseconds(1))
@@ -119,7 +119,7 @@ import Testing
     }
 }
 
-/// Ready when a file is there.
+/// Ready when a file exists.
 struct FileProbe: ReadinessProbe {
     let paths: [String]
 

@@ -86,7 +86,7 @@ struct BadFixTests {
             """, scale: 25, roads: ["AB", "BC", "CD"])
     }
 
-    @Test("a fix a minute after the one before is no outlier, however far the road there goes round")
+    @Test("a fix a minute after the previous one is not an outlier, however long the detour by road")
     func rareFixes() throws {
         let map = try longWayRound()
         let drive = MatchedDrive(
@@ -101,7 +101,7 @@ struct BadFixTests {
         }
     }
 
-    @Test("a frozen fix does not end the gap after which no fix is an outlier", arguments: [5, 24, 26, 60])
+    @Test("a frozen fix does not reset the gap after which no fix is an outlier", arguments: [5, 24, 26, 60])
     func frozenFixInAGap(gap: Double) throws {
         let map = try longWayRound()
         let start = map.coordinate("A", east: 20)
@@ -172,7 +172,7 @@ struct BadFixTests {
         let map = try road()
         var fixes = map.drive("ABC", noise: 1)
         fixes[10].coordinate = map.coordinate("C", north: 3_000)
-        // By its noise the last fix lies before the end of the road or behind it.
+        // Because of its noise the last fix is before or behind the end of the road.
         let drive = MatchedDrive(map, fixes, includesPartialEnds: true)
         #expect(drive.positions[10].isHeld)
         #expect(drive.positions.allSatisfy { !$0.isTeleport })
@@ -182,7 +182,7 @@ struct BadFixTests {
 
     @Test("a stationary vehicle keeps its place against a reflection, unless that lasts or follows a gap")
     func movedWhileStanding() throws {
-        // Two roads that no way connects, 100 m apart.
+        // Two roads that are not connected, 100 m apart.
         let map = try DrawnMap(
             """
             A----------B
@@ -200,12 +200,12 @@ struct BadFixTests {
         // A reflection of 50 s.
         let reflected = first + stand(300..<350, at: after) + stand(350..<500, at: before)
         #expect(MatchedDrive(map, reflected).positions.dropFirst(100).allSatisfy { road($0) == there })
-        // The same for longer: placed anew, once.
+        // The same reflection for longer: the vehicle is relocated, once.
         let moved = MatchedDrive(map, first + stand(300..<500, at: after))
         #expect(moved.positions[300..<358].allSatisfy { road($0) == there })
         #expect(moved.positions[365...].allSatisfy { ["CD", "DC"].contains(road($0)) && !$0.isHeld })
         #expect(moved.positions.count(where: \.isTeleport) == 1)
-        // After a gap there is nothing to hold on to.
+        // After a gap there is no place to keep.
         let towed = MatchedDrive(map, first + stand(3_000..<3_010, at: after))
         #expect(["CD", "DC"].contains(road(towed.positions.last)))
     }

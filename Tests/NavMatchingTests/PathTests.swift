@@ -75,7 +75,7 @@ struct PathTests {
         #expect(!after.isTeleport)
     }
 
-    @Test("a standing vehicle around which roads appear is matched anew", arguments: ["drawn", "another"])
+    @Test("a stationary vehicle is matched again when roads appear around it", arguments: ["drawn", "another"])
     func arrivalOfRoads(version: String) throws {
         let roads = ["AB", "EF"]
         let drawing = """

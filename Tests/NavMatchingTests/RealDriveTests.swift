@@ -125,7 +125,7 @@ struct RealDriveTests {
             let folder = URL(fileURLWithPath: TestData.gnss("synth/liechtenstein/0\(drive)"))
             let fixes = try DriveData.fixes(folder.appending(path: "gnss/\(profile)/trace.csv"))
             let truth = try DriveData.rows(folder.appending(path: "driven_edges.csv"))
-            // The segments of which the drive's ends are part are worth some 0.005.
+            // The segments of which the drive's ends are part contribute some 0.005.
             for path in [map.causal(fixes), map.smoothed(fixes)] {
                 let score = map.mismatch(path, truth: truth)
                 #expect(score.wrong / score.length < 0.006, "drive \(drive)")

@@ -353,7 +353,7 @@ struct RouteMappingTests {
         #expect(missed < 0.000_5 * length)
     }
 
-    /// The edges of a route; one that a waypoint divides comes once.
+    /// The edges of a route; an edge that a waypoint divides occurs once.
     private func driven(_ route: Route) -> [EdgeKey] {
         route.edges.indices.filter { $0 == 0 || route.edges[$0].key != route.edges[$0 - 1].key }
             .map { route.edges[$0].key }

@@ -33,7 +33,7 @@ struct SmoothingTests {
     @Test("later fixes resolve earlier ambiguity")
     func lookAhead() throws {
         let map = try fork()
-        // The first fixes after the fork lie nearer to the wrong street; those that follow do not.
+        // The first fixes after the fork are nearer to the wrong street; the following ones are not.
         var fixes = map.drive("ABC", every: 1)
         for index in fixes.indices where (8...11).contains(index) {
             fixes[index].coordinate = LocalFrame(origin: fixes[index].coordinate)

@@ -49,7 +49,7 @@ struct DynamicSchemaTests {
     func everyType(name: String) throws {
         let descriptor = try #require(RandomMessageWriter.descriptor(name))
         let type = try #require(Schema.type(named: name))
-        // The schema as a node hands it out: the files of this type alone.
+        // The schema as a node provides it: only the files of this type.
         let pool = try SchemaPool(fileDescriptorSet: try #require(Schema.fileDescriptorSet(for: name)))
         for seed in 0..<40 as Range<UInt64> {
             var writer = RandomMessageWriter(seed: seed)

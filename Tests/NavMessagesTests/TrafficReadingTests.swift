@@ -47,8 +47,8 @@ struct TrafficReadingTests {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let byte = UInt8(truncatingIfNeeded: state >> 24)
             damaged[Int(state >> 33) % bytes.count] = byte
-            // What the decoder refuses for an odd field that is not its own may pass here; the other way round only a
-            // field that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127.
+            // The decoder may refuse an odd unknown field that passes here. The reverse is possible only for a field
+            // that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127.
             guard let whole = try? TrafficSpeeds(decoding: damaged) else { continue }
             let message = read(damaged)
             let place = Int(state >> 33) % bytes.count

@@ -119,7 +119,7 @@ struct DeviationTests {
 
     @Test(arguments: [0.5, 1, 10])
     func aRouteThatCrossesItselfIsFollowedInOrder(rate: Double) throws {
-        // The route comes by G twice: from the left, round a block, and from above.
+        // The route passes G twice: from the left, round a block, and from above.
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHCBGL")))

@@ -45,7 +45,7 @@ import Testing
         ride.drive(fixes[..<20])
         ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 6))
         let known = ride.positions
-        // It was three seconds under way; meanwhile the position was predicted.
+        // The fix was under way for three seconds; in the meantime the position was predicted.
         ride.send(.fix(fixes[22]), at: fixes[22].stamp)
         #expect(ride.rejections.isEmpty && ride.positions == known)
         ride.drive(fixes[26...])

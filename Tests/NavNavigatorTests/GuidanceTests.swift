@@ -18,7 +18,7 @@ import Testing
         ride.drive(try town.fixes("FGHC").dropLast(10))
         let questions = ride.questions
         #expect(questions.count > 3)
-        // The owner answers to the last one first.
+        // The owner answers the last question first.
         for request in questions.reversed() {
             ride.send(.policyAnswer(requestID: request.requestID, PolicyAnswer(verdict: true)))
         }
@@ -232,7 +232,7 @@ import Testing
                 "DC": Town.road("South Street", ["oneway": "yes"]), "CA": Town.road("West Avenue"),
             ])
         var ride = Ride(town.map)
-        // The map puts the place on South Street; the vehicle comes by on North Street and parks beside it.
+        // According to the map the place is on South Street; the vehicle passes it on North Street and parks beside it.
         ride.command(.navigate([Waypoint(try town.place("DC", 0.5, right: 13))]))
         let course = try town.map.bearing("A", "B")
         for second in 0..<24 {

@@ -171,7 +171,7 @@ struct Ride {
         send(.odometry(odometry), at: odometry.stamp)
     }
 
-    /// Lets the time pass, as the node does.
+    /// Lets time pass, as the node does.
     mutating func fireTimers(until stamp: Timestamp) {
         while let due = navigator.due, due < stamp { send(.timer, at: due) }
     }
@@ -214,7 +214,7 @@ struct Ride {
     var spoken: [String] {
         told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } }
     }
-    /// Deviation states as they followed each other.
+    /// Deviation states in the order of their changes.
     var deviations: [DeviationState] {
         var states: [DeviationState] = []
         for progress in progress where states.last != progress.deviation.state {

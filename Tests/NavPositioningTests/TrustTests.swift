@@ -150,8 +150,8 @@ import Testing
 
     // MARK: Wrong signals
 
-    /// What a block after the other looks like, 20 s straight on and 4 s round the corner to the right, at 10 Hz: the fixes each second, the
-    /// odometry, and where the vehicle is; the worst error is of what comes after the first seconds.
+    /// A drive around one block after the other, 20 s straight on and 4 s around the corner to the right, at 10 Hz: the fixes each second,
+    /// the odometry, and the true positions; the worst error is that after the first seconds.
     private static func blocks(
         _ seconds: Int, from start: Double = 120, _ change: (inout Fix, inout Odometry, Double) -> Void
     ) -> (tracker: PositionTracker, rejected: Int, worst: Double) {
@@ -250,8 +250,8 @@ import Testing
         #expect(TrustTests.blocks(900) { fix, _, _ in fix.speed = 12 * 1.2 }.tracker.distrusted == .receiverSpeed)
     }
 
-    /// Straight on for two hours, by a receiver whose positions err anew with each fix by as much as it says, at speeds at which a leg is not
-    /// much longer than that.
+    /// Straight on for two hours, with a receiver whose positions have an independent error at each fix, as large as it states, at speeds
+    /// at which a leg is not much longer than that error.
     @Test(arguments: [(3.0, 4.0), (3, 5.8), (5, 9.7), (5, 12), (8, 14)])
     func correctSpeedIsTrustedDespiteNoisyPositions(sigma: Double, speed: Double) {
         var random = SeededRandom(seed: UInt64(speed * 10))

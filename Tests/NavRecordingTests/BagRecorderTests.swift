@@ -147,7 +147,7 @@ struct BagRecorderTests {
                 files.map { $0.filter { $0.topic == "/gnss/fix" }.map { $0.data[0] } } == [
                     Array(0..<10), Array(10..<20),
                 ])
-            // A value of the first epoch is none of the second.
+            // A value of the first epoch does not belong to the second.
             #expect(files.map { $0.count { $0.topic == "/nav/state" } } == [1, 0])
         }
     }

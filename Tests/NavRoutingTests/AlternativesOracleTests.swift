@@ -88,7 +88,7 @@ struct AlternativesOracleTests {
         let path = try route.edges.map { try #require(graph.edge($0.key), comment) }
         let states = try #require(oracle.states(of: path), "\(comment): an alternative makes a forbidden turn")
         let costs = oracle.costs(of: path, startingAt: route.edges[0].startOffset)
-        // Sharing, as what common edges with their turns cost.
+        // Sharing: the cost of common edges with their turns.
         for other in shown {
             let keys = Set(other.edges.map(\.key))
             var shared = 0.0
@@ -119,7 +119,7 @@ struct AlternativesOracleTests {
             let least = oracle.cost(tree, states[end])
             #expect(least == costs[end] - costs[start], "\(comment): a detour from edge \(start) to \(end)")
         }
-        // Crossings are passed once, but for what the best route does too.
+        // Crossings are passed once, except where the best route passes them again, too.
         let common = Set(shown[0].edges.map(\.key))
         var heads: [NodeIndex: Bool] = [:]
         for (index, edge) in path.dropLast().enumerated() {

@@ -11,7 +11,7 @@ private let oneway = ["highway": "residential", "oneway": "yes"]
 
 @Suite("Routes with missing tiles")
 struct MissingTilesTests {
-    /// A road whose middle lies in another tile than its ends.
+    /// A road whose middle is in another tile than its ends.
     static func corner(_ tags: [String: String]) throws -> ASCIIMap {
         try ASCIIMap(
             """
@@ -92,8 +92,7 @@ struct MissingTilesTests {
     @Test("a one-way road from a missing tile is an open end for the backward search")
     func arrivals() throws {
         let map = try Self.corner(oneway)
-        // A's tile holds A→B, D's tile holds nothing that leads back: only its arrivals say that something comes from
-        // C.
+        // A's tile has A→B; D's tile has no edge that leads back: only its arrivals show that an edge arrives from C.
         let tile = try map.tile(.local, at: "B")
         let graph = map.graph(without: [tile])
         let node = try #require(graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID("C")))

@@ -112,7 +112,7 @@ struct StoreEditionTests {
     }
 
     @Test(
-        "Names, documents and purposes that cannot be are refused",
+        "Invalid names, documents and purposes are refused",
         arguments: [
             TilesetEdition(tileset: "../x", domain: .maps, version: "", zooms: 0...1),
             TilesetEdition(tileset: "x", domain: .maps, version: String(repeating: "v", count: 257), zooms: 0...1),
@@ -191,7 +191,7 @@ struct StoreEditionTests {
             && setImmutable(file, false)
     }()
 
-    /// Sets or clears the attribute `i` of a file; false where the file system or the user has no such right.
+    /// Sets or clears the attribute `i` of a file; false where the file system or the user does not allow it.
     private static func setImmutable(_ path: String, _ isImmutable: Bool) -> Bool {
         let file = open(path, O_RDONLY)
         guard file >= 0 else { return false }

@@ -3,16 +3,16 @@ import NavTestKit
 import NavTestSupport
 import NavTestSystem
 
-/// `osrm-routed` and `valhalla_service` on an extract, while they are kept.
+/// `osrm-routed` and `valhalla_service` on an extract; they run as long as this object exists.
 final class Providers {
     /// Python with osrm-bindings and pyvalhalla.
     static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON_PEERS"]
-    /// The extract that the tests ask about: small unless another of the shared data is named.
+    /// The extract that the tests use: a small one, unless another one of the shared data is named.
     static let map = ProcessInfo.processInfo.environment["NAVBUS_DIRECTIONS_MAP"] ?? "andorra"
-    /// How many pairs of places are asked for.
+    /// The number of pairs of places to request.
     static let pairs = ProcessInfo.processInfo.environment["NAVBUS_DIRECTIONS_PAIRS"].flatMap { Int($0) } ?? 40
 
-    /// Whether there is all that is needed.
+    /// Whether everything needed is available.
     static let areThere = python != nil && RealMap.path(map) != nil
 
     let osrm: String
@@ -32,7 +32,7 @@ final class Providers {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        // Whoever reads to the line that says ready, or to the end, waits no longer than the script does.
+        // A reader up to the line that says ready, or up to the end, waits no longer than the script does.
         var text = ""
         while !text.contains("ready") {
             let data = output.fileHandleForReading.availableData
@@ -50,7 +50,7 @@ final class Providers {
         (self.osrm, self.valhalla) = (osrm, valhalla)
     }
 
-    /// Ends both, and waits for it.
+    /// Ends both servers and waits for their end.
     deinit {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()

@@ -7,7 +7,7 @@ import NavTestSupport
 
 /// Answers of real providers on the committed extract of Helsinki.
 enum Recorded {
-    /// The places that were asked for, longitude first as in the question.
+    /// The requested places, longitude first as in the request.
     static let start = Coordinate(latitude: 60.173182, longitude: 24.946565)
     static let middle = Coordinate(latitude: 60.173499, longitude: 24.946494)
     static let end = Coordinate(latitude: 60.173816, longitude: 24.946424)

@@ -80,7 +80,7 @@ struct CountryTests {
         grid.country(91, "FR", [2, 5, 6, 7])
         grid.way(10, [608, 610, 611, 613, 614], ["highway": "motorway"])
         let map = try grid.built
-        // The border lies in the middle of 611 to 613: the piece belongs to where its middle lies.
+        // The border is in the middle between 611 and 613; each piece belongs to the country in which its middle is.
         #expect(map.country(608, 611) == "GB" || map.country(608, 613) == "GB")
         let first = try #require(map.edge(608, 611) ?? map.edge(608, 613))
         let second = try #require(map.edge(613, 614) ?? map.edge(611, 614))
@@ -144,7 +144,7 @@ struct CountryTests {
         #expect(try grid.built.country(505, 605) == "LI")
     }
 
-    @Test("a neighbour with an open border lies beyond the shared part, except near its open ends")
+    @Test("a neighbour with an open border is beyond the shared part, except near its open ends")
     func neighbour() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -255,7 +255,7 @@ struct CountryTests {
 )
 struct RealCountryTests {
     @Test(
-        "real extracts lie in the expected countries",
+        "real extracts are in the expected countries",
         arguments: [
             ("andorra", ["AD", "FR", "ES"]), ("liechtenstein", ["LI"]), ("heidelberg", ["DE"]), ("helsinki", ["FI"]),
             ("porto", ["PT"]), ("cathedral", [""]),

@@ -190,7 +190,7 @@ extension Oracle {
         var state: State?
     }
 
-    /// The least costs from some places to the end of every state's edge. Its memory is used again.
+    /// The least costs from some places to the end of every state's edge. Its memory is reused.
     final class Tree {
         fileprivate(set) var seeds: [Seed] = []
         /// Within the surroundings of the start, then beyond them; `.max` where unreachable.

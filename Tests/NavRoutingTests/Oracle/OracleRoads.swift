@@ -3,7 +3,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// What the tiles say of every edge, read once.
+/// The attributes of every edge in the tiles, read once.
 final class OracleRoads {
     let graph: RoadGraph
     let attributes: [RoadAttributes]
@@ -38,7 +38,7 @@ struct OraclePrices {
         }
     }
 
-    /// What holds of a road for the vehicle.
+    /// The attributes of a road that apply to the vehicle.
     private struct Road {
         var isOpen: Bool
         var isClosedGround: Bool

@@ -6,7 +6,7 @@ import NavTestSupport
 
 /// Random queries of all kinds on a map, compared with the ``Oracle``.
 struct RandomQueries {
-    /// What many queries have in common.
+    /// The setting that many queries share.
     struct Setting {
         var profile = VehicleProfile()
         var departure: LocalTime?
@@ -21,7 +21,7 @@ struct RandomQueries {
     private(set) var faults: [String] = []
     /// Queries that were compared, each with all routers.
     private(set) var compared = 0
-    /// Of these, how many had points on the way, and how many asked for tiles.
+    /// The number of these with intermediate points, and the number that requested tiles.
     private(set) var withVias = 0
     private(set) var tilesNeeded = 0
     private let tiles: [RoadTile]
@@ -121,7 +121,7 @@ struct RandomQueries {
         }
     }
 
-    /// A start, maybe with a point on the way, and where they lie on the roads.
+    /// A start, possibly with an intermediate point, and their places on the roads.
     private struct Trip {
         var waypoints: [Waypoint]
         var places: [[EdgeProjection]]
