@@ -1,22 +1,22 @@
 internal import DequeModule
 package import NavBus
 
-/// The nodes of one test, joined without sockets.
+/// The nodes of one test, connected without sockets.
 ///
 /// Nothing runs by itself: a message is moved when it is published and read when its node polls. Each node's pipe is
-/// bounded as a socket's is, and a latched value goes again to every subscriber when a new one comes, as it does
-/// through ZeroMQ. Used by one thread.
+/// bounded as a socket's is, and a new latched value is sent again to every subscriber, as ZeroMQ does. It is used by
+/// one thread.
 package final class InProcessNetwork {
     /// The time of every node's clock; the test moves it.
     package var now = ReceiveTimes(monotonicNanoseconds: 0, utcNanoseconds: 0)
 
-    /// The most messages that wait for a node that does not poll; further ones are lost for it.
+    /// The most messages that wait for a node that does not poll; further messages to that node are lost.
     package let pipeDepth: Int
 
     fileprivate var nodes: [InProcessBus] = []
     private var boots: UInt64 = 0
 
-    /// An empty network.
+    /// Creates an empty network.
     package init(pipeDepth: Int = 2000) { self.pipeDepth = max(1, pipeDepth) }
 
     fileprivate func nextBoot(_ name: String) throws(BusError) -> UInt64 {
@@ -56,7 +56,7 @@ package final class InProcessNetwork {
 
     fileprivate func services(of node: String) -> InProcessServices? { nodes.first { $0.name == node }?.services }
 
-    /// One turn of every node's services.
+    /// Runs one turn of every node's services.
     fileprivate func runServices(waiting timeout: Duration) {
         var hadMessages = false
         for node in nodes { hadMessages = node.services.run(now.monotonicNanoseconds) || hadMessages }
@@ -68,11 +68,11 @@ package final class InProcessNetwork {
     fileprivate func advertisedTopics() -> [String] { nodes.flatMap(\.advertisedTopics) }
 }
 
-/// A node of an ``InProcessNetwork``: behaves as a ``BusNode`` does, at once and always the same way.
+/// A node of an ``InProcessNetwork``: it behaves as a ``BusNode`` does, immediately and deterministically.
 package final class InProcessBus: Bus {
     /// The node's name, unique among the live nodes of its domain.
     package let name: String
-    /// The `boot_id` of every header the node sends, new at each start.
+    /// The `boot_id` of every header that the node sends, new at each start.
     package let bootID: UInt64
 
     private let network: InProcessNetwork
@@ -95,18 +95,18 @@ package final class InProcessBus: Bus {
         bootID = try network.nextBoot(name)
         inbox = Inbox(node: bootID, maximumQueuedBytes: 64 << 20)
         outbox = Outbox(node: bootID)
-        // Who subscribed before this node came counts as its subscriber too.
+        // Nodes that subscribed before this node joined count as its subscribers, too.
         for topic in network.subscribedTopics() { peerSubscriptionChanged([1] + TopicTable.key(topic)) }
         network.nodes.append(self)
         network.servicesChanged()
     }
 
-    /// The node's counts since it started.
+    /// The node's counts since its start.
     package var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
 
     // MARK: Publishing
 
-    /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
+    /// Starts publishing a topic and informs the other nodes, see ``Bus/advertise(_:)``.
     package func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
         try checkOpen()
         let publication = try outbox.advertise(topic)
@@ -158,7 +158,7 @@ package final class InProcessBus: Bus {
         return id
     }
 
-    /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
+    /// Subscribes to every topic that a filter accepts, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
     package func subscribe(
         matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
     ) throws(BusError) -> SubscriptionID {
@@ -170,7 +170,7 @@ package final class InProcessBus: Bus {
         return id
     }
 
-    /// Ends a subscription and drops what it had queued.
+    /// Ends a subscription and drops its queued messages.
     package func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
         try checkOpen()
         guard inbox.unsubscribe(subscription) else { throw .unknownSubscription(name) }
@@ -201,7 +201,7 @@ package final class InProcessBus: Bus {
 
     // MARK: Services
 
-    /// The counts of services here, see ``Bus/serviceStatistics``.
+    /// The counts of services, see ``Bus/serviceStatistics``.
     package var serviceStatistics: ServiceStatistics { services.statistics }
 
     /// Serves and announces a service, see ``Bus/serve(_:handler:)``.
@@ -229,19 +229,19 @@ package final class InProcessBus: Bus {
         return services.client.isServed(service, by: node)
     }
 
-    /// Gives a call up, see ``Bus/cancel(_:)``.
+    /// Cancels a call, see ``Bus/cancel(_:)``.
     package func cancel(_ call: CallID) throws(BusError) {
         try checkOpen()
         services.client.cancel(call)
     }
 
-    /// Lets a stream go on, see ``Bus/grant(_:messages:)``.
+    /// Lets a stream continue, see ``Bus/grant(_:messages:)``.
     package func grant(_ call: CallID, messages: Int) throws(BusError) {
         try checkOpen()
         services.client.grant(call, messages)
     }
 
-    /// One turn of the services of all nodes; when none had a message, the network's clock moves by `timeout`.
+    /// Runs one turn of the services of all nodes; if no node had a message, the network's clock advances by `timeout`.
     package func runServices(timeout: Duration) throws(BusError) {
         try checkOpen()
         network.runServices(waiting: timeout)
@@ -250,7 +250,7 @@ package final class InProcessBus: Bus {
 
     // MARK: The loop
 
-    /// The oldest message in the pipe; returns nil at once when there is none, whatever the timeout.
+    /// Returns the oldest message in the pipe; nil immediately when there is none, whatever the timeout.
     package func poll(timeout: Duration?) throws(BusError) -> Delivery? {
         try checkOpen()
         _ = services.run(network.now.monotonicNanoseconds)
@@ -261,10 +261,10 @@ package final class InProcessBus: Bus {
         return nil
     }
 
-    /// A handle for other threads to end a wait with.
+    /// A handle with which other threads can end a wait.
     package func makeWaker() -> Waker { waker }
 
-    /// Leaves the bus and frees the name; called again it does nothing.
+    /// Leaves the bus and frees the name; further calls do nothing.
     package func close() {
         guard isOpen else { return }
         isOpen = false

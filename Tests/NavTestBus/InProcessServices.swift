@@ -1,7 +1,7 @@
 internal import DequeModule
 import NavBus
 
-/// The services of an ``InProcessBus``: the same client and server, joined by bounded pipes instead of sockets.
+/// The services of an ``InProcessBus``: the same client and server, connected by bounded pipes instead of sockets.
 final class InProcessServices {
     private struct Message {
         let isRequest: Bool
@@ -42,7 +42,7 @@ final class InProcessServices {
         return services.isEmpty ? nil : ServerInfo(node: name, bootID: bootID, services: services)
     }
 
-    /// The servers, until the client was told.
+    /// The servers, until the client has been informed of them.
     var announced: [ServerInfo]?
 
     var statistics: ServiceStatistics { ServiceStatistics(client, server) }
@@ -58,7 +58,7 @@ final class InProcessServices {
         _ = put(Message(isRequest: true, peer: "foreign", header: header, payload: payload))
     }
 
-    /// Takes in what is in the pipe and runs timers.
+    /// Handles the content of the pipe and runs timers.
     ///
     /// - Returns: true when there was a message.
     func run(_ now: Int64) -> Bool {
@@ -81,7 +81,7 @@ final class InProcessServices {
         return hadMessages
     }
 
-    /// Tells the client who serves. What a server said before it left is taken in first.
+    /// Informs the client of the servers. Messages that a server sent before it left are handled first.
     func followServers(_ now: Int64) {
         guard let announced else { return }
         self.announced = nil

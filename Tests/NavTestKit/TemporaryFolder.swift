@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Glibc
 
-/// A folder of one test, removed with its last reference. Its path is short, because sockets may lie in it.
+/// A folder of one test, removed with its last reference. Its path is short, because it may contain sockets.
 package final class TemporaryFolder: Sendable {
-    /// Where it is.
+    /// Its path.
     package let path: String
 
-    /// Makes an empty folder.
+    /// Creates an empty folder.
     package init() throws {
         var template = Array("/tmp/nb-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -15,7 +15,7 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file of the folder and returns its path.
+    /// Writes a file into the folder and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let file = "\(path)/\(name)"

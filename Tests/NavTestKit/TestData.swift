@@ -6,7 +6,7 @@ package enum TestData {
     package static let project: String = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
 
-    /// The shared data: `NAVBUS_TEST_DATA`, else `../shared/data` of the project. Tests that need it are skipped without.
+    /// The shared data: `NAVBUS_TEST_DATA`, or else `../shared/data` relative to the project. Tests that need it are skipped without it.
     package static let directory: String =
         ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"]
         ?? URL(fileURLWithPath: project).deletingLastPathComponent().appendingPathComponent("shared/data").path
@@ -20,6 +20,6 @@ package enum TestData {
     /// Recorded drives of the shared data, by their path below `gnss`.
     package static func gnss(_ path: String) -> String { "\(directory)/gnss/\(path)" }
 
-    /// Whether a file or folder of the shared data is there.
+    /// Whether a file or folder of the shared data exists.
     package static func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(directory)/\(path)") }
 }

@@ -2,14 +2,14 @@ internal import Glibc
 
 /// An event that a test has waited for in vain.
 package struct NeverHappened: Error, CustomStringConvertible {
-    /// What was waited for.
+    /// The awaited event.
     package let description: String
 
     /// - Parameter what: The event, such as "the node ends".
     package init(_ what: String) { description = "waited in vain: \(what)" }
 }
 
-/// Bounds a wait. The limit is a safety net and no measurement: of a time in which this test did not run, one second counts.
+/// A bound of a wait. The limit is a safety net and not a measurement: a period in which this test did not run counts as one second.
 private struct Patience {
     private var waited = Duration.zero
     private var last = ContinuousClock.now
@@ -23,9 +23,9 @@ private struct Patience {
     }
 }
 
-/// Waits until something holds, and lets other tasks run meanwhile.
+/// Waits until a condition is true, and lets other tasks run in the meantime.
 ///
-/// - Throws: ``NeverHappened`` with `detail` when it does not within the limit.
+/// - Throws: ``NeverHappened`` with `detail` when it is not true within the limit.
 package func eventually(
     _ what: String, seconds: Int = 300, detail: () -> String = { "" }, _ condition: () async throws -> Bool
 ) async throws {
@@ -37,10 +37,10 @@ package func eventually(
     throw NeverHappened("\(what), \(seconds) s\n\(detail())")
 }
 
-/// Repeats `condition` until it holds, on this thread.
+/// Repeats `condition` on this thread until it is true.
 ///
-/// - Parameter pause: Milliseconds between two looks; 0 for conditions that wait themselves.
-/// - Throws: ``NeverHappened`` when it does not within the limit.
+/// - Parameter pause: Milliseconds between two checks; 0 for conditions that wait themselves.
+/// - Throws: ``NeverHappened`` when it is not true within the limit.
 package func until(_ what: String, seconds: Int = 300, pause: UInt32 = 0, _ condition: () throws -> Bool) throws {
     var patience = Patience()
     repeat {

@@ -3,25 +3,25 @@ public import NavMap
 import NavMapBuild
 public import NavRouting
 
-/// A road map drawn with characters: the idea of Valhalla's gurka tests.
+/// A road map drawn with characters, after the idea of Valhalla's gurka tests.
 ///
-/// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the one before, a
-/// line as far south. Roads are strings of nodes with OSM tags. The map goes through the real map builder, so that
-/// tests see what a vehicle would.
+/// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the previous one,
+/// and a line is as far south of the previous one. Roads are strings of nodes with OSM tags. The map is built by the
+/// real map builder, so that tests see what a vehicle would.
 ///
 ///     let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary"]])
 ///     #expect(try map.route("AC") == "ABC")
 public struct ASCIIMap: Sendable {
-    /// Where a drawing lies on Earth.
+    /// The place of a drawing on Earth.
     public enum Placement: Sendable {
-        /// The first character of the first line is here.
+        /// The first character of the first line is at this place.
         case northWest(Coordinate)
-        /// The middle of the drawing is here.
+        /// The middle of the drawing is at this place.
         case centre(Coordinate)
 
         /// In the middle of a tile of every layer, so that the drawing is one tile per layer.
         public static let insideTiles = Placement.centre(TestPlaces.insideTiles)
-        /// On a corner of four tiles of the local layer that lies within one tile of the other layers.
+        /// On a corner of four tiles of the local layer that is within one tile of the other layers.
         public static let localTileCorner = Placement.centre(TestPlaces.localTileCorner)
         /// On a corner of four tiles in every layer.
         public static let everyTileCorner = Placement.centre(TestPlaces.everyTileCorner)
@@ -46,9 +46,9 @@ public struct ASCIIMap: Sendable {
         }
     }
 
-    /// What is wrong with a drawing, or with a question about it.
+    /// A mistake in a drawing, or in a question about it.
     public struct Mistake: Error, CustomStringConvertible {
-        /// What is wrong.
+        /// A description of the mistake.
         public let description: String
 
         init(_ description: String) { self.description = description }
@@ -60,19 +60,19 @@ public struct ASCIIMap: Sendable {
     public let graph: RoadGraph
     /// The graph's turns.
     public let turns: TurnGraph
-    /// Turn restrictions that have an effect.
+    /// Number of turn restrictions that have an effect.
     public let restrictionCount: Int
 
     private let coordinates: [Character: Coordinate]
     private let wayIDs: [String: Int64]
     private let wayNames: [Int64: String]
 
-    /// Draws a map.
+    /// Creates a map from a drawing.
     ///
     /// - Parameters:
     ///   - drawing: Lines of text; each letter or digit may appear once.
     ///   - gridMetres: Metres between columns and between lines.
-    ///   - placement: Where on Earth it lies.
+    ///   - placement: The place of the drawing on Earth.
     ///   - ways: Roads as strings of nodes, with their tags. A road without a `name` is named by its string.
     ///   - nodes: Tags of nodes.
     ///   - restrictions: Turn restrictions.
@@ -87,7 +87,7 @@ public struct ASCIIMap: Sendable {
             restrictions: restrictions, leftHandTraffic: leftHandTraffic)
     }
 
-    /// Draws a map of roads that are known at run time only.
+    /// Creates a map of roads that are known only at run time.
     public init(
         _ drawing: String, gridMetres: Double = 100, placement: Placement = .insideTiles,
         roads: [(way: String, tags: [String: String])], nodes: [Character: [String: String]],
@@ -195,14 +195,15 @@ public struct ASCIIMap: Sendable {
 }
 
 extension ASCIIMap {
-    /// Where a node is, or a place some metres away from it.
+    /// Returns the place of a node, or a place some metres away from it.
     public func coordinate(_ node: Character, east: Double = 0, north: Double = 0) throws -> Coordinate {
         guard let coordinate = coordinates[node] else { throw Mistake("\(node) is not drawn") }
         if east == 0 && north == 0 { return coordinate }
         return LocalFrame(origin: coordinate).coordinate(of: LocalPoint(east: east, north: north))
     }
 
-    /// A place on the straight line between two nodes, `share` of the way, and `right` metres to the right of it.
+    /// Returns a place on the straight line between two nodes, `share` of the distance along it, and `right` metres to
+    /// its right.
     public func position(between first: Character, _ second: Character, at share: Double = 0.5, right: Double = 0)
         throws
         -> Coordinate
@@ -223,7 +224,7 @@ extension ASCIIMap {
         Geodesy.bearing(from: try coordinate(first), to: try coordinate(second))
     }
 
-    /// The node of the graph at a drawn node; a node inside a road without a junction is none.
+    /// Returns the node of the graph at a drawn node; throws for a node within a road that is not a junction.
     public func node(_ node: Character) throws -> NodeIndex {
         guard let index = graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID(node)) else {
             throw Mistake("\(node) is not a node of the graph")
@@ -255,11 +256,11 @@ extension ASCIIMap {
         return String(shape.indices.map { letter(shape.nodeID($0)) })
     }
 
-    /// The nodes that a route passes, those just before its start and just after its end included.
+    /// Returns the nodes that a route passes, including those just before its start and just after its end.
     public func letters(of route: Route) -> String {
         var nodes: [Int64] = []
         for (index, segment) in route.segments.enumerated() {
-            // Where a leg starts or ends at a node, a piece without length names the rest of its segment.
+            // If a leg starts or ends at a node, a piece without length names the rest of its segment.
             if Geodesy.distance(route.coordinates[index], route.coordinates[index + 1]) < 0.01 { continue }
             if nodes.suffix(2) == [segment.fromNodeID, segment.toNodeID] { continue }
             if nodes.last != segment.fromNodeID { nodes.append(segment.fromNodeID) }
@@ -268,7 +269,7 @@ extension ASCIIMap {
         return String(nodes.map(letter))
     }
 
-    /// The names of the roads that a route takes, each once in a row.
+    /// Returns the names of the roads that a route takes, consecutive repetitions left out.
     public func names(of route: Route) -> [String] {
         var names: [String] = []
         for edge in route.edges where edge.length > 0.01 && names.last != edge.attributes.name {
@@ -304,14 +305,14 @@ extension ASCIIMap {
         letters(of: try route(try stops.map { Waypoint(try coordinate($0)) }, profile))
     }
 
-    /// A graph of some of the tiles, that knows of the others or only of those to which its roads lead.
+    /// Returns a graph of some of the tiles, in which the other tiles are known, or only those that its roads lead to.
     public func graph(without missing: Set<RoadTileID>, knowsAll: Bool = false) -> RoadGraph {
         RoadGraph(
             tiles: tiles.filter { !missing.contains($0.id) }, mapVersion: graph.mapVersion,
             catalogue: knowsAll ? tiles.map(\.id) : nil)
     }
 
-    /// The tile that holds the edges of a layer that start at a node.
+    /// Returns the tile of the edges of a layer that start at a node.
     public func tile(_ layer: RoadLayer, at node: Character) throws -> RoadTileID {
         RoadTileID(layer: layer, containing: try coordinate(node))
     }

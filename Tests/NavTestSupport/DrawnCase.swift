@@ -2,7 +2,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// A drawn map with the routes that are expected on it, as a text that people without Swift read and write.
+/// A drawn map with the expected routes on it, as a text that people who do not know Swift can read and write.
 ///
 ///     A left turn that a relation forbids is not made.
 ///
@@ -24,18 +24,17 @@ import NavRouting
 ///     car A to D: ABCFD
 ///     truck A to D: ABD
 ///
-/// The text before `map` says what is shown. `map at a tile corner` puts the drawing where tiles meet, `map, traffic
-/// keeps left` turns the rules of the road. Ways are strings of nodes of the drawing; those of one line share their tags,
-/// separated by a comma and a space. A relation's members are ways (`via` also one node), several separated by spaces;
-/// `?` is one that the map lacks.
+/// The text before `map` describes the behaviour. `map at a tile corner` puts the drawing where tiles meet, `map, traffic keeps left`
+/// selects left-hand traffic. Ways are strings of nodes of the drawing; the ways on one line share their tags, which are separated by a
+/// comma and a space. A relation's members are ways (`via` may also be one node), several separated by spaces; `?` is a member that the map
+/// lacks.
 ///
-/// An expectation is a vehicle, places, and the nodes that the route passes. The vehicle is `car` or `truck`, maybe with
-/// `height`, `width`, `length` (metres), `weight` or `axle` (load, tonnes), then maybe `hazmat` (carries dangerous
-/// goods). A place is a node, or `A>B`: halfway from A to B, heading
-/// for B. `on Mo 08:00` or `on Jul 4 08:00` says when (in 2026). `A or B` allows either, `no route` expects none.
-/// `relations with an effect: 1` counts those that the importer applied.
+/// An expectation is a vehicle, places, and the nodes that the route passes. The vehicle is `car` or `truck`, optionally with `height`,
+/// `width`, `length` (metres), `weight` or `axle` (load, tonnes), and then optionally `hazmat` (carries dangerous goods). A place is a
+/// node, or `A>B`: halfway from A to B, heading for B. `on Mo 08:00` or `on Jul 4 08:00` gives the time (in 2026). `A or B` allows either,
+/// `no route` expects none. `relations with an effect: 1` is the number that the importer applied.
 public struct DrawnCase: Sendable {
-    /// What a case asks for.
+    /// An expectation of a case.
     private struct Expectation: Sendable {
         var line: String
         var profile: VehicleProfile
@@ -44,7 +43,7 @@ public struct DrawnCase: Sendable {
         var routes: [String]
     }
 
-    /// What the case shows.
+    /// The behaviour that the case describes.
     public let summary: String
     private let map: ASCIIMap
     private var expectations: [Expectation] = []
@@ -184,7 +183,7 @@ public struct DrawnCase: Sendable {
                 ? [answer] : answer.split(separator: " ").map(String.init).filter { $0 != "or" })
     }
 
-    /// What is not as expected, a line each; none when all is.
+    /// Returns the failed expectations, one per line; empty when all are met.
     public func failures() throws -> [String] {
         var failures: [String] = []
         if let effects, effects != map.restrictionCount {

@@ -1,18 +1,18 @@
 public import NavNavigator
 
-/// Reroutes go will, fetching, fetched, applied, or end before as failed or rejected, one after the other.
+/// The order of a reroute's events: will, fetching, fetched, applied, or an earlier end as failed or rejected; one reroute after the other.
 public struct RerouteOrder {
-    /// How far one has come.
+    /// The last event of a reroute.
     public enum Stage: Sendable { case announced, fetching, fetched }
-    /// The one that has no end yet.
+    /// The reroute that has not ended yet.
     public private(set) var open: (id: UInt64, stage: Stage)?
     private var known: Set<UInt64> = []
     private var starts: Set<UInt64> = []
 
-    /// Nothing has happened yet.
+    /// Creates the state before any event.
     public init() {}
 
-    /// Takes an effect in; what is wrong with its place in the order, nil when nothing is.
+    /// Handles an effect; returns the violation of the order, nil when there is none.
     public mutating func breach(_ effect: Effect) -> String? {
         switch effect {
         case .requestRoute(let query) where query.purpose == .start: starts.insert(query.requestID)
@@ -41,7 +41,7 @@ public struct RerouteOrder {
             if stage != .fetched { return "applied at the wrong time" }
             open = nil
         case .failed:
-            // A trip that could not begin, or a route from elsewhere that cannot be used, fails without an announcement.
+            // A trip that could not begin, or an external route that cannot be used, fails without an announcement.
             if let id = event.requestID, !starts.contains(id) {
                 if stage != .fetching { return "failed at the wrong time" }
                 open = nil
@@ -54,15 +54,15 @@ public struct RerouteOrder {
     }
 }
 
-/// A switch to an alternative that is announced is done or fails, before the next one.
+/// The order of a switch's events: an announced switch to an alternative is completed or fails before the next one.
 public struct SwitchOrder {
-    /// The alternative of the switch that has no end yet.
+    /// The alternative of the switch that has not ended yet.
     public private(set) var open: UInt64?
 
-    /// Nothing has happened yet.
+    /// Creates the state before any event.
     public init() {}
 
-    /// Takes an event in; what is wrong with its place in the order, nil when nothing is.
+    /// Handles an event; returns the violation of the order, nil when there is none.
     public mutating func breach(_ event: AlternativeSwitch) -> String? {
         switch event.phase {
         case .willTake:
@@ -76,15 +76,15 @@ public struct SwitchOrder {
     }
 }
 
-/// A faster route that is detected is applied or rejected, before the next one.
+/// The order of a faster route's events: a detected one is applied or rejected before the next one.
 public struct FasterRouteOrder {
-    /// Whether one has no end yet.
+    /// Whether a faster route has not ended yet.
     public private(set) var isOpen = false
 
-    /// Nothing has happened yet.
+    /// Creates the state before any event.
     public init() {}
 
-    /// Takes an event in; what is wrong with its place in the order, nil when nothing is.
+    /// Handles an event; returns the violation of the order, nil when there is none.
     public mutating func breach(_ event: FasterRouteEvent) -> String? {
         switch event.phase {
         case .detected:
@@ -98,15 +98,15 @@ public struct FasterRouteOrder {
     }
 }
 
-/// Predictions will begin, begin, will end and end, each time for one reason.
+/// The order of a prediction's events: it will begin, begins, will end and ends, each time for one reason.
 public struct SimulationOrder {
-    /// The event that came last.
+    /// The last event.
     public private(set) var last: SimulationEvent?
 
-    /// Nothing has happened yet.
+    /// Creates the state before any event.
     public init() {}
 
-    /// Takes an event in; what is wrong with its place in the order, nil when nothing is.
+    /// Handles an event; returns the violation of the order, nil when there is none.
     public mutating func breach(_ event: SimulationEvent) -> String? {
         let before: SimulationEvent.Phase
         switch event.phase {

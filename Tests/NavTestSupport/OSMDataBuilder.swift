@@ -2,7 +2,7 @@ public import NavGeo
 public import NavMap
 public import NavMapBuild
 
-/// Makes ``OSMData`` of objects given one by one, for maps that are drawn instead of read.
+/// A builder of ``OSMData`` from single objects, for maps that are drawn instead of read.
 public struct OSMDataBuilder: Sendable {
     private struct Node: Sendable {
         var id: Int64
@@ -14,10 +14,10 @@ public struct OSMDataBuilder: Sendable {
     private var ways = ElementList<Int64>()
     private var data = OSMData()
 
-    /// Nothing yet.
+    /// Creates a builder without objects.
     public init() {}
 
-    /// Adds a node. Only nodes that a way or a relation names are kept.
+    /// Adds a node. Only nodes that a way or a relation refers to are kept.
     public mutating func addNode(id: Int64, position: FixedCoordinate, tags: [String: String] = [:]) {
         nodes.append(Node(id: id, position: position, tags: tags))
     }
@@ -88,11 +88,11 @@ public struct OSMDataBuilder: Sendable {
 }
 
 extension RoadTags {
-    /// The attributes of a way with these tags, along its nodes and against them; nil in a direction that neither
-    /// cars nor trucks may drive.
+    /// Returns the attributes of a way with these tags, along its nodes and against them; nil in a direction that
+    /// neither cars nor trucks may drive.
     ///
-    /// - Parameter country: The country whose general limits hold unless the tags name another, two letters; empty when
-    ///   unknown.
+    /// - Parameter country: The country whose general limits apply unless the tags name another, two letters; empty
+    ///   when unknown.
     public static func attributes(
         of tags: [String: String], country: String = ""
     ) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
@@ -107,7 +107,7 @@ extension RoadTags {
 }
 
 extension NodeTags {
-    /// The flags of a node with these tags.
+    /// Returns the flags of a node with these tags.
     public static func flags(of tags: [String: String]) -> NodeFlags {
         var builder = OSMDataBuilder()
         builder.addWay(id: 1, nodes: [], tags: tags)

@@ -4,8 +4,8 @@ import NavMapBuild
 import NavRouting
 public import NavSimulation
 
-/// A random town on a crooked grid, the same for the same seed: two-way and one-way streets of all ranks, gaps, private
-/// ways, turning circles, signals, and turn restrictions at nodes and over several ways.
+/// A random town on an irregular grid, the same for the same seed: two-way and one-way streets of all classes, gaps, private ways, turning
+/// circles, signals, and turn restrictions at nodes and over several ways.
 public struct RandomMap: Sendable {
     /// The tiles, by ascending id.
     public let tiles: [RoadTile]
@@ -14,11 +14,10 @@ public struct RandomMap: Sendable {
     /// The bounds of the town.
     public let bounds: BoundingBox
 
-    /// Draws a town of `size` × `size` crossings, around a corner of tiles in all layers unless told otherwise.
+    /// Creates a town of `size` × `size` crossings, around a corner of tiles in all layers unless stated otherwise.
     ///
-    /// - Parameter hasRules: Whether there are rules that bind some vehicles or hold at times, on turns and on roads, and
-    ///   private gates.
-    ///   - gone: Which streets there are no more, by the order in which they were drawn: the same town in a later year.
+    /// - Parameter hasRules: Whether there are rules for some vehicles or times only, on turns and on roads, and private gates.
+    ///   - gone: The streets that no longer exist, by the order in which they were drawn: the same town in a later year.
     public init(
         seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
         hasRules: Bool = false, without gone: Set<Int> = []
@@ -67,7 +66,7 @@ public struct RandomMap: Sendable {
 
     private static func node(_ row: Int, _ column: Int, _ size: Int) -> Int64 { Int64(1 + row * size + column) }
 
-    /// Rules of roads that bind some or hold at times.
+    /// Rules of roads that apply to some vehicles or at some times.
     private static let rules = [
         ("hgv", "no"), ("hgv", "destination"), ("maxweight", "12"), ("maxaxleload", "9"), ("hazmat", "no"),
         ("maxspeed:hgv", "20"), ("motor_vehicle:conditional", "no @ (22:00-06:00)"),
@@ -76,7 +75,7 @@ public struct RandomMap: Sendable {
         ("maxspeed:hgv:conditional", "15 @ (20:00-08:00)"),
     ]
 
-    /// Keys of turn restrictions, with what stands before and after their value.
+    /// Keys of turn restrictions, with the text before and after their value.
     private static let bindings = [
         ("restriction:hgv", ""), ("restriction:motorcar", ""),
         ("restriction:conditional", " @ (Mo-Fr 06:00-14:00)"), ("restriction:conditional", " @ (12:00-24:00)"),

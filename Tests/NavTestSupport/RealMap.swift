@@ -20,7 +20,7 @@ public struct RealMap: Sendable {
     /// Porto, of the shared data.
     public static let porto = Result { try RealMap(path: TestData.osm("porto")) }
 
-    /// Where an extract lies; nil when it is not there.
+    /// The path of an extract; nil when it is missing.
     public static func path(_ name: String) -> String? {
         [TestData.osm(name), TestData.fixture("\(name).osm.pbf")].first {
             FileManager.default.fileExists(atPath: $0)

@@ -4,19 +4,19 @@ public import NavMatching
 public import NavRouting
 public import NavSimulation
 
-/// A simulated drive with what a receiver would have reported, from a seed.
+/// A simulated drive with the fixes of a receiver, from a seed.
 public struct SeededDrive: Sendable {
     /// The truth, one state per fix interval.
     public let states: [DriveState]
     /// The edges driven.
     public let edges: [EdgeIndex]
-    /// What the receiver reported.
+    /// The receiver's fixes.
     public let fixes: [Fix]
 
     /// The moment at which drives start, 2026-01-01T00:00:00 UTC.
     public static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
 
-    /// A drive along a path; nil for a path without length.
+    /// Creates a drive along a path; nil for a path without length.
     public init?(
         _ metric: Metric, path: DrivePath, rate: Double = 1, environment: ReceiverModel.Environment = .open,
         outages: [ClosedRange<Double>] = [], seed: UInt64 = 1
@@ -27,7 +27,7 @@ public struct SeededDrive: Sendable {
         fixes = ReceiverModel(environment, outages: outages).fixes(states, start: SeededDrive.start, seed: seed)
     }
 
-    /// A drive along a route; nil when the graph lacks an edge of it.
+    /// Creates a drive along a route; nil when the graph lacks an edge of it.
     public init?(
         _ metric: Metric, route: Route, rate: Double = 1, environment: ReceiverModel.Environment = .open,
         outages: [ClosedRange<Double>] = [], seed: UInt64 = 1
@@ -39,13 +39,13 @@ public struct SeededDrive: Sendable {
 
 /// A clock that tests move by hand.
 public struct SimulatedClock: Sendable {
-    /// The present moment.
+    /// The current moment.
     public private(set) var now: Timestamp
 
-    /// A clock that shows a moment.
+    /// Creates a clock that shows a moment.
     public init(_ now: Timestamp = SeededDrive.start) { self.now = now }
 
-    /// Moves on and returns the new present.
+    /// Advances the clock and returns the new moment.
     @discardableResult
     public mutating func advance(_ seconds: Double) -> Timestamp {
         now = now.advanced(bySeconds: seconds)

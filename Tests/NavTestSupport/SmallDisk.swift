@@ -3,10 +3,10 @@ import Glibc
 
 /// A file system in memory of a few megabytes, for tests of a full disk; needs root.
 public final class SmallDisk {
-    /// Where it is mounted.
+    /// The folder in which it is mounted.
     public let path: String
 
-    /// nil where this user may not mount.
+    /// Mounts the file system; nil if this user may not mount.
     public init?(megabytes: Int) {
         path = NSTemporaryDirectory() + "navbus-disk-" + UUID().uuidString
         guard mkdir(path, 0o755) == 0 else { return nil }
@@ -21,13 +21,13 @@ public final class SmallDisk {
         rmdir(path)
     }
 
-    /// Mounts it again read-only or writable; false when the system refuses.
+    /// Mounts it again, read-only or writable; false when the system refuses.
     public func remount(_ how: String) -> Bool {
         mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0), nil)
             == 0
     }
 
-    /// Writes files until not a byte more fits.
+    /// Writes files until no further byte fits.
     public func fillUp() {
         for (number, size) in [1 << 20, 1 << 14, 1 << 12].enumerated() {
             let file = open("\(path)/other-\(number)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
@@ -38,7 +38,7 @@ public final class SmallDisk {
         }
     }
 
-    /// Takes so many bytes away from what ``fillUp()`` wrote.
+    /// Frees so many bytes of those that ``fillUp()`` wrote.
     public func free(_ bytes: Int) {
         var left = bytes
         for number in 0..<3 {
@@ -51,6 +51,6 @@ public final class SmallDisk {
         }
     }
 
-    /// Whether this process may make one.
+    /// Whether this process may create one.
     public static let isPossible = SmallDisk(megabytes: 1) != nil
 }

@@ -1,7 +1,7 @@
 public import NavGeo
 import NavMap
 
-/// Places that lie well for tests.
+/// Places with useful positions relative to tiles.
 public enum TestPlaces {
     /// Far from any tile's border.
     public static let insideTiles: Coordinate = centre(TileID(zoom: 12, x: 2331, y: 1180))

@@ -1,12 +1,12 @@
 package import Glibc
 internal import Synchronization
 
-/// A process that a test started, reaped once; it is killed with its last reference.
+/// A process that a test started, reaped once; it is killed when its last reference is released.
 ///
-/// It has a process group of its own, every signal as the system sets it, and nothing open but its streams: what other
-/// tests of this process have open is none of its business.
+/// It has its own process group, the system's default handling of every signal, and no open descriptors but its
+/// streams: it does not inherit what other tests of this process have open.
 package final class ChildProcess: Sendable {
-    /// Its number, which is its group's too.
+    /// Its process id, which is also the id of its group.
     package let id: pid_t
     private let status = Mutex<Int32?>(nil)
 
@@ -15,13 +15,13 @@ package final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - command: the executable's path, and its arguments.
     ///   - environment: all of its variables; nil for those of this process.
-    ///   - streams: what becomes its descriptors 0, 1, 2 and so on; nil for `/dev/null`. They stay open here.
+    ///   - streams: its descriptors 0, 1, 2 and so on; nil for `/dev/null`. They stay open in this process.
     /// - Throws: ``Failure`` when the system does not start it.
     package init(_ command: [String], environment: [String: String]? = nil, streams: [Int32?]) throws {
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }
-        // Copies beyond the numbers that are given away: none overwrites another before it has its own.
+        // Copies beyond the descriptors that are passed on, so that none is overwritten before it has been copied.
         let copies = streams.map { stream in stream.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(streams.count)) } }
         defer { for case let copy? in copies { close(copy) } }
         for (number, copy) in copies.enumerated() {
@@ -62,7 +62,7 @@ package final class ChildProcess: Sendable {
 
     deinit { end() }
 
-    /// The exit status, 128 and the number of the signal when one ended it; nil while it runs.
+    /// The exit status, or 128 plus the number of the signal that ended it; nil while it runs.
     package var exitStatus: Int32? { status.withLock { refresh(&$0) } }
 
     /// Sends a signal, unless it has ended.
@@ -74,16 +74,16 @@ package final class ChildProcess: Sendable {
 
     /// Waits for its end.
     ///
-    /// - Returns: as ``exitStatus``.
+    /// - Returns: the same as ``exitStatus``.
     @discardableResult
     package func wait() -> Int32 {
         var info = siginfo_t()
-        // It is not reaped here: its number stays its own while another thread may send it something.
+        // It is not reaped here, so that its process id stays valid while another thread may send it a signal.
         while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return exitStatus ?? -1
     }
 
-    /// Kills it and its group, whatever state it is in, and waits for its end.
+    /// Kills it and its group, whatever their state, and waits for its end.
     package func end() {
         status.withLock { status in
             if refresh(&status) == nil { kill(-id, SIGKILL) }

@@ -1,8 +1,8 @@
-/// What went wrong in a test's own machinery, or in a process it waits for.
+/// A failure of a test's own infrastructure, or of a process that a test waits for.
 package struct Failure: Error, CustomStringConvertible {
-    /// What, where and why.
+    /// What failed, where and why.
     package let description: String
 
-    /// A failure in words.
+    /// Creates a failure with a description.
     package init(_ description: String) { self.description = description }
 }

@@ -3,32 +3,32 @@ internal import Glibc
 internal import NavBench
 internal import Synchronization
 
-/// An HTTP server on loopback that does as it is told, wrong things above all; it ends with its last reference.
+/// An HTTP server on loopback that behaves as instructed, above all wrongly; it ends with its last reference.
 package final class LoopbackServer: Sendable {
     /// The treatment of a request.
     package enum Behaviour: Sendable {
-        /// A whole answer.
+        /// A complete answer.
         case answer(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
-        /// These bytes, and the end of the connection.
+        /// These bytes, then the end of the connection.
         case bytes([UInt8])
-        /// These bytes, then some byte again and again.
+        /// These bytes, then one byte repeatedly.
         case drip([UInt8], UInt8)
-        /// These bytes, then the others, again and again, as many as are taken.
+        /// These bytes, then the other bytes repeatedly, as long as the client reads.
         case flood([UInt8], [UInt8])
-        /// Nothing, until the other side leaves.
+        /// No answer, until the client disconnects.
         case silence
     }
 
-    /// A request as it came.
+    /// A request as received.
     package struct Request: Sendable {
-        /// The first line and the headers, with the empty line that ends them.
+        /// The first line and the headers, with the empty line at their end.
         package var head: String
-        /// As many bytes as the head says.
+        /// The body, with as many bytes as the head states.
         package var body: [UInt8] = []
 
-        /// `GET`, for instance.
+        /// The method, for example `GET`.
         package var method: String { head.split(separator: " ").first.map(String.init) ?? "" }
-        /// What is asked for, with the query.
+        /// The requested path, with the query.
         package var path: String { head.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
         /// Head and body.
         package var text: String { head + String(decoding: body, as: UTF8.self) }
@@ -42,7 +42,7 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// The state of the threads that serve it; they do not keep the server.
+    /// The state of the threads that serve it; they do not keep the server alive.
     private final class Shared: Sendable {
         struct State {
             var requests: [Request] = []
@@ -53,14 +53,14 @@ package final class LoopbackServer: Sendable {
         let state = Mutex(State())
     }
 
-    /// Where it listens.
+    /// The port on which it listens.
     package let port: UInt16
     private let descriptor: Int32
     private let shared = Shared()
 
-    /// A server that is told what to do request by request.
+    /// Creates a server with an instruction for each request.
     ///
-    /// - Parameter treat: how to treat a request, and its number from 0.
+    /// - Parameter treat: returns the treatment of a request, given the request and its number from 0.
     /// - Throws: ``Failure`` when there is no port to listen on.
     package init(_ treat: @escaping @Sendable (Request, Int) -> Behaviour) throws {
         (descriptor, port) = try LoopbackSocket.listen()
@@ -69,18 +69,19 @@ package final class LoopbackServer: Sendable {
             while let connection = LoopbackSocket.accept(on: descriptor) {
                 Thread.detachNewThread { Self.serve(connection, shared, treat) }
             }
-            // Whoever waits on it closes it: its number is another socket's from then on.
+            // The thread that waits on the socket closes it, because its number may be another socket's afterwards.
             close(descriptor)
         }
     }
 
-    /// A server that treats its first request in the first manner, and so on; the last one holds on.
+    /// Creates a server that treats its first request in the first manner, and so on; the last manner applies to all
+    /// further requests.
     package convenience init(_ first: Behaviour, _ more: Behaviour...) throws {
         let behaviours = [first] + more
         try self.init { _, number in behaviours[min(number, behaviours.count - 1)] }
     }
 
-    /// A server of the files of a folder.
+    /// Creates a server of the files of a folder.
     package convenience init(serving folder: String) throws {
         try self.init { request, _ in
             guard !request.path.contains(".."), let body = FileManager.default.contents(atPath: folder + request.path)
@@ -97,13 +98,13 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// What goes before the path.
+    /// The URL up to the path.
     package var url: String { "http://127.0.0.1:\(port)" }
 
     /// All requests so far.
     package var requests: [Request] { shared.state.withLock { $0.requests } }
 
-    /// One connection to its end.
+    /// Serves one connection to its end.
     private static func serve(
         _ connection: Int32, _ shared: Shared, _ treat: @Sendable (Request, Int) -> Behaviour
     ) {
@@ -126,14 +127,14 @@ package final class LoopbackServer: Sendable {
     }
 }
 
-/// Takes a connection's bytes apart into requests.
+/// A splitter of a connection's bytes into requests.
 private struct RequestReader {
     private let connection: Int32
     private var unread: [UInt8] = []
 
     init(_ connection: Int32) { self.connection = connection }
 
-    /// The next request; nil when the other side leaves.
+    /// Returns the next request; nil when the client disconnects.
     mutating func next() -> LoopbackServer.Request? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -144,7 +145,7 @@ private struct RequestReader {
         }
     }
 
-    /// The request that has been read as a whole.
+    /// Returns the request if it has been read completely.
     private mutating func take() -> LoopbackServer.Request? {
         guard let end = unread.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }
         var request = LoopbackServer.Request(head: String(decoding: unread[..<end], as: UTF8.self))
@@ -157,13 +158,13 @@ private struct RequestReader {
 }
 
 extension LoopbackServer.Behaviour {
-    /// Treats a request so; whether the connection goes on.
+    /// Treats a request; returns whether the connection continues.
     fileprivate func perform(on connection: Int32, asksForHead: Bool) -> Bool {
         switch self {
         case .answer(let status, let headers, let body):
             let length = status == 304 ? [] : ["Content-Length: \(body.count)"]
             let head = (["HTTP/1.1 \(status) Said"] + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
-            // What follows the head of such an answer would be taken for the next one's.
+            // Bytes after the head of such an answer would be mistaken for the next answer.
             return Self.write(Array(head.utf8) + (asksForHead || status == 304 ? [] : body), to: connection)
         case .bytes(let bytes):
             _ = Self.write(bytes, to: connection)

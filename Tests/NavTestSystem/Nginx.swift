@@ -5,48 +5,48 @@ internal import NavTestKit
 
 /// A real nginx on loopback that serves a folder.
 ///
-/// It ends when it is stopped, with its last reference, and also when this process does, however that ends.
+/// It ends when it is stopped, when its last reference is released, and when this process ends, for whatever reason.
 package final class Nginx: Sendable {
-    /// The program that `NAVBUS_NGINX` names, or the installed one; nil when there is none.
+    /// The program named by `NAVBUS_NGINX`, or else the installed one; nil when there is none.
     package static let program: String? = [
         ProcessInfo.processInfo.environment["NAVBUS_NGINX"] ?? "/usr/sbin/nginx"
     ].first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// What it shows over TLS: paths of PEM files.
+    /// Its TLS identity, as paths of PEM files.
     package struct Certificate: Sendable {
         var certificate: String
         var key: String
 
-        /// A certificate and its key.
+        /// Creates an identity from a certificate and its key.
         package init(_ certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
     }
 
-    /// Where it listens.
+    /// The port on which it listens.
     package let port: UInt16
-    /// What goes before the path.
+    /// The URL up to the path.
     package let url: String
     private let scratch: TemporaryFolder
     private var home: String { scratch.path }
     private let process: ChildProcess
-    /// What closes when this process ends.
+    /// A descriptor that closes when this process ends.
     private let leash: Int32
 
-    /// Whoever waits at the other end of the leash, in nginx's group, ends it.
+    /// The process in nginx's group that waits at the other end of the leash ends nginx.
     private static let watch = #"(read word <&4; kill $$) 3<&- & exec "$@" 4<&-"#
 
-    /// Serves a folder from now on.
+    /// Starts serving a folder.
     ///
     /// - Parameters:
-    ///   - directives: further ones of the server block.
-    ///   - certificate: nil to speak without TLS.
-    /// - Throws: ``Failure`` with what nginx says when it does not start.
+    ///   - directives: further directives of the server block.
+    ///   - certificate: nil to serve without TLS.
+    /// - Throws: ``Failure`` with nginx's output when it does not start.
     package init(serving folder: String, _ directives: String = "", certificate: Certificate? = nil) throws {
         guard let program = Self.program else { throw Failure("nginx is not installed") }
         let scratch = try TemporaryFolder()
         let home = scratch.path
         do {
-            // A port that was free a moment ago may be another test's by now. So this process takes one, and nginx
-            // inherits the socket, as it does from its predecessor when it is replaced by a newer version.
+            // A port that was free a moment ago may belong to another test by now. So this process binds a port, and
+            // nginx inherits the socket, as it does from its predecessor when it is replaced by a newer version.
             let (listener, port) = try LoopbackSocket.listen()
             defer { close(listener) }
             _ = fcntl(listener, F_SETFL, O_NONBLOCK)
@@ -68,7 +68,7 @@ package final class Nginx: Sendable {
                 }
                 """
             try configuration.write(toFile: home + "/nginx.conf", atomically: true, encoding: .utf8)
-            // Where nobody may read but its owner, workers must be its owner.
+            // Where only the owner may read, workers must run as the owner.
             let user = getuid() == 0 ? ["-g", "user root;"] : []
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { throw Failure("no pipe to nginx") }
@@ -94,7 +94,7 @@ package final class Nginx: Sendable {
         try? FileManager.default.removeItem(atPath: home)
     }
 
-    /// Whoever connects before it serves waits for it; one that cannot serve says why.
+    /// A client that connects before nginx serves is queued; if nginx cannot serve, it prints the reason.
     private func awaitStart() throws {
         while !FileManager.default.fileExists(atPath: home + "/pid") {
             guard process.exitStatus == nil else {
@@ -105,9 +105,9 @@ package final class Nginx: Sendable {
         }
     }
 
-    /// Ends it at once: whoever is connected is cut off, whoever connects is refused.
+    /// Ends it immediately: open connections are cut, new ones are refused.
     package func stop() {
-        // It forgets a signal that comes while it starts its worker.
+        // It ignores a signal that arrives while it starts its worker.
         while process.exitStatus == nil {
             process.send(SIGTERM)
             usleep(5_000)
@@ -119,7 +119,7 @@ package final class Nginx: Sendable {
     /// How many requests it has answered.
     package var answeredCount: Int { answers.count }
 
-    /// The files that it has sent, in order: where they really lie, whatever links lead there.
+    /// The files that it has sent, in order, by their real paths behind any links.
     package var sentFiles: [String] {
         answers.compactMap { answer in
             let words = answer.split(separator: " ", maxSplits: 2)

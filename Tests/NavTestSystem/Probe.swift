@@ -1,20 +1,20 @@
 internal import Foundation
 package import Glibc
 
-/// A process of this package that tests talk with, stop and kill.
+/// A process of this package that tests communicate with, stop and kill.
 ///
-/// It ends with this object, and also when this process does, because its input closes.
+/// It ends with this object, and also when this process ends, because its input closes.
 package final class Probe {
     private let process: ChildProcess
     private var input: Int32
     private let said: Int32
-    /// All that was read, and how much of it ``line()`` has returned.
+    /// All output read so far, and the length of the part that ``line()`` has returned.
     private var text: [UInt8] = []
     private var taken = 0
 
     /// Starts a program that is built beside the tests.
     ///
-    /// - Throws: ``Failure`` when it is not there or does not start.
+    /// - Throws: ``Failure`` when it does not exist or does not start.
     package init(_ program: String, _ arguments: [String]) throws {
         var (given, output) = ([Int32](repeating: -1, count: 2), [Int32](repeating: -1, count: 2))
         guard pipe(&given) == 0, pipe(&output) == 0 else { throw Failure("no pipe to a probe") }
@@ -36,10 +36,10 @@ package final class Probe {
         close(said)
     }
 
-    /// Its number.
+    /// Its process id.
     package var processID: pid_t { process.id }
 
-    /// The state's letter in `/proc`: `T` when it is stopped.
+    /// The letter of its state in `/proc`: `T` when it is stopped.
     package var state: String {
         let status = (try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)) ?? ""
         return status.split(separator: " ").dropFirst(2).first.map(String.init) ?? ""
@@ -50,7 +50,7 @@ package final class Probe {
 
     // MARK: What it says
 
-    /// All that it has printed, as far as it was read.
+    /// All output that has been read so far.
     package var output: String { String(decoding: text, as: UTF8.self) }
 
     /// The next line that it prints; nil at its end.
@@ -64,7 +64,7 @@ package final class Probe {
         }
     }
 
-    /// Reads what there is, waiting for some at most `milliseconds`.
+    /// Reads the available output, waiting for output at most `milliseconds`.
     ///
     /// - Returns: true when it has closed its output.
     package func hasEnded(within milliseconds: Int32 = 0) -> Bool {
@@ -72,7 +72,7 @@ package final class Probe {
         return poll(&entry, 1, milliseconds) > 0 && !readSome()
     }
 
-    /// False at the end.
+    /// Returns false at the end of the output.
     private func readSome() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -88,8 +88,8 @@ package final class Probe {
 
     /// Kills it as `kill -9` does and waits until it is gone.
     ///
-    /// - Returns: the lines that it had printed and ``line()`` has not returned.
-    /// - Throws: ``Failure`` when it had ended before, by itself.
+    /// - Returns: the lines that it had printed and that ``line()`` has not returned.
+    /// - Throws: ``Failure`` when it had already ended by itself.
     @discardableResult
     package func kill() throws -> [String] {
         process.send(SIGKILL)
@@ -100,14 +100,14 @@ package final class Probe {
         return lines
     }
 
-    /// Closes its input, by which it ends, and returns its further lines.
+    /// Closes its input, so that it ends, and returns its further lines.
     package func release() -> [String] {
         if input >= 0 { close(input) }
         input = -1
         return rest()
     }
 
-    /// All further lines, once it has ended.
+    /// Returns all further lines, once it has ended.
     package func rest() -> [String] {
         var lines: [String] = []
         while let line = line() { lines.append(line) }

@@ -1,18 +1,18 @@
 internal import Foundation
 internal import Glibc
 
-/// The programs of this package, and how to run one to its end.
+/// The programs of this package, and functions that run a program to its end.
 package enum Programs {
     /// The folder of the test binary, where the probes are built as well.
     package static let besideTests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().path
 
-    /// The folder of the programs: `NAVBUS_BIN`, else beside the tests.
+    /// The folder of the programs: `NAVBUS_BIN`, or else beside the tests.
     package static let folder = ProcessInfo.processInfo.environment["NAVBUS_BIN"] ?? besideTests
 
-    /// The path of a program of this package by its name, or of any other by its path.
+    /// Returns the path of a program of this package by its name, or of any other program by its path.
     ///
-    /// - Throws: ``Failure`` when it is not there.
+    /// - Throws: ``Failure`` when it does not exist.
     package static func path(_ program: String) throws -> String {
         let path = program.hasPrefix("/") ? program : folder + "/" + program
         guard FileManager.default.isExecutableFile(atPath: path) else {
@@ -21,16 +21,16 @@ package enum Programs {
         return path
     }
 
-    /// What a program that has ended left behind.
+    /// The result of a program that has ended.
     package struct Result: Sendable {
-        /// The exit status; 128 and the number of the signal when one ended it.
+        /// The exit status, or 128 plus the number of the signal that ended it.
         package var status: Int32
-        /// All that it wrote to standard output.
+        /// Everything that it wrote to standard output.
         package var output: String
-        /// All that it wrote to standard error.
+        /// Everything that it wrote to standard error.
         package var errors: String
 
-        /// A result as it is known from elsewhere.
+        /// Creates a result from its parts.
         package init(status: Int32, output: String, errors: String) {
             (self.status, self.output, self.errors) = (status, output, errors)
         }
@@ -41,13 +41,13 @@ package enum Programs {
         package var errorLines: [Substring] { errors.split(separator: "\n") }
     }
 
-    /// Runs a program to its end. What goes in and comes out lies in files, so that no pipe can fill up.
+    /// Runs a program to its end. Its input and output are files, so that no pipe can fill up.
     ///
     /// - Parameters:
     ///   - program: as ``path(_:)``.
-    ///   - variables: of its environment, besides those of this process.
-    ///   - input: what it reads from standard input.
-    /// - Throws: ``Failure`` when it cannot be started; how it ends is the result's to say.
+    ///   - variables: environment variables in addition to those of this process.
+    ///   - input: its standard input.
+    /// - Throws: ``Failure`` when it cannot be started; a failure of the program is part of the result.
     package static func run(
         _ program: String, _ arguments: [String] = [], variables: [String: String] = [:], input: String = ""
     ) throws -> Result {
@@ -60,13 +60,13 @@ package enum Programs {
         return Result(status: status, output: output.text, errors: errors.text)
     }
 
-    /// Whether a program is there and ends well.
+    /// Whether a program exists and succeeds.
     package static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
         (try? run(program, arguments))?.status == 0
     }
 }
 
-/// A file that no folder names, gone with this object.
+/// A file without a name in any folder, which disappears with this object.
 private final class UnnamedFile {
     let descriptor: Int32
 
@@ -84,7 +84,7 @@ private final class UnnamedFile {
 
     deinit { close(descriptor) }
 
-    /// All that it holds.
+    /// The whole content.
     var text: String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The Python interpreter that foreign clients and reference readers run in.
+/// The Python interpreter in which foreign clients and reference readers run.
 package enum Python {
     private static let named = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"]
 
-    /// The interpreter's path: `NAVBUS_PYTHON`, else the first `python3` of the path.
+    /// The interpreter's path: `NAVBUS_PYTHON`, or else the first `python3` of the path.
     package static let path: String = {
         if let named { return URL(fileURLWithPath: named).path }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
@@ -12,14 +12,14 @@ package enum Python {
             ?? "/usr/bin/python3"
     }()
 
-    /// Returns whether tests can rely on the modules.
+    /// Returns whether tests can use the modules.
     ///
-    /// An interpreter that `NAVBUS_PYTHON` names must have them all: what it lacks fails the tests instead of skipping them.
+    /// An interpreter named by `NAVBUS_PYTHON` must have all modules: a missing one fails the tests instead of skipping them.
     package static func has(_ modules: String) -> Bool {
         named != nil || Programs.succeeds(path, ["-c", "import \(modules)"])
     }
 
-    /// Returns what a script, or a file of one, prints.
+    /// Returns the output of a script, or of a script file.
     ///
     /// - Throws: ``Failure`` when it cannot be started or fails.
     package static func run(

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import NavTestKit
 
-/// A self-signed certificate for 127.0.0.1 and its key; its files go with its last reference.
+/// A self-signed certificate for 127.0.0.1 and its key; its files are removed with its last reference.
 package final class SelfSignedCertificate: Sendable {
     private let folder: TemporaryFolder
 
     /// The file of the certificate.
     package var certificate: String { folder.path + "/certificate.pem" }
-    /// The files for a server.
+    /// The TLS identity for a server.
     package var files: Nginx.Certificate { Nginx.Certificate(certificate, key: folder.path + "/key.pem") }
 
-    /// Whether there is an `openssl` to make one with.
+    /// Whether `openssl`, which makes certificates, is available.
     package static let isPossible = Programs.succeeds("/usr/bin/env", ["openssl", "version"])
 
     /// Makes a certificate.

@@ -3,7 +3,7 @@ import NavSimulation
 import NavStorage
 import NavTileCache
 
-/// A tile cache over a disk in memory and simulated sources, whose events and time a test decides.
+/// A tile cache over an in-memory disk and simulated sources, whose events and time are controlled by a test.
 final class CacheBench {
     let store: MemoryStore
     let cache: TileCache<MemoryStore>
@@ -12,7 +12,7 @@ final class CacheBench {
     private(set) var seconds = 0.0
     /// Regions whose load ended, with success or without.
     private(set) var finished: [(id: String, isSuccess: Bool)] = []
-    /// The owners whose running downloads were broken off.
+    /// The owners whose running downloads were cancelled.
     private(set) var abandoned: [DownloadOwner] = []
     private var servers: [String: SimServer] = [:]
     private var plan: DownloadPlan
@@ -37,15 +37,15 @@ final class CacheBench {
         handle(.start)
     }
 
-    /// Road tiles that are listed, of editions.
+    /// Road tiles with a list, in editions.
     static var roads: SimServer {
         SimServer(TilesetSettings("roads", .navigation), isListed: true, expiry: nil)
     }
-    /// Map tiles of this machine, of editions.
+    /// Map tiles of this machine, in editions.
     static var local: SimServer {
         SimServer(TilesetSettings("local", .maps, isRemote: false), isListed: false, expiry: nil)
     }
-    /// Map tiles of a server that change one by one.
+    /// Map tiles of a server, which change one by one.
     static func map(expiry: Double) -> SimServer {
         SimServer(TilesetSettings("map", .maps), isListed: false, expiry: expiry)
     }
@@ -142,7 +142,7 @@ final class CacheBench {
     /// Advances the time without doing anything.
     func pass(to moment: Double) { seconds = max(seconds, moment) }
 
-    /// Tells the cache of what a source has now, which it may not have asked for.
+    /// Informs the cache of a source's current content, even without a request.
     func tellEdition(_ tileset: String) {
         guard let server = servers[tileset] else { return }
         handle(.edition(tileset, .success(.edition(server.edition, Validators(etag: server.versionName)))))
@@ -178,13 +178,13 @@ final class CacheBench {
 
     // MARK: State
 
-    /// A region as it is on the disk.
+    /// A region as it is stored on the disk.
     func region(_ id: String) -> StoredRegion? { store.disk.regions[id]?.stored }
 
     /// The version of a tileset that is in use.
     func version(_ tileset: String) -> String? { store.disk.current[tileset]?.version }
 
-    /// Tiles that the vehicle will need, of those that there are, and which of them are on board.
+    /// The existing tiles that the vehicle will need, and those of them that are on board.
     func wanted(_ name: String) -> (all: Set<TileID>, present: Set<TileID>) {
         guard let tileset = cache.tileset(name), let newest = tileset.newest else { return ([], []) }
         let all = cache.wanted(of: tileset).map(\.tile).filter { newest.has($0) && SimServer.has($0) }

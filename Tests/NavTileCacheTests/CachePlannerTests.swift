@@ -21,7 +21,7 @@ import Testing
         #expect(added.count > 1 && added.map(\.need) == added.map(\.need).sorted())
         #expect(added.first?.tile == TileID(containing: Self.start, zoom: 12) && added.first?.need == 0)
         #expect(added.dropFirst().allSatisfy { $0.need > 0 && $0.need < 2_600 })
-        // Along a route it comes on top of how far the vehicle is.
+        // Along a route, the vehicle's distance along the route is added.
         _ = planner.follow(PlannedLine(Self.line(80)))
         let later = Geodesy.destination(from: Self.start, bearing: 1.2, distance: 20_000)
         _ = planner.move(to: later, cursor: 20_000)

@@ -51,7 +51,7 @@ struct EvictionTests {
         TileID(zoom: 14, x: id, y: 0).map { TileNumber.of($0, edition: 1) } ?? 0
     }
 
-    /// What goes of some tiles, the least recently needed first; nil when it does not suffice.
+    /// Returns the evicted ones of some tiles, the least recently needed first; nil when they do not suffice.
     private static func victims(
         _ tiles: [EvictionShelf.Tile], freeing excess: Int64, needed need: Double?,
         wanted needs: [UInt32: Double] = [:],

@@ -90,7 +90,7 @@ import Testing
                 Coordinate(latitude: -17 + $0.0, longitude: $0.1)
             }
         }
-        // The hole lies wholly on the other side of the antimeridian than the ring's first corner.
+        // The hole is entirely on the other side of the antimeridian from the ring's first corner.
         let area = try RegionArea(polygons: [[box(179, -178, 1), box(-179.6, -178.6, 0.5)]])
         let tiles = try Self.tiles(area, 11)
         let inside = { TileID(containing: Coordinate(latitude: -17, longitude: $0), zoom: 11) }
@@ -112,7 +112,7 @@ import Testing
         #expect(throws: RegionFault.tooManyTiles(zoom: 22, limit: 1_000)) { try world.tiles(zoom: 22, limit: 1_000) }
         let layers = RegionLayer.maps(0...9)
         #expect(throws: RegionFault.tooManyTiles(zoom: 8, limit: 50_000)) { try world.tiles(of: layers, limit: 50_000) }
-        // The count of a large area needs no tiles: as many as the boundary is long.
+        // Counting a large area takes no tiles: the effort grows with the length of the boundary.
         #expect(try world.tiles(zoom: 11, limit: 5_000_000).count == 1 << 22)
     }
 
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func zigzagOutlineIsRejectedAsTooComplicated() throws {
-        // 40 tiles of zoom level 12, over and over again.
+        // 40 tiles of zoom level 12, repeatedly.
         let (west, east) = (Self.porto.longitude, Self.porto.longitude + 3.5)
         let ring = (0..<10_000).map { number in
             Coordinate(
@@ -231,7 +231,7 @@ import Testing
     }
 }
 
-/// The tiles that polygons touch, found by looking at each one: an edge crosses it, or its middle is inside.
+/// The tiles that polygons touch, found by checking each tile: an edge crosses it, or its middle is inside.
 private enum SlowCover {
     private typealias Point = (x: Double, y: Double)
 
@@ -267,8 +267,8 @@ private enum SlowCover {
         return crossed.count % 2 == 1
     }
 
-    /// Whether a segment and the square at a place have a point in common: neither a side of the square nor the segment
-    /// has all of the other beyond it.
+    /// Whether a segment and the square at a place have a common point: neither a side of the square nor the segment
+    /// separates them.
     private static func crosses(_ x: Double, _ y: Double, _ start: Point, _ end: Point) -> Bool {
         guard max(start.x, end.x) >= x, min(start.x, end.x) <= x + 1, max(start.y, end.y) >= y,
             min(start.y, end.y) <= y + 1

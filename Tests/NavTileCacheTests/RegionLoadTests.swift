@@ -68,7 +68,7 @@ struct RegionLoadTests {
             load.window[tile.address] = RegionLoad.Asked(edition: "", isOnBoard: false)
             load.take(tile, bytes: 1, at: 1)
         }
-        // More than one window of those to come has been fetched already.
+        // More than one window of the following tiles has been fetched already.
         let all = Self.tiles(0..<2 * windowSize + 30)
         load.toRevalidate = all.reversed()
         let first = load.takeToRevalidate()

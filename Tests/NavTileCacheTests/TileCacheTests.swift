@@ -45,7 +45,7 @@ import Testing
         bench.handle(.settings(bench.settings))
         bench.tick()
         let results = bench.fetch()
-        // Tiles that the source does not have are asked for as well.
+        // Tiles that the source does not have are requested as well.
         let held = results.filter { SimServer.has($0.address.tile) }
         #expect(!held.isEmpty)
         #expect(held.allSatisfy { if case .success(.notModified) = $0.outcome { true } else { false } })
@@ -187,7 +187,7 @@ import Testing
         bench.pass(to: 130)
         bench.tick()
         bench.answerQuestions()
-        // The roads are held back by this one, and with them the local tiles of the other.
+        // This region holds back the roads, and with them the local tiles of the other region.
         _ = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
         bench.run(seconds: 100)
         #expect(bench.version("roads") == "v1" && bench.version("local") == "v1")
@@ -209,7 +209,7 @@ import Testing
         bench.answerQuestions()
         bench.tick()
         bench.deliver(bench.fetch())
-        // All of the second edition is there; the third one comes before that is seen, and finds no room.
+        // The second edition is complete; the third one appears before this is noticed, and finds no room.
         bench.setBudget(1_000)
         bench.publish("roads")
         bench.tellEdition("roads")

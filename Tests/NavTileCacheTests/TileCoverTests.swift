@@ -23,7 +23,7 @@ import Testing
             }
         }
         #expect(sampled.isSubset(of: tiles))
-        // Nothing but what a slightly larger circle touches.
+        // Only tiles that a slightly larger circle touches.
         var larger: Set<TileID> = []
         for turn in 0..<3600 {
             for share in [0.25, 0.5, 0.75, 1.003] {

@@ -6,8 +6,8 @@ import NavTileStore
 /// Tiles of the region.
 let regionSize: Int64 = 48
 
-/// Updates a region of road tiles from edition to edition for ever, with map tiles coming and going in a narrow budget
-/// beside it. Says `region N` when the region has edition `eN`, and `tile N` when a map tile is on board that stays.
+/// Updates a region of road tiles from edition to edition endlessly, while map tiles come and go in a narrow budget
+/// beside it. Prints `region N` when the region has edition `eN`, and `tile N` when a map tile that stays is on board.
 func churn(_ folder: String, seed: UInt64) throws {
     var options = TileStoreOptions()
     options.reserveBytes = 1 << 20

@@ -20,7 +20,7 @@ func tile(_ number: Int64, zoom: UInt8) -> TileID {
         ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: zoom)
 }
 
-/// Bytes that begin with a text and are as many as told.
+/// Bytes that begin with a text, as many as requested.
 func content(_ text: String, count: Int) -> [UInt8] {
     let start = Array((text + "\n").utf8)
     return start + [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: max(count - start.count, 0))
@@ -37,7 +37,7 @@ func roadTile(_ number: Int64, edition: String) -> FetchedTile {
         TileAddress("roads", tile(number, zoom: 12)), edition: edition,
         parts: [
             part(.body, content("road \(edition) \(number)", count: 3_000 + Int(number * 37 % 5_000))),
-            // Ranks stay what they are from one edition to the next.
+            // Ranks stay the same from one edition to the next.
             part(.ranks, content("rank \(number)", count: 500)),
         ], validators: Validators())
 }

@@ -5,8 +5,8 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Looks at all that a store has, and tries to put it right, with a libcrypto that makes no hashes: `settings` is the file
-/// that tells it so.
+/// Checks everything in a store, and tries to repair it, with a libcrypto that refuses to make hashes: `settings` is the configuration file
+/// that makes it refuse.
 func unhashed(_ folder: String, settings: String) throws {
     setenv("OPENSSL_CONF", settings, 1)
     say(ContentHash(of: [1]) == nil ? "no hashes" : "hashes")

@@ -1,4 +1,4 @@
-// A process of its own that owns a tile store, which tests kill and starve of disk, or that asks a source:
+// A separate process that owns a tile store, which tests kill and starve of disk space, or that uses a source:
 // NavTileStoreProbe ROLE FOLDER|ADDRESS ...
 import Glibc
 import NavStorage
@@ -25,19 +25,19 @@ do {
     exit(1)
 }
 
-/// Prints a line at once.
+/// Prints a line immediately.
 func say(_ line: String) {
     print(line)
     fflush(nil)
 }
 
-/// True once the test's end of the standard input is closed: it is gone, or wants this process to end.
+/// True once the test's end of the standard input is closed: the test has ended, or wants this process to end.
 func isOrphaned() -> Bool {
     var entry = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
 }
 
-/// Owns a store until the test lets go.
+/// Owns a store until the test closes the standard input.
 func hold(_ folder: String) throws {
     var options = TileStoreOptions()
     options.holder = "the probe"

@@ -6,7 +6,7 @@ import NavTileStore
 import Synchronization
 import Testing
 
-/// A source whose tiles come packed, and are checked by the queue.
+/// A source whose tiles are compressed, and are checked by the queue.
 private final class PackedTestSource: TileSource {
     let tileset = "map"
     let place = "a test"
@@ -15,7 +15,7 @@ private final class PackedTestSource: TileSource {
     private let asked = Mutex<[TileID: Int]>([:])
     private let bytes: @Sendable (TileID, Int) -> [UInt8]
 
-    /// - Parameter bytes: what comes of a tile when it is asked for the n-th time.
+    /// - Parameter bytes: the bytes of a tile at the n-th request.
     init(_ bytes: @escaping @Sendable (TileID, Int) -> [UInt8]) { self.bytes = bytes }
 
     func receive(

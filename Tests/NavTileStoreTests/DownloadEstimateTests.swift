@@ -11,7 +11,7 @@ struct DownloadEstimateTests {
         return (0..<side).flatMap { x in (0..<side).map { SourceFixture.tile(zoom, x, $0) } }
     }
 
-    /// Towns and much sea between: a few tiles are large, most are small, some are not there.
+    /// Towns and much sea in between: a few tiles are large, most are small, some do not exist.
     @Sendable private static func size(_ tile: TileID) -> Int64? {
         let (x, y) = (Double(tile.x) / 80, Double(tile.y) / 80)
         if (tile.x + tile.y) % 11 == 0 { return nil }

@@ -5,7 +5,7 @@ import NavTileCache
 import NavTileStore
 import Synchronization
 
-/// A clock that only advances when told to.
+/// A clock that is advanced by hand.
 final class DownloadTestClock: Sendable {
     private struct Sleeper {
         var until: Duration

@@ -57,7 +57,7 @@ struct SourceFreshnessTests {
         #expect(!freshness(["private, no-store"]).isStorable)
         #expect(freshness(["no-cache"]).isStorable)
         #expect(seconds(freshness(["max-age=60", "no-cache"])) == 0)
-        // With names of fields it is about those alone; within quotes it is no directive.
+        // With names of fields, it concerns only these fields; within quotes it is not a directive.
         #expect(seconds(freshness(["no-cache=\"Set-Cookie\", max-age=60"])) == 60)
         #expect(freshness(["ext=\"a, no-store\""]).isStorable)
     }

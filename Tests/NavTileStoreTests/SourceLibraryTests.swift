@@ -25,7 +25,7 @@ struct SourceLibraryTests {
     @Test("An option that libcurl rejects fails at opening, with advice")
     func refusedOption() throws {
         var configuration = Self.template("https://127.0.0.1:9")
-        // More than libcurl takes for any text.
+        // More than libcurl accepts for any text.
         configuration.authorities = String(repeating: "a", count: 8_000_001)
         let error = try #require(failure(configuration))
         #expect(error.code == .configuration && !error.isRetryable && !error.blamesSource)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rate-limited tile transfers", .timeLimit(.minutes(1)))
 struct SourceTransferTests {
-    /// Fetches a tile by a meter whose clock is moved by hand.
+    /// Fetches a tile through a meter whose clock is moved by hand.
     private func fetch(
         _ size: Int, _ body: (DownloadTestClock, TransferMeter, Task<TileAnswer?, Never>) async throws -> Void
     ) async throws {
@@ -26,7 +26,7 @@ struct SourceTransferTests {
     func metered(size: Int) async throws {
         try await fetch(size) { clock, meter, task in
             let bytes = SourceFixture.vectorTile(size)
-            // A part comes, and what is on its way.
+            // A part arrives, in addition to what is already on its way.
             try await eventually { meter.received > 0 }
             try await Task.sleep(for: .milliseconds(100))
             #expect(meter.received < 100_000)

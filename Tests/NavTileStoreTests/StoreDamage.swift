@@ -11,9 +11,9 @@ struct StoreDamage: Sendable, CustomTestStringConvertible {
     /// The kind of its finding.
     var kind: CheckFinding.Kind
     var name: String
-    /// The road tile that the store loses by it.
+    /// The road tile that the store loses through the damage.
     var lost: Int?
-    /// Whether the scrub finds it; else only the full check does.
+    /// Whether the scrub finds it; otherwise only the full check does.
     var isOnTheWay = false
     var isRepairable = true
     var inflict: @Sendable (StoreBench, RoadEdition) throws -> Void

@@ -38,7 +38,7 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 1)
         #expect(bench.folder.files(below: "store/quarantine") == [tile.body.hash.hexadecimal])
         #expect(!bench.folder.files(below: "store/tilesets").contains("roads/v1/12/0/7.road"))
-        // The region knows what it lacks, and gets it back.
+        // The region knows what is missing, and gets it back.
         #expect(
             try bench.store.reader.missingTiles(ofRegion: "home") == [RegionTile(roads.addresses[0], edition: "v1")])
         _ = try bench.store.commit([roads.tiles[0]], now: at(3))
@@ -145,7 +145,7 @@ struct StoreFaultTests {
             region.definition, tiles: roads.addresses, editions: region.editions, now: at(9))
         #expect(try bench.store.reader.region("home")?.needsPlanning == false)
         #expect(try bench.store.reader.missingTiles(ofRegion: "home").count == 1)
-        // Opened again, nothing is set aside twice.
+        // Opened again, nothing is set aside a second time.
         try bench.reopen()
         #expect(bench.store.opening.damagedIndex == nil)
     }

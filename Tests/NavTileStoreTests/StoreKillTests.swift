@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A store whose owner is killed")
 struct StoreKillTests {
-    /// How often it is killed: 20, or what `NAVBUS_STORE_KILLS` says.
+    /// The number of kills: 20, or the value of `NAVBUS_STORE_KILLS`.
     static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_STORE_KILLS"] ?? "") ?? 20
 
     @Test("A kill at any moment leaves the old or the new region, loses no stored tile, and the check passes")
@@ -40,12 +40,12 @@ struct StoreKillTests {
         #expect(unfinished * 20 >= Self.kills)
     }
 
-    /// The number of the edition that a line of the probe says the region has.
+    /// The number of the edition that the region has according to a line of the probe.
     private static func region(_ line: String) -> Int64? {
         line.hasPrefix("region ") ? Int64(line.dropFirst("region ".count)) : nil
     }
 
-    /// Another process reads the region before any owner has repaired what was left unfinished.
+    /// Another process reads the region before any owner has repaired what was left incomplete.
     private func expectReadable(_ folder: ScratchFolder, since last: Int64, _ round: Int) throws {
         guard last > 0 else { return }
         let reader = try TileStoreReader(folder: folder.path)
@@ -58,7 +58,7 @@ struct StoreKillTests {
         }
     }
 
-    /// The region is the edition that was said last, or the next; its edition.
+    /// The region has the edition that was reported last, or the next one; returns it.
     private func expectWhole(
         _ folder: ScratchFolder, since last: Int64, _ round: Int, _ unfinished: inout Int
     ) throws -> Int64 {
@@ -79,7 +79,7 @@ struct StoreKillTests {
             #expect(last == 0)
             return 0
         }
-        // Until its first load is said to be complete each owner begins it with another edition.
+        // Until its first load is reported as complete, each owner begins it with another edition.
         #expect(last == 0 || number == last || number == last + 1, "round \(round): \(version) after \(last)")
         #expect(try store.reader.currentEdition(of: "roads")?.version == version)
         for x in 0..<Int64(48) {

@@ -73,7 +73,7 @@ struct StoreProcessTests {
             if let tile = try reader.tile(address, now: at(0)), let bytes = try? reader.data(of: tile) {
                 #expect(bytes.starts(with: Array("road \(tile.edition) 0\n".utf8)))
             }
-            // A region that is whole is whole in a view of one moment; the folder has its tiles, each with ranks.
+            // A complete region is complete in every consistent view; the folder has its tiles, each with ranks.
             let files = folder.files(below: "tilesets/roads/current/")
             let roads = Set(files.filter { $0.hasSuffix(".road") }.map { $0.dropLast(5) })
             let ranks = Set(files.filter { $0.hasSuffix(".rank") }.map { $0.dropLast(5) })
@@ -101,7 +101,7 @@ struct StoreProcessTests {
         store.close()
         try #require(disk.remount("ro"))
         #expect(code { _ = try TileStore(folder: disk.path + "/other", options: options) } == .readOnly)
-        // No process can write, so none locks the others out.
+        // No process can write, so none excludes the others.
         let first = try TileStore(folder: disk.path + "/store", options: options)
         let second = try TileStore(folder: disk.path + "/store", options: options)
         for reader in [first.reader, second.reader, try TileStoreReader(folder: disk.path + "/store")] {

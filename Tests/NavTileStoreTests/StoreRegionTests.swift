@@ -135,7 +135,7 @@ struct StoreRegionTests {
             code {
                 try bench.store.completeRegions(["home": StoredRegionProgress()], using: [new.key], now: at(7))
             } == .inUse)
-        // Neither the old tiles nor the staged ones go.
+        // Neither the old tiles nor the staged ones are evicted.
         #expect(try bench.store.purge().removedCount == 0)
         #expect(try bench.text(old.addresses[2]) == "road 2 of v1")
         #expect(code { _ = try bench.store.removeEdition(old.key) } == .inUse)

@@ -162,7 +162,7 @@ struct StoreRoomTests {
         }
         #expect(try !bench.store.makeRoom(for: 200, needed: nil).fits)
         #expect(try bench.totals().tilesets.first?.tileCount == 300)
-        // No longer wanted, they are the most recently needed: what came before them goes first.
+        // No longer wanted, they are the most recently needed: tiles needed before them are evicted first.
         try bench.put(400, "before", now: 200)
         try bench.store.setWanted([], in: EditionKey("maps", ""))
         bench.store.setBudget(try bench.totals().objectBytes)

@@ -31,7 +31,7 @@ struct StoreScrubTests {
         #expect(steps.reduce(0) { $0 + $1.tileCount } == 604)
         #expect(steps.allSatisfy { $0.bytes <= 21 * 4_096 && $0.findings.isEmpty })
         #expect(steps.last?.place == ScrubPosition())
-        // However much it may read, a step covers few rows.
+        // However much a step may read, it covers few rows.
         #expect(try Self.round(bench.store, bytes: .max).map(\.tileCount).max() == 256)
         #expect(bench.store.takeLosses().isEmpty)
         #expect(try bench.totals().corruptCount == 0)

@@ -149,7 +149,7 @@ struct RoadEdition {
     var key: EditionKey { EditionKey(edition.tileset, edition.version) }
 }
 
-/// Writes bytes into a file that is there.
+/// Overwrites bytes of an existing file.
 func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
     let file = open(path, O_WRONLY)
     try #require(file >= 0)

@@ -40,7 +40,7 @@ import Testing
             said += session.pass(to: overdue, newestOnly: true).messages
         }
 
-        /// Lets fixes arrive at moments, seconds, and ends a second after the last one; `isRunning` says when the process is not stopped.
+        /// Delivers fixes at moments, seconds, and ends a second after the last one; `isRunning` says when the process is not stopped.
         mutating func run(_ arrivals: [(at: Double, fix: GnssFix)], isRunning: (Double) -> Bool = { _ in true }) {
             var waiting = arrivals[...]
             let end = (arrivals.last?.at ?? 0) + 1

@@ -13,11 +13,11 @@ import NavigationNode
 import Synchronization
 import Testing
 
-/// How long new traffic and a new tile take, and what searches for routes notice of it. Not a test: it prints what it
-/// measures, and runs when `NAVBUS_BENCH=live` and `NAVBUS_TILES` names a directory of road tiles.
+/// Measurements of the time that new traffic and a new tile take, and of their effect on searches for routes. Not a
+/// test: it prints the results, and runs when `NAVBUS_BENCH=live` and `NAVBUS_TILES` names a directory of road tiles.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["NAVBUS_BENCH"] == "live"))
 struct LiveMapMeasurements {
-    /// Routes between places of the map on a thread of its own until it is told to stop.
+    /// Finds routes between places of the map on a separate thread until it is stopped.
     private final class Searcher: Sendable {
         private let store: MapStore
         private let isStopped = Atomic(false)
@@ -113,7 +113,7 @@ struct LiveMapMeasurements {
             busy.stop("with new traffic")
             print("after traffic: \(Self.memory("VmRSS")), \(Self.memory("VmHWM"))")
 
-            // The largest tile goes and comes.
+            // The largest tile is removed and added.
             let entry = try #require(supply.directory.tileset.tiles.max { $0.bytes < $1.bytes })
             let file = path + "/" + entry.file
             try FileManager.default.moveItem(atPath: file, toPath: file + ".away")

@@ -15,10 +15,10 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Hours of driving between messages in and messages out, with everything that goes wrong with receivers and wheels.
+/// Hours of driving, from incoming to outgoing messages, with every fault of receivers and wheels.
 ///
-/// `NAVBUS_TEST_HOURS` sets how many hours; a few minutes by default. From six hours on the memory is looked at, too, which
-/// needs a process to itself.
+/// `NAVBUS_TEST_HOURS` sets the number of hours; a few minutes by default. From six hours on the memory is checked, too, which needs a
+/// process without other tests.
 @Suite(.serialized)
 struct LongSessionTests {
     private static let hours =

@@ -38,7 +38,7 @@ struct NavigationServiceTests {
         #expect(preview.activeIndex == last && preview.routes.count == found.count)
 
         let started = try await table.call(NavigationService.startNavigation, StartNavigationRequest())
-        // A number means one route for as long as the node runs, a previewed one's too.
+        // A route id identifies one route for as long as the node runs, even if the route was only previewed.
         #expect(started.error == nil && !found.map(\.routeId).contains(started.routeId))
         #expect(try table.messages("/nav/preview", as: RoutePreview.self).last?.routes.isEmpty == true)
         let route = try #require(try table.messages("/nav/route", as: Route.self).last)
@@ -92,7 +92,7 @@ struct NavigationServiceTests {
         let table = try ServiceTable()
         let drive = try Helsinki.drive.get()
         try await table.drive(drive.prefix(5))
-        // To a place just ahead there is one way that makes sense.
+        // To a place just ahead there is only one sensible route.
         let near = try #require(drive.dropFirst(20).first)
         let order = CalculateRouteRequest(
             waypoints: [Waypoint(latitude: near.latitude, longitude: near.longitude)],
@@ -160,7 +160,7 @@ struct NavigationServiceTests {
         try await table.drive(try Helsinki.drive.get().prefix(5))
         func order(_ size: Int) -> CalculateRouteRequest {
             var destination = Self.destination
-            // Two bytes each, of which the limit counts both.
+            // Two bytes each, both of which count towards the limit.
             destination.name = String(repeating: "ä", count: size / 2)
             return CalculateRouteRequest(waypoints: [destination])
         }
@@ -209,7 +209,7 @@ struct NavigationServiceTests {
     @Test func stepsJoinAtLegsAndAddUpToTheirDurations() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
-        // Starts and stops anywhere along roads, also where a point of the line is there twice.
+        // Starts and stops anywhere along roads, even where the line passes a point twice.
         for share in stride(from: 0.1, through: 0.9, by: 0.1) {
             let stop = Waypoint(
                 latitude: Helsinki.from.latitude + (Helsinki.to.latitude - Helsinki.from.latitude) * share,

@@ -13,9 +13,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The core between messages in and messages out.
+/// The core between incoming and outgoing messages.
 struct NavigationSessionTests {
-    /// Runs fixes through a session that gets its routes at once, and returns what it says, by fix.
+    /// Runs fixes through a session with immediate routes, and returns its publications, by fix.
     private func run(_ fixes: [GnssFix], _ configuration: NavigationConfiguration = Helsinki.configuration) throws
         -> [[OutgoingMessage]]
     {

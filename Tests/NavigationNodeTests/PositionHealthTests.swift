@@ -10,7 +10,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// What `/health/navigation-node` and `/nav/state` say of positioning.
+/// The health of positioning on `/health/navigation-node` and `/nav/state`.
 struct PositionHealthTests {
     /// A node whose clock follows the fixes that it is given.
     private final class Bench {

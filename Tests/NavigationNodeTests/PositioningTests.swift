@@ -18,7 +18,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// What a session makes of fixes and odometry as they arrive: late, often, of several receivers, with wheels or without.
+/// A session's handling of fixes and odometry as they arrive: late, often, from several receivers, with wheels or without.
 struct PositioningTests {
     // MARK: Drives
 
@@ -41,7 +41,7 @@ struct PositioningTests {
         }
     }
 
-    /// Where the vehicle of a drive truly is, every 20 ms.
+    /// The true position of the vehicle of a drive, every 20 ms.
     static func truth(backUp: Double = 0) throws -> [Int64: NavGeo.Coordinate] {
         let drive = try drive(rate: 50, noise: .none) { $0.backUp = backUp }
         var truth: [Int64: NavGeo.Coordinate] = [:]
@@ -352,7 +352,7 @@ struct PositioningTests {
     }
 }
 
-/// A session that gets its routes at once, and what it says.
+/// A session with immediate routes, and its publications.
 final class Seat {
     let session: NavigationSession
     private let map: MapSnapshot

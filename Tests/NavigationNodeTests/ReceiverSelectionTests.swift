@@ -23,7 +23,7 @@ struct ReceiverSelectionTests {
         }
     }
 
-    /// Hears receivers by the times of their fixes.
+    /// Handles receivers by the times of their fixes.
     private func run(_ receivers: [GnssFix]..., configuration: NavigationConfiguration = Helsinki.configuration) throws
         -> Seat
     {

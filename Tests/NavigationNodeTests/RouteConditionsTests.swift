@@ -71,7 +71,7 @@ struct RouteConditionsTests {
             overrides: ["destination=\(try map.coordinate(place).text)"] + keys)
     }
 
-    /// What a replay of the drive writes.
+    /// The output of a replay of the drive.
     private static func replay(
         to place: Character, at start: NavGeo.Timestamp, _ keys: [String], traffic: TrafficSpeeds? = nil
     ) throws -> [RecordedMessage] {

@@ -33,7 +33,7 @@ struct RoutePricingTests {
 
     private static let start = NavGeo.Timestamp(nanoseconds: 1_767_600_000_000_000_000)
 
-    /// A session with a planner and a map at its side.
+    /// A session with a planner and a map.
     private final class Harness {
         let map: ASCIIMap
         let store: MapStore

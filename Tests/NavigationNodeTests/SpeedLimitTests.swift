@@ -27,7 +27,7 @@ struct SpeedLimitTests {
             ])
     }
 
-    /// What was published of one road.
+    /// The publications about one road.
     private struct Limit: Equatable, CustomStringConvertible {
         var kmh: Int?
         var source: LimitSource?
@@ -41,7 +41,7 @@ struct SpeedLimitTests {
         var description: String { "\(kmh.map(String.init) ?? "-") \(source.map { "\($0)" } ?? "-")" }
     }
 
-    /// What positions, progress and the route's annotations say on each of the three roads.
+    /// The positions, progress and route annotations on each of the three roads.
     private static func drive(at hour: Int64, _ keys: [String]) throws -> (
         position: [Limit], progress: [Limit], spans: [Limit]
     ) {

@@ -11,9 +11,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Drives that are spoken in every language.
+/// Drives with spoken instructions in every language.
 @Suite(.serialized) struct SpokenLanguageTests {
-    /// All that a drive with a deviation says under a configuration, and in its options.
+    /// All spoken texts of a drive with a deviation under a configuration, and its options.
     private static func drive(
         _ wording: Wording, resuming trip: SavedTrip? = nil, from first: Int = 0, to last: Int = .max
     ) throws -> (said: [OutgoingMessage], trip: SavedTrip?) {
@@ -92,14 +92,14 @@ import Testing
 
     private static let speaker = "/usr/bin/espeak-ng"
 
-    /// A line, when it is said, and when it must be over; seconds since the drive's start.
+    /// A line, its time, and the time by which it must be over; seconds since the drive's start.
     private struct Line {
         var text: String
         var start: Double
         var maneuver: Double?
     }
 
-    /// The lines of a drive: each maneuver is where the progress is on the next step of the same route.
+    /// The lines of a drive: a maneuver is where the progress enters the next step of the same route.
     private static func lines(_ said: [OutgoingMessage]) -> [Line] {
         var lines: [Line] = []
         var open: [(line: Int, route: UInt64?, leg: UInt32, step: UInt32)] = []

@@ -36,7 +36,7 @@ enum Helsinki {
         }
     }
 
-    /// When the drive starts, ns.
+    /// The start of the drive, ns.
     static let start: Int64 = 1_767_258_000_000_000_000
 
     /// Builds the tiles and returns their folder; those of another country have other speeds.

@@ -10,7 +10,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Fixes out of files of every kind.
+/// Fixes from files of every kind.
 struct TraceInputTests {
     private static let csv =
         "t_s,lat,lon,speed_mps,heading_deg,hdop\n1767258000,60.17,24.94,5,90,0.8\n1767258001,60.18,24.95,,,\n"
@@ -58,7 +58,7 @@ struct TraceInputTests {
             try log.write(
                 [0xff], topic: "/gnss/fix", type: GnssFix.fullName, sequence: 1, logTime: .max, publishTime: 0)
             try log.close()
-            // The extension of the name does not decide.
+            // The extension of the name is ignored.
             try FileManager.default.moveItem(atPath: path, toPath: folder + "/a.csv")
             let trace = try TraceInput(path: folder + "/a.csv")
             #expect(trace.fixes == drive)

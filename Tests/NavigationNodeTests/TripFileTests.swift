@@ -72,7 +72,7 @@ import Testing
         #expect(route.edgeIds == before.edgeIds)
         let ids = Set(second.all(NavMessages.RouteProgress.self).compactMap(\.sessionId))
         #expect(ids == [before.sessionId ?? 0])
-        // The deviation comes later on the drive: its route has the next number.
+        // The deviation occurs later in the drive: its route has the next number.
         let last = try #require(second.all(NavMessages.Route.self).last { $0.geometry != nil })
         #expect(last.reason == .rerouted && (last.routeId ?? 0) > (before.routeId ?? 0))
         #expect(second.trip == nil, "no trip is saved past the destination")
@@ -123,7 +123,7 @@ import Testing
         for (provider, factor) in [(NavMessages.RouteProvider.onBoard, 1.0), (.online, 3.0), (.external, 3.0)] {
             var kept = try #require(first.trip)
             kept.route?.provider = provider
-            // The traffic of the run before.
+            // The traffic of the previous run.
             for leg in before.legs.indices {
                 let durations = before.legs[leg].annotation?.durationsS ?? []
                 kept.route?.legs[leg].durationS = before.legs[leg].durationS.map { $0 * 3 }

@@ -4,7 +4,7 @@ import NavTileCache
 
 /// The invariants of a tile cache.
 struct CacheRules {
-    /// How a tile failed last.
+    /// The last failure of a tile.
     private struct Failure {
         var time: Double
         var attempt: Int
@@ -13,7 +13,7 @@ struct CacheRules {
     }
 
     private let downloads: DownloadConfiguration
-    /// Bytes that the store may have: its budget, or what it had when that was lowered below what must stay.
+    /// The bytes that the store may use: its budget, or its size when the budget was lowered below what must stay.
     private var allowed: Int64 = 0
     /// Regions that served tiles of the editions in use, complete or with an update beside them, at the last check.
     private var serving: Set<String> = []
@@ -22,12 +22,12 @@ struct CacheRules {
     /// Regions whose load, or update, was cancelled: they stay as they are, and with them the editions in use.
     private var cancelled: Set<String> = []
     private var editionsAsked: [String: [Double]] = [:]
-    /// Requests of a source that failed one after the other, and when the first of them began.
+    /// Consecutive failed requests of a source, and the begin of the first of them.
     private var blamed: [String: (count: Int, since: Double)] = [:]
 
     init(_ downloads: DownloadConfiguration) { self.downloads = downloads }
 
-    /// A process begins on what is on the disk.
+    /// A process starts with the content of the disk.
     mutating func begin(_ store: MemoryStore) {
         allowed = max(store.budgetBytes, store.disk.bytes)
         (attempts, failures, blamed) = ([:], [:], [:])
@@ -61,12 +61,12 @@ struct CacheRules {
             allowed = store.budgetBytes
         }
         for (id, region) in disk.regions where region.wasComplete {
-            // One that lost a damaged tile and has no update says so, and holds no newer edition back.
+            // A region that lost a damaged tile and has no update reports it, and holds no newer edition back.
             guard region.stored.state == .complete || region.staged != nil else { continue }
             guard region.staged != nil || disk.isWhole(region.pins) else {
                 throw breach("a complete region has all of its tiles", "region '\(id)' lacks some")
             }
-            // While an update is loaded beside it, it serves as it was, and so do the editions in use.
+            // While its update is loaded, a region serves its previous tiles, and so do the editions in use.
             for (tileset, version) in region.stored.editions
             where disk.current[tileset]?.version != version && (region.staged == nil || serving.contains(id)) {
                 throw breach(
@@ -185,7 +185,7 @@ struct CacheRules {
         return nil
     }
 
-    /// Whether a region waits for an edition that a cancelled one keeps from coming into use.
+    /// Whether a region waits for an edition that a cancelled region keeps from coming into use.
     private func isWaiting(_ region: MemoryDisk.Region, _ world: CacheWorld) -> Bool {
         let names = Set(region.stored.editions.keys).union(region.stored.staged?.editions.keys.map { $0 } ?? [])
         return world.store.disk.regions.contains { id, other in

@@ -2,16 +2,15 @@ import Foundation
 import NavTileCache
 import Testing
 
-/// Simulated tile caches from seeds; what always holds is checked at every step.
+/// Simulated tile caches from seeds, with the invariants checked at every step.
 ///
-/// `NAVBUS_SIM_SEEDS` says how many seeds are run, `NAVBUS_SIM_FIRST` from which on; `NAVBUS_SIM_SEED` runs one and
-/// prints what happened.
+/// `NAVBUS_SIM_SEEDS` is the number of seeds, `NAVBUS_SIM_FIRST` the first one; `NAVBUS_SIM_SEED` runs one seed and prints its log.
 @Suite struct CacheSimTests {
     private static func number(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
     }
     private static let seeds = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))
-    /// How many threads run seeds.
+    /// The number of threads that run seeds.
     private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
 
     private static func report(_ seed: UInt64, _ breach: any Error) {
@@ -27,9 +26,9 @@ import Testing
         }
     }
 
-    /// Worlds that broke a rule once: a region held back tilesets that it has no tiles of; a newer edition found no room
-    /// while an older one was loaded; tiles that the vehicle needs were evicted before the store knew of it, or when the
-    /// budget was lowered, and never came back; an edition came into use in the step in which a region lost a tile.
+    /// Worlds that violated a rule once: a region held back tilesets of which it has no tiles; a newer edition found no room while an older
+    /// one was loaded; tiles that the vehicle needs were evicted before the store knew of the need, or when the budget was lowered, and
+    /// were never fetched again; an edition came into use in the step in which a region lost a tile.
     @Test(
         .enabled(if: number("SEED") == nil),
         arguments: [2286, 5691, 8458, 6950, 7005, 9939] as [UInt64])

@@ -12,15 +12,15 @@ struct CacheBreach: Error, CustomStringConvertible {
     var description: String { "\(rule), at \(time) s: \(what)" }
 }
 
-/// A simulated tile cache from one seed: a vehicle, a user, sources that publish, fail and cannot be reached, a network
-/// that costs or is closed, a disk that is full or fails, damaged files, and a process that is killed at any write; between
-/// them the cache's decisions and the download plan alone, in simulated time.
+/// A simulated tile cache from one seed: a vehicle, a user, sources that publish, fail and are unreachable, a network that is metered or
+/// offline, a disk that is full or fails, damaged files, and a process that is killed at any write. Under test are the cache's decisions
+/// and the download plan alone, in simulated time.
 ///
 /// After ``duration`` the faults end, and every wanted tile must arrive.
 struct CacheWorld {
-    /// How long faults occur, seconds.
+    /// The time during which faults occur, seconds.
     static let duration = 900.0
-    /// How long the remaining tiles may take to arrive, seconds.
+    /// The time within which the remaining tiles must arrive, seconds.
     static let patience = 3_000.0
     private static let second = 1_000_000_000.0
     private static let start: Int64 = 1_767_258_000_000_000_000
@@ -140,7 +140,7 @@ struct CacheWorld {
         try rules.checkEnd(self)
     }
 
-    /// Puts something on at a moment: a heap, the soonest first, of equal moments what was put on first.
+    /// Schedules an event at a moment: a heap, the soonest first; of equal moments, the event scheduled first.
     private mutating func push(_ input: Input, at time: Int64) {
         queued += 1
         queue.append((max(time, now), queued, input))
@@ -190,7 +190,7 @@ struct CacheWorld {
 
     // MARK: The process
 
-    /// Starts the process on what is on the disk.
+    /// Starts the process with the content of the disk.
     private mutating func begin() {
         life += 1
         (flights, questions, results) = ([:], [:], [])
@@ -218,7 +218,7 @@ struct CacheWorld {
                 pendingStart = false
                 try handle(.start)
                 var update = VehicleUpdate()
-                // Whoever stands tells where as well: no edition is switched before that is known.
+                // Even a stationary vehicle reports its position: no edition is switched before it is known.
                 update.position = position
                 if !route.isEmpty { update.route = VehicleUpdate.Route(id: routeID, corners: route) }
                 try handle(.vehicle(update))
@@ -249,7 +249,7 @@ struct CacheWorld {
         try again(input)
     }
 
-    /// What happens again and again is put on again.
+    /// Recurring events are scheduled again.
     private mutating func again(_ input: Input) throws {
         guard !isCalm else { return }
         let period: Double
@@ -267,7 +267,7 @@ struct CacheWorld {
         push(input, after: draw(period))
     }
 
-    /// Has the core handle an event, and takes its turn, as the node's thread does.
+    /// Passes an event to the core and performs its turn, as the node's thread does.
     private mutating func handle(_ event: CacheEvent) throws {
         guard !isDown else { return }
         let effects = cache.handle(event, at: instant)
@@ -302,7 +302,7 @@ struct CacheWorld {
 
     private mutating func perform(_ effects: [CacheEffect]) throws {
         if store.isDead {
-            // What it asked for last is lost with it.
+            // The last requests of the process are lost with it.
             note("process killed at a write")
             end()
             return try rules.check(self)
@@ -324,7 +324,7 @@ struct CacheWorld {
             case .stopSample, .tilesetsChanged: break
             case .accepted(let token, let id):
                 note("load accepted")
-                // One that is refused after all leaves its region as it was.
+                // A load that is refused after all leaves its region unchanged.
                 if !refused.contains(token) { rules.note(cancelled: id, false) }
             case .refused(_, let failure): note("load refused: \(failure.code)")
             case .region(let notice):
@@ -545,7 +545,7 @@ struct CacheWorld {
             try handle(.settings(settings))
             try turn()
         default:
-            // Somebody asks for a tile and waits.
+            // Requests a tile for a caller that waits.
             let tileset = servers[Int(random.next() % UInt64(servers.count))].settings.name
             guard !isDown, let current = cache.tileset(tileset)?.current else { return }
             let tile = TileID(containing: place(), zoom: 11)
@@ -649,7 +649,7 @@ struct CacheWorld {
         for byte in "\(seconds) \(Self.text(of: effect))".utf8 { mix(UInt64(byte)) }
     }
 
-    /// An effect as text, without anything whose order is that of a dictionary.
+    /// An effect as text, without anything in a dictionary's order.
     private static func text(of effect: CacheEffect) -> String {
         switch effect {
         case .demand(let demands, let owner):

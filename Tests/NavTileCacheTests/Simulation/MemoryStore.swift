@@ -23,7 +23,7 @@ struct MemoryDisk {
     struct Region {
         var stored: StoredRegion
         var pins: Set<Int64> = []
-        /// What an update needs; nil when none is staged.
+        /// The tiles that an update needs; nil when none is staged.
         var staged: Set<Int64>?
         var wasComplete = false
 
@@ -47,7 +47,7 @@ struct MemoryDisk {
 /// A tile store in memory, with the semantics of the real one and with faults: a disk of bounded size, failing writes,
 /// and a process that is killed at any of its writes.
 final class MemoryStore: TileCacheStore {
-    /// When the process dies: so many writes from now, before or after that write lasts.
+    /// The moment when the process dies: a number of writes from now, before or after that write is durable.
     struct Kill {
         var writes: Int
         var isAfter: Bool
@@ -56,9 +56,9 @@ final class MemoryStore: TileCacheStore {
     private(set) var disk: MemoryDisk
     var kill: Kill?
     private(set) var isDead = false
-    /// Bytes that the disk has.
+    /// The size of the disk, bytes.
     var capacity: Int64 = .max
-    /// Draws whether a write fails; nil: none does.
+    /// Decides randomly whether a write fails; nil for no failures.
     var failure: (() -> Bool)?
     private(set) var budgetBytes: Int64
     private var wanted = WantedTiles()
@@ -82,7 +82,7 @@ final class MemoryStore: TileCacheStore {
 
     private static let dead = StoreError(.closed, "the process is dead")
 
-    /// One atomic change: `body` throws before it changes anything.
+    /// Performs one atomic change: `body` throws before it changes anything.
     private func change<Value>(
         growing bytes: Int64 = 0, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -100,7 +100,7 @@ final class MemoryStore: TileCacheStore {
         return try body()
     }
 
-    /// Damages a stored tile without notice.
+    /// Silently damages a stored tile.
     func damage(_ number: Int64) { disk.tiles[number]?.isDamaged = true }
 
     func setBudget(_ bytes: Int64) { budgetBytes = bytes }

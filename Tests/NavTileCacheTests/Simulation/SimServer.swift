@@ -3,12 +3,12 @@ import NavGeo
 import NavSimulation
 import NavTileCache
 
-/// A source of tiles in the simulation: what it has now, and how it fails.
+/// A source of tiles in the simulation: its current content and its failures.
 struct SimServer {
     let settings: TilesetSettings
     /// Whether its editions list their tiles.
     let isListed: Bool
-    /// How often its tiles change one by one; nil for a source with editions.
+    /// The interval at which its tiles change one by one; nil for a source with editions.
     let expiry: Double?
     private(set) var version: Int
     /// The end of its outage, ns.
@@ -27,7 +27,7 @@ struct SimServer {
 
     mutating func publish() { version += 1 }
 
-    /// Where it has tiles.
+    /// The area in which it has tiles.
     static let bounds = BoundingBox(south: 40.5, west: -9.4, north: 41.8, east: -7.4)
     static let zooms: ClosedRange<UInt8> = 9...12
 
@@ -36,7 +36,7 @@ struct SimServer {
         return random.next()
     }
 
-    /// Whether it has a tile: some are at sea.
+    /// Whether it has a tile: places at sea have none.
     static func has(_ tile: TileID) -> Bool {
         guard zooms.contains(tile.zoom) else { return false }
         let box = tile.bounds
@@ -61,14 +61,14 @@ struct SimServer {
         return tiles
     }
 
-    /// What it has now.
+    /// Its current content.
     var edition: TilesetEdition {
         TilesetEdition(
             tileset: settings.name, domain: settings.domain, version: versionName, zooms: Self.zooms,
             bounds: Self.bounds, tiles: isListed ? Self.all : nil, document: [1])
     }
 
-    /// The content of a tile: its hash tells the edition that it is of.
+    /// The content of a tile: its hash identifies the edition.
     static func content(_ tileset: String, _ tile: TileID, version: Int) -> ContentHash? {
         var random = SeededRandom(seed: mix(tile) ^ UInt64(version) &* 0x9e37_79b9 ^ UInt64(tileset.utf8.count))
         let words = (0..<4).map { _ in random.next() }
