@@ -7,11 +7,11 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The reference table of behaviour, `EveryBehaviour.md`: complete, and true as far as a test can tell.
+/// The reference table of behaviour, `EveryBehaviour.md`: complete, and correct as far as a test can check.
 @Suite("Reference of behaviour")
 struct BehaviourTableTests {
     private static let article = "Sources/NavNavigator/NavNavigator.docc/EveryBehaviour.md"
-    /// How many rows each part has.
+    /// The number of rows of each part.
     private static let parts = [
         ("A", 21), ("B", 7), ("C", 12), ("D", 19), ("E", 7), ("F", 4), ("G", 12), ("H", 2),
     ]
@@ -37,7 +37,7 @@ struct BehaviourTableTests {
         }
     }
 
-    /// The text between backquotes.
+    /// The texts between backquotes.
     private static func quoted(_ cell: String) -> [String] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().compactMap { index, part in
             index % 2 == 1 ? String(part) : nil
@@ -49,7 +49,7 @@ struct BehaviourTableTests {
         let expected = Self.parts.flatMap { part, count in (1...count).map { "\(part)\($0)" } }
         #expect(try Self.rows().map(\.name) == expected)
         #expect(try Self.rows().allSatisfy { !$0.what.isEmpty })
-        // The scenarios know the same rows.
+        // The scenarios have the same rows.
         let known = ScenarioIndex.rows.map(\.name).filter { !$0.hasPrefix("complaint") }
         #expect(known == expected.filter { !Self.notOfAVehicle.contains($0) })
     }

@@ -10,7 +10,7 @@ struct Scenario {
     /// The file below `Scenarios`, such as `reroute/asks-first.scenario`.
     let file: String
     let title: String
-    /// The rows of the behaviour that it shows, such as `A5` and `complaint 7`.
+    /// The rows of the behaviour that it covers, such as `A5` and `complaint 7`.
     let rows: [String]
     /// The reason for a known failure; nil if it must pass.
     let known: String?
@@ -27,7 +27,7 @@ struct Scenario {
 
     /// Reads a scenario.
     ///
-    /// - Throws: ``ScenarioMistake`` with the file, the line and what to do.
+    /// - Throws: ``ScenarioMistake`` with the file, the line and the remedy.
     init(_ text: String, file: String) throws {
         self.text = text
         self.file = file

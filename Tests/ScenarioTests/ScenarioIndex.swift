@@ -2,9 +2,9 @@ import Foundation
 
 /// The mapping from rows of the behaviour to scenarios.
 enum ScenarioIndex {
-    /// The file that says what each row means.
+    /// The file with the meaning of each row.
     static let rowsFile = "Scenarios/ROWS"
-    /// The rows in order: `A5`, and what it means.
+    /// The rows in order: `A5`, and its meaning.
     static let rows: [(name: String, meaning: String)] = {
         let file = ScenarioTests.folder.appendingPathComponent("ROWS")
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""

@@ -5,7 +5,7 @@ import NavVerdict
 import TileCacheNode
 
 extension ASCIIMap {
-    /// Where a written place is.
+    /// Returns the coordinate of a written place.
     func coordinate(_ place: ScenarioPlace) throws -> Coordinate {
         var coordinate = try coordinate(place.node)
         if let towards = place.towards {
@@ -23,7 +23,7 @@ extension ASCIIMap {
 }
 
 extension Scenario {
-    /// Whether a road leads straight from one place to another; places beside the roads are not looked at.
+    /// Whether a road leads straight from one place to another; places beside the roads are not checked.
     fileprivate func hasRoad(_ from: ScenarioPlace, _ to: ScenarioPlace, within metres: Double) throws -> Bool {
         guard !from.isAside, !to.isAside else { return true }
         let frame = LocalFrame(origin: try map.coordinate(from))
@@ -54,7 +54,7 @@ struct VehicleState {
 
 /// The driven path in time: straight lines, gentle starts, turns and stops.
 struct ScenarioPath {
-    /// m/s²; an unhurried driver.
+    /// m/s², for an unhurried driver.
     private static let acceleration = 2.0
     /// Speed through a corner of more than 30°, and of more than 120°, m/s.
     private static let corners = (bend: 6.0, turn: 3.0)
@@ -73,31 +73,32 @@ struct ScenarioPath {
 
     private var pieces: [Piece] = []
     private let frame: LocalFrame
-    /// When each step of the script begins; for steps that do not drive, the moment that the drive has reached.
+    /// The moment at which each step of the script begins; for steps that do not drive, the moment that the drive has
+    /// reached.
     private(set) var moments: [Double] = []
-    /// How long the drive lasts, seconds; 0 without one.
+    /// The duration of the drive, seconds; 0 without a drive.
     private(set) var duration = 0.0
     /// Whether there is a vehicle.
     private(set) var hasVehicle = false
 
     private struct Vertex {
         var point: LocalPoint
-        /// Fastest on the way here, m/s.
+        /// The greatest speed on the way here, m/s.
         var limit = 0.0
         var isReversing = false
-        /// Fastest through it, m/s.
+        /// The greatest speed through the vertex, m/s.
         var passing = Double.infinity
-        /// Seconds that the vehicle stands here.
+        /// The seconds for which the vehicle is stationary here.
         var pause = 0.0
     }
 
-    /// How far beside a road a vehicle may be that drives along it, metres.
+    /// The greatest distance from a road at which a vehicle drives along it, metres.
     private static let roadside = 1.0
 
     init(_ scenario: Scenario) throws {
         let (steps, map, file) = (scenario.steps, scenario.map, scenario.file)
         var vertices: [Vertex] = []
-        /// The vertex that each step begins at, and the pause there that is over by then.
+        /// The vertex at which each step begins, and the pause there that is over by then.
         var places: [(vertex: Int, pause: Double)] = []
         var speed = ScenarioPath.usualSpeed
         var origin = LocalFrame(latitude: 0)
@@ -153,7 +154,7 @@ struct ScenarioPath {
         vertices.append(Vertex(point: point, limit: speed, isReversing: isReversing))
     }
 
-    /// Lays the pieces out in time; when each vertex is reached.
+    /// Computes the times of the pieces; returns the moment at which each vertex is reached.
     private mutating func drive(_ given: [Vertex]) -> [Double] {
         guard !given.isEmpty else { return [] }
         var vertices = given
@@ -210,12 +211,12 @@ struct ScenarioPath {
         time += vertex.pause
     }
 
-    /// The speed that is gained on a way.
+    /// Returns the speed gained on a stretch.
     private static func reach(_ speed: Double, _ length: Double) -> Double {
         (speed * speed + 2 * acceleration * length).squareRoot()
     }
 
-    /// How fast a vertex is passed: not at all at the ends, at stops and where the gear changes, slowly in bends.
+    /// Returns the speed through a vertex: zero at the ends, at stops and where the gear changes, low in bends.
     private static func passing(_ index: Int, _ vertices: [Vertex]) -> Double {
         guard index > 0, index + 1 < vertices.count, vertices[index].pause == 0,
             vertices[index].isReversing == vertices[index + 1].isReversing
@@ -228,7 +229,7 @@ struct ScenarioPath {
 
     private static func bearing(_ way: LocalPoint) -> Double { Angle.normalised(atan2(way.east, way.north)) }
 
-    /// The vehicle at a moment, seconds since the start.
+    /// Returns the state of the vehicle at a moment, seconds since the start.
     func state(at time: Double) -> VehicleState {
         guard let index = pieces.lastIndex(where: { $0.start <= time + 1e-9 }) else {
             return VehicleState(coordinate: frame.origin, speed: 0, course: 0)

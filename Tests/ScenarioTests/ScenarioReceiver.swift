@@ -8,9 +8,9 @@ import NavWire
 import NavigationNode
 import TileCacheNode
 
-/// A receiver that reports where the vehicle is, and errs as the script says.
+/// A receiver that reports the vehicle's position, with the errors of the script.
 struct ReceiverUnderTest {
-    /// Fixes a second.
+    /// Fixes per second.
     private(set) var rate = 1.0
     private var (wander, noise) = (0.0, 0.0)
     private var random = SeededRandom(seed: 1)
@@ -30,7 +30,7 @@ struct ReceiverUnderTest {
     private var delay = 0.0
     private var clock = 0.0
 
-    /// How long the wandering error stays alike, seconds.
+    /// The correlation time of the wandering error, seconds.
     private static let correlation = 30.0
 
     mutating func take(_ order: ScenarioReceiver) {
@@ -89,7 +89,7 @@ struct ReceiverUnderTest {
         return ordered(message)
     }
 
-    /// Fixes that come twice, or after the next one.
+    /// Fixes that arrive twice, or after the next one.
     private mutating func ordered(_ message: NavMessages.GnssFix) -> [(fix: NavMessages.GnssFix, delay: Double)] {
         if swaps {
             (swaps, held) = (false, message)

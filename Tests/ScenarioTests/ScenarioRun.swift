@@ -14,9 +14,9 @@ import NavWire
 import NavigationNode
 import TileCacheNode
 
-/// Drives through a scenario: the session of `navigation-node` with a receiver, a routing worker and a policy node at its side.
+/// A run of a scenario: the session of `navigation-node` with a receiver, a routing worker and a policy node.
 final class ScenarioRun {
-    /// When drives start.
+    /// The start of all drives.
     static let start = SeededDrive.start
     /// The delay after which a fix counts as missing, seconds; as in the node.
     private static let tolerance = 0.3
@@ -51,7 +51,7 @@ final class ScenarioRun {
     private var queued = 0
     private var now = 0.0
     private var lastFix: Double?
-    /// By how much the clock of the fixes is ahead, where it was set, seconds.
+    /// The offset by which the clock of the fixes is ahead, if it was set, seconds.
     private var clockLead = 0.0
     private var lastState: VehicleState?
     private var fixes: UInt64 = 0
@@ -60,7 +60,7 @@ final class ScenarioRun {
     private var offered: [UInt64] = []
     /// The publications, requests and replies.
     private(set) var events: [DriveEvent] = []
-    /// Every message in full, to compare two runs by.
+    /// Every message in full, for the comparison of two runs.
     private(set) var bytes: [[UInt8]] = []
 
     init(_ scenario: Scenario) throws {
@@ -121,7 +121,7 @@ final class ScenarioRun {
             fixes += 1
             lastFix = now
             let outcome = session.handle(fix, sequence: fixes)
-            // A receiver's clock that was set is that of the fixes from then on.
+            // When a receiver's clock was set, it is the clock of the fixes from then on.
             if let stamp = outcome.counted {
                 let lead = stamp.seconds(since: ScenarioRun.start.advanced(bySeconds: now))
                 clockLead = abs(lead) > 60 ? lead : 0
@@ -160,7 +160,7 @@ final class ScenarioRun {
         let state = path.state(at: now)
         var turn = 0.0
         if let lastState {
-            // A drawn road bends at once, a vehicle does not.
+            // A drawn road bends abruptly, a vehicle does not.
             turn = min(max(Angle.difference(from: lastState.course, to: state.course) * rate, -0.8), 0.8)
         }
         lastState = state
@@ -214,8 +214,8 @@ final class ScenarioRun {
 
     private func answer(_ query: RouteQuery) -> NavNavigator.RouteAnswer { planner.answer(query, on: store.current) }
 
-    /// Answers as the policy node does, or as the node does for it when the time is over; one that the script does not know is
-    /// not there.
+    /// Answers as the policy node does, or as the node does for it at the deadline; for a question that the script does not mention, there
+    /// is no policy node.
     private func decide(_ request: NavNavigator.PolicyRequest) throws {
         let policy = policies[request.question.kind.rawValue] ?? ScenarioPolicy(answer: .dead)
         let patience = request.deadline.seconds(since: request.stamp)

@@ -2,9 +2,9 @@ import NavMessages
 import NavNavigator
 import NavVerdict
 
-/// A place as it is written: `A`, `A>B` (halfway), `A>B:30%`, `A>B:120m`, with `+40R`, `+10L`, `+100N`, `+50E`, … metres aside.
+/// A place as written: `A`, `A>B` (halfway), `A>B:30%`, `A>B:120m`, with `+40R`, `+10L`, `+100N`, `+50E`, … metres aside.
 struct ScenarioPlace: Sendable, Equatable {
-    /// How far on the way from the one node to the other.
+    /// The position between the two nodes.
     enum Along: Sendable, Equatable {
         case share(Double)
         case metres(Double)
@@ -13,12 +13,12 @@ struct ScenarioPlace: Sendable, Equatable {
     var node: Character
     var towards: Character?
     var along = Along.share(0.5)
-    /// Metres to the right of the way, to the east and to the north.
+    /// Metres to the right of the line, to the east and to the north.
     var (right, east, north) = (0.0, 0.0, 0.0)
-    /// As it was written.
+    /// The place as written.
     let text: String
 
-    /// Whether it lies beside its road or node.
+    /// Whether the place is beside its road or node.
     var isAside: Bool { right != 0 || east != 0 || north != 0 }
 
     init(_ text: String) throws(LineMistake) {
@@ -56,18 +56,18 @@ struct ScenarioPlace: Sendable, Equatable {
     }
 }
 
-/// A waypoint of a trip: a stop, or in brackets a point that is only passed.
+/// A waypoint of a trip: a stop or, in brackets, a point that is only passed.
 struct ScenarioWaypoint: Sendable, Equatable {
     var place: ScenarioPlace
     var isStop: Bool
 }
 
-/// Where a trip leads and how.
+/// The waypoints and options of a trip.
 struct ScenarioTrip: Sendable, Equatable {
     var origin: ScenarioPlace?
     var waypoints: [ScenarioWaypoint] = []
     var alternatives = 0
-    /// How many times as fast as the traffic a drive without a vehicle is; nil for none.
+    /// The speed of a drive without a vehicle as a multiple of the traffic's; nil for none.
     var simulation: Double?
     var avoid: [AvoidFeature] = []
 }
@@ -76,7 +76,7 @@ struct ScenarioTrip: Sendable, Equatable {
 struct ScenarioPolicy: Sendable, Equatable {
     enum Answer: Sendable, Equatable {
         case yes, no, silent, dead, garbage
-        /// Other words.
+        /// Another text.
         case says(String)
         case suppress
         /// Waypoints of a reroute.
@@ -105,19 +105,19 @@ enum ScenarioReceiver: Sendable, Equatable {
     case sigma(Double)
     case lost, back
     case off(east: Double, north: Double)
-    /// One fix so far away.
+    /// One fix that is displaced by so much.
     case jump(Double)
     /// The next fixes are lost.
     case drops(Int)
-    /// The next fix comes twice.
+    /// The next fix arrives twice.
     case duplicate
-    /// The next fix comes after the one that follows it.
+    /// The next fix arrives after the one that follows it.
     case swap
-    /// Fixes come so many seconds after their time.
+    /// Fixes arrive so many seconds after their time.
     case late(Double)
     /// Fixes repeat the same position.
     case frozen
-    /// Fixes are of a time so many seconds later or earlier.
+    /// The stamps of fixes are so many seconds later or earlier.
     case clock(Double)
     case spoofed
 }
@@ -152,7 +152,7 @@ enum ScenarioAction: Sendable, Equatable {
 /// How the vehicle moves.
 enum ScenarioMotion: Sendable, Equatable {
     case from(ScenarioPlace)
-    /// Along straight lines, m/s; on roads, or wherever.
+    /// Along straight lines, m/s; on roads or anywhere.
     case drive([ScenarioPlace], speed: Double?, isOnRoads: Bool)
     case reverse(ScenarioPlace, speed: Double?)
     case stand(Double)
@@ -162,7 +162,7 @@ enum ScenarioMotion: Sendable, Equatable {
 struct ScenarioStep: Sendable, Equatable {
     enum What: Sendable, Equatable {
         case motion(ScenarioMotion)
-        /// At the moment that the drive has reached; or at a time, seconds since the start.
+        /// At the moment that the drive has reached, or at a time, seconds since the start.
         case action(ScenarioAction, at: Double?)
     }
 
@@ -189,7 +189,7 @@ struct ScenarioStep: Sendable, Equatable {
 }
 
 extension ScenarioMotion {
-    /// A line that starts with a driving verb; nil for another.
+    /// Returns the step of a line that starts with a driving verb; nil for another line.
     fileprivate init?(_ words: inout LineWords) throws(LineMistake) {
         if words.take("from") {
             self = .from(try ScenarioPlace(try words.next("a place")))

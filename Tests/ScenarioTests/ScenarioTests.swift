@@ -59,7 +59,7 @@ struct ScenarioTests {
     }
 }
 
-/// The index of rows, as it stands beside the scenarios.
+/// The index of rows, as stored beside the scenarios.
 @Suite("Index of scenarios")
 struct ScenarioIndexTests {
     @Test("the index matches the scenarios")

@@ -9,19 +9,19 @@ struct ScenarioMistake: Error, CustomStringConvertible {
     var description: String { line > 0 ? "\(file), line \(line): \(what)" : "\(file): \(what)" }
 }
 
-/// A scenario cut into its sections.
+/// A scenario divided into its sections.
 struct ScenarioText {
-    /// The sections in the order in which they stand in a file.
+    /// The sections in the order in which they appear in a file.
     static let sections = ["map", "ways", "nodes", "relations", "configuration", "drive", "expect"]
 
     let file: String
     /// The lines before the first section.
     private(set) var head: [SourceLine] = []
-    /// What follows `map` on its line.
+    /// The text after `map` on its line.
     private(set) var mapOptions = SourceLine(number: 0, text: "")
     private var bodies: [String: [SourceLine]] = [:]
 
-    /// Cuts a text. Lines that begin with `#` are remarks, but in the drawing, where every character counts.
+    /// Divides a text. Lines that begin with `#` are comments, except in the drawing, where every character counts.
     init(_ text: String, file: String) throws {
         self.file = file
         var section = ""
@@ -51,10 +51,10 @@ struct ScenarioText {
         }
     }
 
-    /// The lines of a section; empty without it.
+    /// The lines of a section; empty when it is missing.
     subscript(section: String) -> [SourceLine] { bodies[section] ?? [] }
 
-    /// The section that a line begins; nil for other lines. A heading is at the start of its line.
+    /// The section that begins with a line; nil for other lines. A heading is at the start of its line.
     private static func heading(_ line: String) -> String? {
         if line.hasPrefix("map") {
             let rest = line.dropFirst(3)

@@ -12,7 +12,7 @@ struct Country {
     let mapVersion: String
     let bounds: BoundingBox
 
-    /// - Parameter gone: Which of the ways there are no more, by the order in which they are drawn.
+    /// - Parameter gone: The ways that no longer exist, by the order in which they are drawn.
     init(seed: UInt64, without gone: Set<Int> = []) throws {
         var draft = CountryDraft(seed: seed, gone: gone)
         draft.draw()
@@ -87,7 +87,7 @@ private struct CountryDraft {
         let street = "Street \(number)"
         if chance(0.4) {
             let ring = directions.map { node(east + $0.0 * 16, north + $0.1 * 16) }
-            // Against the clock where traffic keeps to the right.
+            // Anticlockwise where traffic keeps to the right.
             way([ring[0], ring[3], ring[2], ring[1], ring[0]], "secondary", "", ["junction": "roundabout"])
             for (arm, entry) in zip(village.arms, ring) { way([arm, entry], "secondary", street) }
         } else {
@@ -120,7 +120,7 @@ private struct CountryDraft {
         way(Array(line[3...]), "tertiary", name, ["maxspeed": "80"])
     }
 
-    /// Two carriageways from the first village to the last, with exits at every other one.
+    /// Two carriageways from the first village to the last, with exits at every second one.
     private mutating func motorway(_ villages: [Village]) {
         let north = 900 + 300 * random.uniform()
         let exits = villages.indices.filter { $0 % 2 == 0 || $0 == villages.count - 1 }

@@ -5,9 +5,9 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// A driver who follows the route like people do, and also turns off, turns round, stops, reverses and leaves the roads.
+/// A driver who follows the route like people do, but sometimes turns off, turns round, stops, reverses and leaves the roads.
 struct Driver {
-    /// Where the vehicle truly is.
+    /// The true position of the vehicle.
     struct Truth {
         var coordinate: Coordinate
         /// Direction of the body, radians clockwise from north.
@@ -22,7 +22,7 @@ struct Driver {
     struct Character {
         /// Share of crossings at which the route is not followed.
         var disobedience = 0.02
-        /// Whims per minute: to turn round, to stop, to reverse, to leave the road.
+        /// Sudden decisions per minute: to turn round, to stop, to reverse, to leave the road.
         var whims = 0.5
         /// Share of the usual speed.
         var pace = 1.0
@@ -40,7 +40,7 @@ struct Driver {
         case stands(until: Double)
         /// Backs up along the road.
         case backs(until: Double)
-        /// Beside the roads: goes out in a direction, then comes back.
+        /// Beside the roads: drives away in a direction, then comes back.
         case strays(direction: Double, turnsBack: Double)
     }
 
@@ -57,7 +57,7 @@ struct Driver {
     private var aside = LocalPoint(east: 0, north: 0)
     private var heading = 0.0
     private var turnRate = 0.0
-    /// The nodes of the way that is to be driven, in order, and how far it is driven.
+    /// The nodes of the way to be driven, in order, and the distance driven on it.
     private var plan: [Int64] = []
     private var reached = 0
 
@@ -90,7 +90,7 @@ struct Driver {
 
     // MARK: The drive
 
-    /// Where the vehicle is at a moment, not before the last one asked for.
+    /// The position of the vehicle at a moment, not before the last requested one.
     mutating func drive(to moment: Double) -> Truth {
         while time + Driver.step <= moment {
             time += Driver.step
@@ -165,7 +165,7 @@ struct Driver {
 
     // MARK: Which way
 
-    /// The edge behind the end of this one: that of the plan, or another.
+    /// The edge after the end of this one: that of the plan, or another one.
     private mutating func choose() -> EdgeIndex? {
         let graph = map.graph
         let opposite = graph.opposite(edge)

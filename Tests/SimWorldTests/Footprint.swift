@@ -18,7 +18,7 @@ struct Footprint {
 
     private mutating func walk(_ mirror: Mirror, _ path: String) {
         for child in mirror.children {
-            // The effects of the last event are handed out.
+            // The effects of the last event have been handed over.
             if Footprint.isGiven(child.value) || child.label == "effects" { continue }
             let inner = Mirror(reflecting: child.value)
             let isCase = child.label == "some" || child.label == nil
@@ -43,16 +43,16 @@ struct Footprint {
 enum StateIsBounded {
     static let rule = "the state of the core is bounded"
 
-    /// The first one that a path begins or ends with counts.
+    /// The first entry that a path begins or ends with counts.
     private static let limits: [(place: String, most: Int)] = [
         ("questions.all", 64), ("routes.all", 11), ("alternatives.kept", 2),
-        // As long as a route: no route on these maps has as many edges.
+        // The length of a route: no route on these maps has as many edges.
         (".chosenRoute", 1_000), ("session.chosenRoute", 1_000), ("trip.", 1_000),
-        // Made once for the roads that can be reached between two fixes, and for the wheels' reports between them.
+        // Computed once for the roads that can be reached between two fixes, and for the wheels' reports between them.
         ("positioning.matcher.", 4_096), ("simulation.positioning.matcher.", 4_096),
         ("positioning.tracker.reports.ring", 256),
     ]
-    /// The limit of all others.
+    /// The limit of all other collections.
     private static let most = 64
 
     /// The oversized collection; nil when there is none.

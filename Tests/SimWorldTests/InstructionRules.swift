@@ -30,10 +30,10 @@ struct InstructionsOnce: Invariant {
     }
 }
 
-/// Whether banners may be taken back: those that expected positions led to, by the first position on the route that is more than expected.
+/// Whether banners may be withdrawn: those shown because of expected positions, by the first measured position on the route.
 private struct Foresight {
     private var end = -Double.infinity
-    /// How long the owner may take to answer, seconds.
+    /// The longest time that the owner may take to answer, seconds.
     private static let patience = 5.0
 
     mutating func note(_ what: Publication, _ step: SimStep) {

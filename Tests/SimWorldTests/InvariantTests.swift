@@ -6,7 +6,7 @@ import NavPositioning
 import NavRouting
 import Testing
 
-/// Each rule detects its violation: real drives keep it, and the same drives with one change do not.
+/// Each rule detects its violation: real drives keep the rule, and the same drives with one change do not.
 @Suite struct InvariantTests {
     /// A rule with a breaking change, which edits a step of a drive and returns whether it could.
     struct Break: Sendable, CustomTestStringConvertible {
@@ -20,7 +20,7 @@ import Testing
             self.edit = edit
         }
 
-        /// Changes publications: nil leaves one as it is.
+        /// Changes publications: nil leaves a publication unchanged.
         static func told(
             _ rule: any Invariant.Type, _ change: @escaping @Sendable (Publication, Int) -> [Publication]?
         ) -> Break {
@@ -34,7 +34,7 @@ import Testing
             }
         }
 
-        /// Changes effects: nil leaves one as it is.
+        /// Changes effects: nil leaves an effect unchanged.
         static func done(_ rule: any Invariant.Type, _ change: @escaping @Sendable (Effect) -> [Effect]?) -> Break {
             Break(rule) { step, _ in step.change(change) }
         }
@@ -221,7 +221,7 @@ import Testing
 }
 
 extension SimStep {
-    /// Changes effects; nil leaves one as it is. Whether one was changed.
+    /// Changes effects; nil leaves an effect unchanged. Returns whether one was changed.
     fileprivate mutating func change(_ change: (Effect) -> [Effect]?) -> Bool {
         var isChanged = false
         effects = effects.flatMap { effect in

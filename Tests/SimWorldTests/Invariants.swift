@@ -21,7 +21,7 @@ protocol Invariant: SendableMetatype {
 
 /// All invariants.
 struct Invariants {
-    /// The list, one rule a type.
+    /// The list, one rule per type.
     static var all: [any Invariant.Type] {
         [
             EventsAreCounted.self,

@@ -18,7 +18,7 @@ struct SimOwner {
 
     private mutating func chance(_ share: Double) -> Bool { random.uniform() < share }
 
-    /// The answers to a question, each with the seconds until it comes.
+    /// The answers to a question, each with the seconds until it arrives.
     mutating func answers(_ request: PolicyRequest) -> [(delay: Double, answer: PolicyAnswer)] {
         let patience = request.deadline.seconds(since: request.stamp)
         if chance(0.15 * wildness) { return [] }

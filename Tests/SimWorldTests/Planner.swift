@@ -25,10 +25,10 @@ struct SimPlanner {
         return dice < 0.8 ? 0.4 * random.uniform() : 3 * random.uniform()
     }
 
-    /// Whether the answer to a query comes that was cancelled.
+    /// Whether the answer to a cancelled query still arrives.
     mutating func ignoresCancelling() -> Bool { random.uniform() < 0.3 }
 
-    /// Whether an answer comes twice.
+    /// Whether an answer arrives twice.
     mutating func repeats() -> Bool { random.uniform() < 0.05 }
 
     /// The answer to a query on a map, or an unusable one.

@@ -13,7 +13,7 @@ enum ReceiverFault: CaseIterable {
 /// A receiver with a wandering error and faults.
 struct SimReceiver {
     let number: UInt8
-    /// Fixes a second.
+    /// Fixes per second.
     let rate: Double
     private var random: SeededRandom
     private let wander: Double
@@ -29,7 +29,7 @@ struct SimReceiver {
     private var held: Fix?
     private var sequence: UInt64 = 0
 
-    /// - Parameter wildness: How often it fails, 0 ... 1.
+    /// - Parameter wildness: The frequency of its failures, 0 ... 1.
     init(_ number: UInt8, wildness: Double, duration: Double, seed: UInt64) {
         var random = SeededRandom(seed: seed)
         self.number = number
@@ -90,7 +90,7 @@ struct SimReceiver {
         sequence += 1
         let offset = LocalPoint(
             east: error.east + noise * random.gaussian(), north: error.north + noise * random.gaussian())
-        // Course and speed are those of the movement, whichever way the body points.
+        // Course and speed are those of the movement, whatever the direction of the body.
         let speed = max(abs(truth.speed) + 0.03 * noise * random.gaussian(), 0)
         let course = truth.speed < 0 ? truth.heading + .pi : truth.heading
         var fix = Fix(
@@ -128,7 +128,7 @@ struct SimReceiver {
 
 /// The wheels and the gyroscope of the vehicle.
 struct SimOdometer {
-    /// Reports a second.
+    /// Reports per second.
     let rate: Double
     private let model: OdometryModel
     private var random: SeededRandom

@@ -59,7 +59,7 @@ struct RequestsEndInTime: Invariant {
             if stamp.seconds(since: request.stamp) > patience + 0.001 {
                 return "request \(id) for \(request.purpose) is \(stamp.seconds(since: request.stamp)) s old"
             }
-            // After a clock change the timestamps are of the new clock, which is unknown here.
+            // After a clock change the timestamps are those of the new clock, which is unknown here.
             guard !step.isClockUncertain else { continue }
             let due = step.due?.seconds(since: request.stamp) ?? .infinity
             guard due <= patience + 0.001 else {
@@ -101,7 +101,7 @@ struct CallsAreAnsweredOnce: Invariant {
             case .trip: break
             }
         }
-        // One trip is requested at a time; a call for another one ends it.
+        // One trip is requested at a time; a call for another trip ends it.
         let trips = open.values.count { $0.kind == .trip }
         return trips > 1 ? "\(trips) calls wait for a trip" : nil
     }
@@ -111,7 +111,7 @@ struct QuestionsAreDecidedOnce: Invariant {
     static let rule =
         "each policy request is published when asked and decided once: by its answer, or by the default at its deadline"
     private var open: [UInt64: PolicyRequest] = [:]
-    /// Those whose deadlines may have been moved, because the clock was set.
+    /// Requests whose deadlines may have been moved, because the clock was set.
     private var moved: Set<UInt64> = []
     private var last: UInt64 = 0
     private static let greatest = 64

@@ -8,14 +8,14 @@ import Synchronization
 
 /// The map of a simulation: the true roads, and the parts of them that may be loaded.
 ///
-/// There are ``count`` of them, each made once: a seed takes one.
+/// There are ``count`` maps, each created once: a seed uses one.
 struct SimMap: Sendable {
-    /// All roads; the truth that is driven on.
+    /// All roads: the truth for driving.
     let roads: MapSnapshot
     /// Other maps that may be loaded: without some tiles, and of another version.
     let others: [MapSnapshot]
     let bounds: BoundingBox
-    /// What is driven on each edge, m/s, and the nodes next to its ends.
+    /// The driving speed on each edge, m/s, and the nodes next to its ends.
     let edges: [Edge]
 
     struct Edge: Sendable {
@@ -24,10 +24,10 @@ struct SimMap: Sendable {
         var (first, second, penultimate, last): (Int64, Int64, Int64, Int64)
     }
 
-    /// How many there are.
+    /// The number of maps.
     static let count = 32
 
-    /// The map of a number.
+    /// Returns the map of a number.
     static func map(_ number: Int) throws -> SimMap {
         let number = number % count
         if let known = made.withLock({ $0[number] }) { return known }
@@ -82,7 +82,7 @@ struct SimMap: Sendable {
 
     var graph: RoadGraph { roads.graph }
 
-    /// A place that can be driven to: on an edge, at a share of it.
+    /// Returns a place that can be driven to: on an edge, at a share of its length.
     func place(_ random: inout SeededRandom) -> (edge: EdgeIndex, offset: Double) {
         for _ in 0..<50 {
             let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))
@@ -91,7 +91,7 @@ struct SimMap: Sendable {
         return (EdgeIndex(0), 0)
     }
 
-    /// Where that is, or somewhere beside it.
+    /// Returns the coordinate of a place, or of somewhere beside it.
     func coordinate(_ random: inout SeededRandom, beside metres: Double = 0) -> Coordinate {
         let place = place(&random)
         let there = graph.position(at: place.offset, of: place.edge).coordinate

@@ -19,27 +19,27 @@ struct SimStep {
     var due: Timestamp?
     /// The stamp of the last accepted fix after the event.
     var lastFix: Timestamp?
-    /// Where the vehicle is.
+    /// The position of the vehicle.
     var truth: Coordinate
-    /// Whether the clock of the receivers was set a short while ago, or a fix of another time was taken.
+    /// Whether the clock of the receivers was set a short while ago, or a fix with another time was accepted.
     var isClockUncertain: Bool
 
-    /// Whether the event's stamp is the time: a rejected fix may have any stamp, and nothing becomes due by it.
+    /// Whether the event's stamp is the current time: a rejected fix may have any stamp, and causes no timer to be due.
     var tellsTime: Bool {
         if case .fix(let fix) = event.kind { lastFix == fix.stamp } else { true }
     }
 }
 
-/// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a user and what changes
-/// around them; between them the navigator alone, in simulated time.
+/// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a user, and changes
+/// in their environment. Under test is the navigator alone, in simulated time.
 ///
-/// The events are stamped and the timers are fired as `navigation-node` does, some worlds as a replay does. Every concern has its own sequence
-/// of random numbers. The process may be stopped for a while, and the host's clock be set: what came meanwhile is taken in at once, and what
-/// was due then is dropped.
+/// The events are stamped and the timers are fired as by `navigation-node`, in some worlds as by a replay. Each of these has its own
+/// sequence of random numbers. The process may be stopped for a while, and the host's clock may be set: events of that period are handled
+/// at once afterwards, and timers that were due in it are dropped.
 struct SimWorld {
-    /// When drives start.
+    /// The start of all drives.
     static let start = SeededDrive.start
-    /// How long they last, seconds.
+    /// The duration of drives, seconds.
     static let duration = 600.0
     /// The delay after which a fix counts as missing, seconds; as in the node.
     private static let tolerance = 0.3
@@ -47,7 +47,7 @@ struct SimWorld {
     private static let settling = 20.0
     /// The gap in positions after which commands are stamped by the node's clock, seconds; as in the node.
     private static let longestPause = 5.0
-    /// The most timers between two events: predictions come every 50 ms at most.
+    /// The most timers between two events: predictions occur at most every 50 ms.
     private static let mostTimers = 20_000
 
     private enum Input {
@@ -102,7 +102,7 @@ struct SimWorld {
     private let isLive: Bool
     private var stoppedUntil = 0.0
     private var arrivals: Double?
-    /// Whether the receivers' clock was set or is wrong, and the core may not have seen yet that it is right again.
+    /// Whether the receivers' clock was set or is wrong, and the core may not have noticed yet that it is right again.
     private var isClockWrong = false
     private var clockSetUntil = -1.0
     private var newest: Timestamp?
@@ -158,12 +158,12 @@ struct SimWorld {
         }
     }
 
-    /// The version of the map of the ground itself.
+    /// The version of the map that describes the true roads.
     var mapVersion: String { map.graph.mapVersion }
 
     // MARK: The course of time
 
-    /// Drives to the end; hands each step over.
+    /// Drives to the end; passes on each step.
     mutating func run(_ look: (SimStep, Navigator) throws -> Void) throws {
         while let next = takeNext(), next.time <= SimWorld.duration {
             now = next.time
@@ -202,7 +202,7 @@ struct SimWorld {
         case .fix(let fix): try bring(fix, look)
         case .odometry:
             plan(.odometry, after: 1 / (odometer?.rate ?? 1))
-            // As in the node, it does not come first.
+            // As in the node, it is not the first.
             let truth = driver.drive(to: now)
             guard let report = odometer?.report(truth, at: now, clock: clock), latest != nil else { return }
             if !isLive { try fireTimers(before: report.stamp, look) }
@@ -226,7 +226,7 @@ struct SimWorld {
                 call = calls
                 if let seconds = user.goesAway() { plan(.callEnded(call), after: seconds) }
             }
-            // As in the node: the time of the last position, or of its own clock when positions have stopped.
+            // As in the node: the time of the last position, or of the node's own clock when positions have stopped.
             if let last = lastFix, case let now = last.stamp.advanced(bySeconds: now - last.arrival),
                 now.seconds(since: present) > SimWorld.longestPause
             {

@@ -40,7 +40,7 @@ import Testing
         Issue.record("seed \(seed): \(breach)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter SimWorldTests")
     }
 
-    /// How many threads drive.
+    /// The number of threads that drive.
     private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
 
     @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func randomDrivesKeepTheInvariants(job: UInt64) {

@@ -28,7 +28,7 @@ struct Surroundings {
     /// Seconds until the next change.
     mutating func pause() -> Double { 10 + (150 - 90 * wildness) * 2 * random.uniform() }
 
-    /// Changes something; `ahead` is the way that is driven.
+    /// Changes something; `ahead` is the way that will be driven.
     mutating func change(ahead: Route?, at now: Timestamp) {
         switch random.uniform() {
         case ..<0.15: traffic = TrafficOverlay()

@@ -22,7 +22,7 @@ struct UserView {
 struct SimUser {
     private var random: SeededRandom
     private let map: SimMap
-    /// Seconds between two commands of a trip that is under way, on average.
+    /// Mean seconds between two commands during a trip.
     private let patience: Double
     private var config: NavigatorConfig
 

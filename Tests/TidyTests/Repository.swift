@@ -2,7 +2,7 @@ import Foundation
 
 /// The text of one file of this repository, or of an example for a rule.
 struct SourceFile {
-    /// From the root: `Sources/NavGeo/Angle.swift`.
+    /// The path from the root: `Sources/NavGeo/Angle.swift`.
     let path: String
     let text: String
 
@@ -59,7 +59,7 @@ enum Repository {
         return names.filter { FileManager.default.fileExists(atPath: root.appending(path: $0).path) }.sorted()
     }()
 
-    /// Those that are UTF-8 text of at most 2 MB.
+    /// The files that are UTF-8 text of at most 2 MB.
     static let files: [SourceFile] = paths.compactMap { path in
         guard let data = try? Data(contentsOf: root.appending(path: path)), data.count < 2_000_000, !data.contains(0),
             let text = String(data: data, encoding: .utf8)

@@ -1,6 +1,7 @@
 /// The rules of this repository. Each rule reads files and returns its findings.
 enum Rules {
-    /// Targets without IO, clock, randomness and Foundation, and what each may import besides the standard library.
+    /// Targets without IO, clock, randomness and Foundation, and the modules that each may import besides the standard
+    /// library.
     static let pureImports: [String: Set<String>] = [
         "NavGeo": ["Glibc"],
         "NavMap": ["Glibc", "NavGeo", "CZlib", "Synchronization"],
@@ -10,7 +11,7 @@ enum Rules {
         "NavPositioning": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"],
         "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"],
-        // From NavStorage it may use the error of a store only: see `impure`.
+        // From NavStorage it may use only the error of a store: see `impure`.
         "NavTileCache": ["Glibc", "NavGeo", "NavDigest", "NavRemote", "NavStorage", "HeapModule"],
         "NavRemote": [],
     ]

@@ -84,7 +84,7 @@ struct CacheAheadTests {
         try await table.settle()
         #expect(try table.onBoard("roads", of: all).isEmpty)
         #expect(try table.states.last?.routeCoverage == nil)
-        // While it runs: what the vehicle did before counts.
+        // While it runs, the vehicle's previous movements are taken into account.
         try await table.set("predictive.enabled", .boolValue(true))
         let expected = Self.expected(
             around: TileFolders.porto, along: [TileFolders.line(5_000)], .navigation()
@@ -134,7 +134,7 @@ struct CacheAheadTests {
         // An alternative leaves after 4 km and ends elsewhere.
         let other = Array(first.prefix(81)) + TileFolders.line(9_000, bearing: 2.2, from: first[80])
         table.alternative(other, forkPoint: 80, forkOffset: 4_000)
-        // It leads to the route's destination as a rule: the tiles around that are the route's.
+        // It leads to the route's destination as a rule: the tiles around the destination are those of the route.
         var narrow = profile
         for index in narrow.levels.indices { narrow.levels[index].reach.destination = 0 }
         let branch = Self.expected(along: [Array(other.dropFirst(80))], narrow).intersection(all)
@@ -158,7 +158,7 @@ struct CacheAheadTests {
         }
         try await table.settle()
         #expect(try #require(table.node).node.downloads == before)
-        // The trip ends: what lay ahead is no longer wanted, and stays until room is needed.
+        // The trip ends: the tiles ahead are no longer wanted, and stay until room is needed.
         table.state(.idle)
         try await table.until("no route is covered") { try table.states.last?.routeCoverage == nil }
         #expect(try table.onBoard("roads", of: all).isSuperset(of: ahead))
@@ -192,7 +192,7 @@ struct CacheAheadTests {
             try table.onBoard("map", of: near) == near
                 && table.states.last?.downloadingCount ?? 0 > 2
         }
-        // Nothing lies around it there that is not wanted already, and nothing behind it that is still missing.
+        // All tiles around the vehicle there are wanted already, and none behind it are still missing.
         let count = try table.states.count
         table.progress(3_900)
         var isFirst = false
@@ -217,7 +217,7 @@ struct CacheAheadTests {
         let state = try #require(try table.states.last?.tilesets.first)
         #expect(state.cacheable == false && state.notCacheableReason == "composed by its vendor")
         #expect(state.tileCount == 0)
-        // It is still passed on to those who ask.
+        // It is still delivered to callers.
         let tile = TileID(containing: TileFolders.porto, zoom: 12)
         let key = TileKey(domain: .maps, tileset: "map", zoom: 12, x: tile.x, y: tile.y)
         let answer = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))

@@ -49,7 +49,7 @@ struct CacheConfigurationTests {
             #expect(read.tilesets[1].zooms == 3...9 && read.tilesets[1].kind == .pmtiles)
             #expect(read.tilesets[2].reason == #"no, said B\C"# && !read.tilesets[2].isCacheable)
             #expect(read.bytesPerSecond == 250_000 && read.downloads.metered == [.asked])
-            // What is printed is read back.
+            // The printed configuration is read back.
             let printed = folder + "/printed.yaml"
             try Data(ConfigLoader.describe(read).utf8).write(to: URL(fileURLWithPath: printed))
             let again = try ConfigLoader.load(TileCacheConfiguration.self, file: printed)
@@ -97,7 +97,7 @@ struct CacheConfigurationTests {
         let table = try CacheTable([])
         let error = #expect(throws: StoreError.self) { try TileStore(folder: table.folder + "/store") }
         #expect(error?.code == .busy && error?.description.contains("tile-cache-node") == true)
-        // Others read beside it.
+        // Other processes read at the same time.
         #expect(try TileStoreReader(folder: table.folder + "/store").editions().isEmpty)
         await table.end()
     }

@@ -74,7 +74,7 @@ struct CacheEditionTests {
         func editions() throws -> [String] {
             try TileStoreReader(folder: table.folder + "/store").editions().map(\.key.version)
         }
-        // The last file of a tile, so that it comes whole.
+        // The last file of a tile, so that the tile arrives completely.
         let late = try #require(wanted.filter { $0.zoom == 12 }.min())
         gate.hold("/12/\(late.x)/\(late.y).rank")
         try await publish("two")
@@ -87,7 +87,7 @@ struct CacheEditionTests {
         let before = node.downloads
         gate.release()
         try await table.until("the late tile has come") { node.downloads > before }
-        // What came is stored within the next turns; that it was is not told.
+        // Arrived tiles are stored within the next turns; this is not reported.
         try await table.pass(seconds: 2)
         #expect(try table.events.allSatisfy { $0.success != false })
         #expect(try table.states.last?.mapVersion == "one")

@@ -31,7 +31,7 @@ struct CacheEstimateTests {
         ]
     }
 
-    /// Bytes of a tile: much in the town, little around it, and no two alike.
+    /// Bytes of a tile: many in the town, few around it, and all different.
     private static func size(_ tile: TileID) -> Int {
         let box = tile.bounds
         let centre = NavGeo.Coordinate(latitude: (box.south + box.north) / 2, longitude: (box.west + box.east) / 2)
@@ -40,7 +40,8 @@ struct CacheEstimateTests {
         return 200 + Int(town * (0.5 + noise))
     }
 
-    /// Road tiles are listed with their sizes, map tiles of a folder as well; a web server is asked for some of them.
+    /// Road tiles are listed with their sizes, map tiles of a folder as well; a web server is asked for the sizes of
+    /// some of its tiles.
     @Test func estimateIsWithinTenPercentForEveryShapeAndDomain() async throws {
         let settings = ["tilesets=name=roads,source=FOLDER/roads;name=map,domain=maps,source=FOLDER/map,zooms=9-14"]
         let local = try CacheTable(settings + ["http.listen=127.0.0.1:0"]) {
@@ -108,13 +109,13 @@ struct CacheEstimateTests {
         try await table.set("predictive.enabled", .boolValue(false))
         try await table.settle()
         let idle = try await estimate(try Self.region(5_000, around: other))
-        // What it has on board already is not free for the rest of it.
+        // Tiles that it already has on board are not free for the rest of it.
         #expect(idle.downloadBytes == needed && idle.freeBytes == 5_000_000 + needed - (idle.sizeBytes ?? 0), "\(idle)")
         #expect(try table.states.last?.sizeBytes ?? 0 > 4_900_000)
         let loaded = try #require(try await table.load(try Self.region(5_000, around: other, id: "r")).last)
         #expect(loaded.region?.state == .complete, "\(loaded)")
         let held = try #require(loaded.progress?.completedBytes)
-        // Another one has what that one leaves; the same has its own.
+        // Another region has only the room that this one leaves; the same region also has its own.
         let beside = try await estimate(try Self.region(5_000))
         #expect(beside.freeBytes == 5_000_000 - held - (beside.sizeBytes ?? 0) + (beside.downloadBytes ?? 0))
         let same = try await estimate(try Self.region(5_000, around: other, id: "r"))

@@ -61,7 +61,7 @@ struct CacheFaultTests {
         let listed = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "large"))
         #expect(listed.region?.state == .incomplete && listed.region?.error?.message?.contains("is full") == true)
 
-        // What was there is there, what was fetched in vain is not fetched again and again, neither for the vehicle.
+        // Stored tiles stay, and tiles that cannot be stored are not fetched repeatedly, not even for the vehicle.
         #expect(try table.onBoard("roads", of: all).isSuperset(of: before))
         let node = try #require(table.node).node
         table.position(Geodesy.destination(from: TileFolders.porto, bearing: 1, distance: 45_000))
@@ -120,7 +120,7 @@ struct CacheFaultTests {
         let none = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         #expect(none.regions.isEmpty)
 
-        // What fits is loaded, and counts from then on; what is there already need not fit again.
+        // Tiles that fit are loaded, and count from then on; stored tiles need no further room.
         let first = try #require(try await table.load(try Self.definition("a", radius: 55_000)).last)
         #expect(first.region?.state == .complete)
         let second = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
@@ -134,7 +134,7 @@ struct CacheFaultTests {
         try await table.set("store.budget_mb", .doubleValue(5))
         let last = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
         #expect(last.region?.state == .complete)
-        // A budget that is made smaller takes nothing from regions, and what needs nothing more is not refused.
+        // A lowered budget takes nothing from regions, and a region that needs no further room is not refused.
         try await table.set("store.budget_mb", .doubleValue(1))
         let again = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
         #expect(again.region?.state == .complete && again.progress?.loadedCount == 0)
@@ -164,7 +164,7 @@ struct CacheFaultTests {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
         }
-        // So few that nobody looks at their size, and larger than such tiles are.
+        // So few that their size is not sampled, and larger than such tiles usually are.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-11", "store.budget_mb=5",
             "region.retry_s=86400",
@@ -238,7 +238,7 @@ struct CacheFaultTests {
             try await table.call(
                 TileCacheService.getTile, GetTileRequest(key: key, cacheOnly: true, acceptExpired: !strictly))
         }
-        // A clock that was never set says nothing, and one that is right knows that this one was not.
+        // A clock that was never set gives no date, and a correct clock detects that the earlier one was not set.
         table.wallClock.set(ahead: -(right / 1_000_000_000))
         #expect(try await find(strictly: true).data == TileFolders.png(tile))
         table.wallClock.set(ahead: 0)

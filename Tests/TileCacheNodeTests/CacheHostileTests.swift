@@ -126,7 +126,7 @@ struct CacheHostileTests {
             case "a page": try TileFolders.write(Array("<!DOCTYPE html><html></html>".utf8), file)
             case "half a picture": try TileFolders.write(TileFolders.png(middle).dropLast(4), file)
             default:
-                // So large by its size alone, without taking room.
+                // A large size, without taking room.
                 try TileFolders.write(TileFolders.png(middle), file)
                 #expect(truncate(file, 1 << 40) == 0)
             }

@@ -57,8 +57,8 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    /// A cache that tiles ahead fill, and a region that has ended for want of room beside them; each comes from a server
-    /// of its own.
+    /// A cache that is full of tiles ahead, and a region beside them whose load has ended for lack of room; each is loaded from a separate
+    /// server.
     private static func full(retry: Int) async throws -> (table: CacheTable, region: CacheTable, ahead: CacheTable) {
         let (region, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000) { _ in 700_000 }
@@ -80,7 +80,7 @@ struct CacheRecoveryTests {
 
     @Test func purgeLetsAWaitingRegionResume() async throws {
         let (table, region, ahead) = try await Self.full(retry: 86_400)
-        // What is purged cannot be fetched again.
+        // Purged tiles cannot be fetched again.
         await ahead.end()
         let purged = try await table.call(TileCacheService.purge, PurgeRequest(tileset: "ahead"))
         #expect(purged.error == nil && purged.freedBytes ?? 0 > 4_000_000)
@@ -91,7 +91,7 @@ struct CacheRecoveryTests {
     }
 
     @Test func vehicleMovingAwayLetsAWaitingRegionResume() async throws {
-        // Without that it is not tried again, however often: the reason is of this machine's own.
+        // Without that the load is not retried, because its obstacle is on this machine.
         let (table, region, ahead) = try await Self.full(retry: 1)
         try await table.pass(seconds: 3)
         #expect(try table.events.count { $0.kind == .loadFinished } == 1)
@@ -106,7 +106,7 @@ struct CacheRecoveryTests {
     @Test func removedEditionLetsAWaitingRegionResume() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // Of newer editions one tile of a region never comes: they wait beside the one in use.
+        // One tile of a region's newer editions never arrives: they wait beside the one in use.
         let lost = TileID(containing: TileFolders.porto, zoom: 12)
         let isLost = Mutex(false)
         let server = try LoopbackServer { request, _ in

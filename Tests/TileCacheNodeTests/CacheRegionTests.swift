@@ -112,7 +112,7 @@ struct CacheRegionTests {
         let large = try Self.tiles(9_000, RegionLayer.navigation()).intersection(roads)
         #expect(answers.last?.region?.state == .complete)
         #expect(answers.last?.progress?.requiredCount == UInt64(large.count))
-        // What was there is not fetched again.
+        // Stored tiles are not fetched again.
         #expect(answers.last?.progress?.loadedCount == UInt64(large.subtracting(small).count))
         let kinds = try table.events.compactMap(\.kind).filter { $0 != .loadProgress }
         #expect(kinds == [.loadFinished, .geometryChanged, .metadataChanged, .loadFinished])
@@ -153,7 +153,7 @@ struct CacheRegionTests {
 
     @Test func failedLoadReportsReasonAndResumesAlsoAfterRestart() async throws {
         let (table, roads, _) = try Self.table(["network.retries=0", "region.retry_s=86400"])
-        // The list names them, and they are not there.
+        // The list names them, but they do not exist.
         let wanted = try Self.tiles(6_000, RegionLayer.navigation()).intersection(roads)
         let lost = wanted.filter { $0.zoom == 12 }.sorted().prefix(3)
         for tile in lost {
@@ -220,7 +220,7 @@ struct CacheRegionTests {
     }
 
     @Test func regionBeingSampledCanBeListedCancelledAndRemoved() async throws {
-        // The samples take as long as they may.
+        // The samples take as long as permitted.
         let server = try LoopbackServer { _, _ in .silence }
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=\(server.url)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
@@ -251,7 +251,7 @@ struct CacheRegionTests {
         #expect(named.error == nil && named.region?.definition?.name == "Porto")
         let listed = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         #expect(listed.regions.map(\.definition?.name) == ["Porto"])
-        // Requested again meanwhile: both callers get the same result.
+        // Requested again in the meantime: both callers get the same result.
         try load("porto")
         let removed = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(removed.error == nil)
@@ -274,7 +274,7 @@ struct CacheRegionTests {
             try Data(contentsOf: URL(fileURLWithPath: current + "/tileset.json"))
         }
         let old = try versions()
-        // One tile of the newer edition is not there yet: the old one stays in use.
+        // One tile of the newer edition is missing: the old edition stays in use.
         try TileFolders.roads(in: table.folder + "/roads", version: "two", reach: 40_000)
         let late = try #require(wanted.filter { $0.zoom == 12 }.min())
         let file = "\(table.folder)/roads/12/\(late.x)/\(late.y).road"
@@ -286,7 +286,8 @@ struct CacheRegionTests {
         }
         try await table.settle()
         #expect(try versions() == old && table.states.last?.mapVersion == "one")
-        // What serves whole is listed as whole, with the reason why its update waits; the health says so too.
+        // A region that serves completely is listed as complete, with the reason why its update waits; the health
+        // reports it, too.
         let waits = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         let failed = try #require(try table.events.last { $0.kind == .loadFinished && $0.success == false })
         for region in waits.regions.filter({ $0.definition?.regionId == failed.regionId }) + [failed.region] {

@@ -51,7 +51,7 @@ struct CacheScrubTests {
         #expect(region?.state == .complete && region?.error == nil)
         #expect(try table.check() == [])
         try await table.until("the log has come") { try table.log.contains { $0.contains("damaged on the disk") } }
-        // Another round later nothing more was said.
+        // Nothing further was reported in the following round.
         try await table.pass(seconds: 6)
         let log = try table.log
         #expect(
@@ -140,7 +140,7 @@ struct CacheScrubTests {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
         }
         #expect(try await table.load(try Self.definition(radius: 5_000)).last?.region?.state == .complete)
-        // Nothing takes the place of a folder that is not empty.
+        // A folder that is not empty is not replaced.
         let link = "\(table.folder)/store/tilesets/roads/current"
         #expect(unlink(link) == 0 && mkdir(link, 0o755) == 0 && mkdir(link + "/mine", 0o755) == 0)
         try await table.until("the health says so") {

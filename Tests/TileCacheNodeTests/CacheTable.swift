@@ -13,12 +13,12 @@ import Synchronization
 import Testing
 import TileCacheNode
 
-/// A tile cache with a caller at its side, and what it published.
+/// A tile cache with a caller, and its publications.
 final class CacheTable {
     let network = InProcessNetwork(pipeDepth: 100_000)
     let caller: InProcessBus
     let out: NodeLink
-    /// What the test may write: the store lies in it.
+    /// The folder that the test may write to; it contains the store.
     let folder: String
     private(set) var node: NodeRunner<TileCacheNode>?
     private(set) var heard: [Delivery] = []
@@ -30,8 +30,8 @@ final class CacheTable {
     private var stamp: Int64 = 1_767_258_000_000_000_000
 
     /// - Parameters:
-    ///   - isPlayed: Whether the cache lives by `/clock`.
-    ///   - hearsLog: Whether its warnings are taken down.
+    ///   - isPlayed: Whether the cache uses the time of `/clock`.
+    ///   - hearsLog: Whether its warnings are recorded.
     init(
         _ settings: [String], isPlayed: Bool = false, hearsLog: Bool = false, make: (String) throws -> Void = { _ in }
     ) throws {
@@ -68,7 +68,7 @@ final class CacheTable {
         }
     }
 
-    /// A node on its way to another thread, which alone has it from then on.
+    /// A node on its way to another thread, which alone owns it from then on.
     private struct Handed: @unchecked Sendable {
         // Unchecked: see above.
         let node: NodeRunner<TileCacheNode>
@@ -76,7 +76,7 @@ final class CacheTable {
         init(_ node: NodeRunner<TileCacheNode>) { self.node = node }
     }
 
-    /// A cache that serves tiles of a folder over HTTP, and where.
+    /// Creates a cache that serves tiles of a folder over HTTP; returns it with its address.
     ///
     /// - Parameters:
     ///   - tileset: the setting of the tileset.
@@ -89,18 +89,18 @@ final class CacheTable {
         return (server, try #require(server.node?.node.serverAddress))
     }
 
-    /// Ends the node and removes what it wrote.
+    /// Ends the node and removes its files.
     func end() async {
         await stop()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Starts the node; settings given here win.
+    /// Starts the node; settings given here take precedence.
     func start(_ more: [String] = []) throws {
         var configuration = try ConfigLoader.load(
             TileCacheConfiguration.self, file: nil, overrides: ["store.path=\(folder)/store"] + settings + more)
         configuration.wallClock = { [wallClock] in wallClock.now }
-        // The tests share the threads of their tasks: what takes milliseconds in a node may take seconds here.
+        // The tests share the threads of their tasks: work that takes milliseconds in a node may take seconds here.
         configuration.samplingTime = .seconds(120)
         var run = RunConfiguration(configuration)
         run.kit.simTime = isPlayed
@@ -130,8 +130,8 @@ final class CacheTable {
         while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
     }
 
-    /// Deadlines are of the machine's clock: downloads are waited for beside the bus. A machine that stalls takes no
-    /// time: else its nodes would take each other for dead.
+    /// Deadlines use the machine's clock, because downloads do not go over the bus. A stall of the machine does not count as time, or else
+    /// its nodes would take each other for dead.
     private func setTime() {
         let now = Clocks.monotonic()
         let last = network.now.monotonicNanoseconds
@@ -191,7 +191,7 @@ final class CacheTable {
         publish(RouteProgress(routeId: route, distanceTraveledM: metres), on: Topics.progress)
     }
 
-    /// The time of a drive that is played; `epoch` counts its jumps.
+    /// The time of a played drive; `epoch` counts its jumps.
     func clock(_ seconds: Int64, epoch: UInt32) {
         publish(
             Clock(stampNs: seconds * 1_000_000_000, monotonicNs: seconds * 1_000_000_000, rate: 1, epoch: epoch),
@@ -216,8 +216,8 @@ final class CacheTable {
     /// The number of health messages, about one per second.
     var healthCount: Int { heard.count { $0.topic == "/health/tile-cache-node" } }
 
-    /// Goes on for some seconds of the node's own: it looks at what is due, and tells the store what is ahead, about as often as it tells of its
-    /// health.
+    /// Runs for some seconds of the node's own time: the node does what is due, and informs the store about the tiles ahead about as often
+    /// as it publishes its health.
     func pass(seconds: Int) async throws {
         let seen = healthCount
         try await until("\(seconds) seconds have passed") { healthCount > seen + seconds }

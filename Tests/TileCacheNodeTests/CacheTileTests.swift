@@ -85,7 +85,7 @@ struct CacheTileTests {
                 TileCacheService.getTile, GetTileRequest(key: Self.key(Self.middle)), timeout: .milliseconds(400))
             #expect(late.error?.code == .deadlineExceeded || late.error?.code == .providerUnavailable)
         } catch let status as CallStatus {
-            // On a busy machine the bus may be the first to say so.
+            // On a busy machine the bus may be the first to report it.
             #expect(status.code == .deadlineExceeded)
         }
         await table.end()
@@ -211,7 +211,7 @@ struct CacheTileTests {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000)
         }
         let asked = { server.node?.node.webRequests ?? 0 }
-        // This source says that its tiles expire at once.
+        // This source declares that its tiles expire at once.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12"
         ])

@@ -5,14 +5,14 @@ import NavMap
 import NavTileCache
 import NavTileStore
 
-/// A folder with made-up tiles, whose content is never read.
+/// A folder of synthetic tiles, whose content is never read.
 enum TileFolders {
-    /// The middle of the made-up land.
+    /// The middle of the synthetic land.
     static let porto = NavGeo.Coordinate(latitude: 41.15, longitude: -8.61)
 
     /// Writes road tiles of all three layers within `reach` metres of Porto.
     ///
-    /// - Returns: The tiles that there are.
+    /// - Returns: The existing tiles.
     @discardableResult
     static func roads(in folder: String, version: String = "one", reach: Double = 60_000) throws -> Set<TileID> {
         var tiles: Set<TileID> = []
@@ -41,7 +41,7 @@ enum TileFolders {
         return tiles
     }
 
-    /// Writes map tiles of some zoom levels within `reach` metres of Porto, with so much in each.
+    /// Writes map tiles of some zoom levels within `reach` metres of Porto, each of the given size.
     @discardableResult
     static func maps(
         in folder: String, zooms: ClosedRange<UInt8>, reach: Double, count: (TileID) -> Int = { _ in 400 }
@@ -56,7 +56,7 @@ enum TileFolders {
         return tiles
     }
 
-    /// Bytes that pass for an image.
+    /// Bytes that are accepted as an image.
     static func png(_ tile: TileID, count: Int = 400) -> [UInt8] {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + content(tile, "png", count: count)
             + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
@@ -80,7 +80,7 @@ enum TileFolders {
 
     private static func hash(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
 
-    /// A line of so many metres from Porto to the north-east, a point every 50 m.
+    /// A line of so many metres from Porto to the north-east, with a point every 50 m.
     static func line(_ metres: Double, bearing: Double = 0.7, from start: NavGeo.Coordinate = porto) -> [NavGeo
         .Coordinate]
     {

@@ -3,14 +3,14 @@ import NavBench
 
 /// Free loopback ports, for programs that take one as an argument.
 enum LoopbackPort {
-    /// A port that was free a moment ago.
+    /// Returns a port that was free a moment ago.
     static func free() throws -> UInt16 {
         let (descriptor, port) = try LoopbackSocket.listen()
         close(descriptor)
         return port
     }
 
-    /// Several of them, all different.
+    /// Returns several ports, all different.
     static func free(_ count: Int) throws -> [UInt16] {
         var taken: [(descriptor: Int32, port: UInt16)] = []
         defer { for socket in taken { close(socket.descriptor) } }
@@ -18,7 +18,7 @@ enum LoopbackPort {
         return taken.map(\.port)
     }
 
-    /// Whether somebody listens.
+    /// Whether a process listens on a port.
     static func isOpen(_ port: UInt16) -> Bool {
         guard let descriptor = try? LoopbackSocket.connect(to: port) else { return false }
         close(descriptor)

@@ -15,7 +15,7 @@ struct RandomPlaces {
         random = SeededRandom(seed: seed)
     }
 
-    /// Draws a seed for something else.
+    /// Returns a random seed for another purpose.
     mutating func seed() -> UInt64 { random.next() }
 
     /// The beginning of a random edge; nil when the vehicle may not drive there.
@@ -26,7 +26,7 @@ struct RandomPlaces {
         return router.metric.allows(edge) ? graph.position(at: 0, of: edge).coordinate : nil
     }
 
-    /// The fastest way; nil when there is none, or the straight line is not as long as `distances` say, metres.
+    /// Returns the fastest way; nil when there is none, or its straight line is outside `distances`, metres.
     func route(from start: Coordinate, to end: Coordinate, apart distances: ClosedRange<Double>) -> Route? {
         guard distances.contains(Geodesy.distance(start, end)),
             case .found(let route) = router.route(

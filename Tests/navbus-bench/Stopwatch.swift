@@ -1,14 +1,14 @@
 import Glibc
 
-/// The clock that a measurement goes by.
+/// The clock of a measurement.
 struct Stopwatch {
-    /// Whether it is the time that this thread has had a processor, which other work on the machine disturbs least;
-    /// else it is the wall's.
+    /// Whether it measures the processor time of this thread, which is least disturbed by other work on the machine;
+    /// otherwise it measures the elapsed time.
     let countsProcessorTime: Bool
 
     init(processorTime: Bool) { countsProcessorTime = processorTime }
 
-    /// Nanoseconds since some moment.
+    /// Nanoseconds since an arbitrary moment.
     func now() -> Int64 {
         var time = timespec()
         clock_gettime(countsProcessorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)

@@ -36,7 +36,7 @@ struct BagCommand: ParsableCommand {
     }
 }
 
-/// The same messages recorded, written and read by both sides.
+/// The same messages, recorded, written and read by both sides.
 final class BagSuite {
     private let count: Int
     private let rate: Int
@@ -53,7 +53,7 @@ final class BagSuite {
         python = probe?["ok"] == nil ? nil : path
     }
 
-    /// What is measured, for the head of the report.
+    /// The description of the measurements, for the head of the report.
     var lines: [String] {
         ["bag      \(count) messages of \(fix.count) bytes, zstd", "peer     " + (python ?? "none: it has no mcap")]
     }
@@ -146,7 +146,7 @@ final class BagSuite {
         let end = MonotonicClock.now() + .seconds(1)
         while MonotonicClock.now() < end { _ = try bus.poll(timeout: .milliseconds(20)) }
         if let id = workers.processID(of: "recorder") { kill(id, SIGINT) }
-        // It exits with 1 when messages were lost, which the bag shows as well.
+        // The peer exits with 1 when messages were lost, which the bag shows as well.
         try? workers.finish(within: 60)
         let recorded = try BagReader(path: path).index.messageCount ?? 0
         return ["rate": Double(recorded) / seconds, "lost": Double(count) - Double(recorded)]

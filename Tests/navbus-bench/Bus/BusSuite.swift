@@ -38,7 +38,7 @@ struct BusSuite {
     func comparisons(of part: BusCommand.Part) -> [Comparison] {
         switch part {
         case .pubsub: roundTrips
-        // Long enough that the start of a connection, with empty buffers and untouched memory, does not decide.
+        // Long enough that the start of a connection, with empty buffers and untouched memory, has little influence.
         case .throughput: [throughput(200, count: 1_000_000), throughput(100_000, count: 10_000)]
         case .rpc: [unary(rate: 0), unary(rate: 1000), stream]
         case .fanout: (isQuick ? [1, 3] : [1, 8, 32]).flatMap { [fanOut($0), pacedFanOut($0)] }
@@ -56,7 +56,7 @@ struct BusSuite {
             + options.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
     }
 
-    /// Starts processes that work on one thing, waits for their end, and reads what they say.
+    /// Starts processes that take part in one measurement, waits for their end, and reads their results.
     private func run<Result>(
         _ side: Side, _ roles: [(name: String, role: String, more: [String: String])], _ options: [String: String],
         _ read: (Workers) throws -> Result
@@ -158,7 +158,7 @@ struct BusSuite {
             ours: { try measure(.ours) }, theirs: { try measure(.theirs) })
     }
 
-    /// As fast as it goes: messages delivered to all, and what one publication costs the publisher.
+    /// As fast as possible: messages delivered to all subscribers, and the publisher's cost of one publication.
     private func fanOut(_ subscribers: Int) -> Comparison {
         let count = scaled(1_280_000) / subscribers
         return Comparison(

@@ -60,7 +60,7 @@ struct BusWorker: ParsableCommand {
         switch transport {
         case "ipc": break
         case "tcp":
-            // Each is a host of its own: in one directory they would meet over ipc.
+            // Each is a separate host: in one directory they would connect over ipc.
             configuration.directory = try BusDirectory(path: "\(folder)/\(name)-bus")
             configuration.hosts = try loopbackHosts(name, other: name == "echo" ? "ping" : "echo")
         default: throw NodeError(.usage, "this measurement supports ipc and tcp, not '\(transport)'")
@@ -75,12 +75,12 @@ struct BusWorker: ParsableCommand {
         TopicDescription(name: name, typeName: "bench.Bytes", maximumPayloadSize: size)
     }
 
-    /// A queue that holds whatever the sockets may.
+    /// A queue that holds as much as the sockets may.
     var queue: QoS { .keepLast(min(QoS.maximumDepth, count + warmup + 2048)) }
 
     var payload: [UInt8] { [UInt8](repeating: 7, count: size) }
 
-    /// Nanoseconds between messages, nil when nothing paces them.
+    /// Nanoseconds between messages; nil when they are not paced.
     var interval: Int64? { rate > 0 ? 1_000_000_000 / Int64(rate) : nil }
 
     /// Writes samples, 64-bit nanoseconds, to `<folder>/<name>.<kind>`.

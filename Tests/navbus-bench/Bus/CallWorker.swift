@@ -32,7 +32,7 @@ extension BusWorker {
         node.close()
     }
 
-    /// Sends as many messages as the request says, as credit allows.
+    /// Sends as many messages as requested, as credit permits.
     private static func stream(_ call: ServerCall, _ message: [UInt8]) {
         var left = call.request.withUnsafeBytes { $0.count >= 8 ? $0.loadUnaligned(as: UInt64.self) : 0 }
         func proceed() {

@@ -4,8 +4,8 @@ import NavKit
 
 // Two workers as two hosts that know each other.
 extension BusWorker {
-    /// Listens at free ports of loopback and has `other` as its peer; both write where they will be and wait for the
-    /// other's word.
+    /// Listens at free loopback ports and has `other` as its peer; both hosts write their addresses and wait for the
+    /// other's.
     func loopbackHosts(_ name: String, other: String) throws -> HostConfiguration {
         let ports = try LoopbackPort.free(2)
         let endpoint = "tcp://127.0.0.1:\(ports[0]),\(ports[1])"

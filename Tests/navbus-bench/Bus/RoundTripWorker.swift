@@ -74,12 +74,12 @@ extension BusWorker {
         }
     }
 
-    /// Times `trip`, which sends a payload stamped with the time it is given and returns the answer.
+    /// Measures `trip`, which sends a payload with the given time as its stamp and returns the answer.
     @inline(__always)
     private func measure(
         _ payload: inout [UInt8], _ trip: (UnsafeRawBufferPointer, Int64) throws -> Delivery
     ) throws {
-        // Each read of an option goes through the argument parser's generic storage, which shows beside 100 us.
+        // Each read of an option goes through the argument parser's generic storage, which is noticeable at 100 us.
         let (size, count, warmup, interval) = (size, count, warmup, interval)
         var trips: [Int64] = []
         var ways: [Int64] = []

@@ -45,7 +45,7 @@ final class GuidanceSuite {
         self.routes = routes
     }
 
-    /// What is measured, for the head of the report.
+    /// The description of the measurements, for the head of the report.
     var lines: [String] {
         let kilometres = routes.reduce(0) { $0 + $1.route.length } / 1_000
         return ["routes   \(routes.count), \(Int(kilometres)) km in all, language \(language)"]

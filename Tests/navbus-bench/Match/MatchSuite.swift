@@ -12,7 +12,7 @@ import NavigationNode
 
 /// Drives through a map, and the matcher on them.
 final class MatchSuite {
-    /// One drive: what was received, and the edges truly driven.
+    /// One drive: the received fixes, and the edges truly driven.
     private struct Trace {
         var fixes: [Fix]
         var edges: [EdgeIndex]

@@ -101,14 +101,14 @@ final class NavSuite {
         return result
     }
 
-    /// Stands at the start until the node guides.
+    /// Stays at the start until the node guides.
     private func waitForGuidance(_ link: NodeLink, _ bus: BusNode, _ fixes: [GnssFix]) throws {
         let deadline = Clocks.monotonic() + 60_000_000_000
         while Clocks.monotonic() < deadline {
             guard let first = fixes.first else { break }
             let start = publish(first, link)
             if try progress(of: start.stamp, bus, within: 200_000_000) != nil {
-                // What the start has asked for (alternatives) goes on; the queue is empty.
+                // The requests made at the start (alternatives) continue; the queue is empty.
                 while try bus.poll(timeout: .milliseconds(300)) != nil {}
                 return
             }
@@ -128,7 +128,7 @@ final class NavSuite {
         return (wall, start)
     }
 
-    /// When the progress of a fix arrived, monotonic ns; nil when it did not in time.
+    /// When the progress of a fix arrived, monotonic ns; nil when it did not arrive in time.
     private func progress(of stamp: Int64, _ bus: BusNode, within limit: Int64 = 1_000_000_000) throws -> Int64? {
         let deadline = Clocks.monotonic() + limit
         while Clocks.monotonic() < deadline {

@@ -19,17 +19,17 @@ final class AlternativeCheck {
         dijkstra = PlainDijkstra(metric)
     }
 
-    /// A route as states of the turn graph, with what it has cost at the end of each.
+    /// A route as states of the turn graph, with the accumulated cost at the end of each.
     private struct Laid {
         var states: [TurnState] = []
         var costs: [UInt64] = []
         /// The cost of driving on to the end of the last edge.
         var rest: UInt64 = 0
-        /// By edge: what each costs on the route.
+        /// The cost of each edge on the route, by edge.
         var edges: [EdgeKey: UInt64] = [:]
     }
 
-    /// Returns the faults of the alternatives of one request; empty when all is well.
+    /// Returns the violations by the alternatives of one request; empty when there are none.
     func faults(_ routes: AlternativeRoutes) -> [Fault] {
         guard let main = layOut(routes.main) else { return [.isNoPath] }
         var faults: [Fault] = main.costs.last == routes.main.cost ? [] : [.costs]

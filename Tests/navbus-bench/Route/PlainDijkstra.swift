@@ -32,10 +32,10 @@ final class PlainDijkstra {
     /// Costs from one state to all that are no further than `limit`, for ``cost(to:)``.
     func reach(from state: TurnState, limit: UInt64) { run(from: [(state, 0)]) { _, cost in cost <= limit } }
 
-    /// Returns the cost that the last search found, ``unreached`` for what it did not reach.
+    /// Returns the cost that the last search found; ``unreached`` for a state that it did not reach.
     func cost(to state: TurnState) -> UInt64 { distances[Int(state)] }
 
-    /// Settles states in the order of their costs until `goesOn` says no.
+    /// Settles states in the order of their costs until `goesOn` returns false.
     private func run(from seeds: [(TurnState, UInt64)], _ goesOn: (TurnState, UInt64) -> Bool) {
         for state in touched { distances[Int(state)] = Self.unreached }
         touched.removeAll(keepingCapacity: true)

@@ -58,12 +58,12 @@ struct RoutePairs {
         }
     }
 
-    /// Degrees with the seven digits that the file and the other systems hold.
+    /// Degrees with seven digits, as in the file and in the other systems.
     private static func rounded(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
 
     private static let header = "kind,from_lat,from_lon,to_lat,to_lon"
 
-    /// Reads what ``write(to:)`` wrote.
+    /// Reads the output of ``write(to:)``.
     init(path: String) throws {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw BenchError("'\(path)' cannot be read: does it exist?")

@@ -28,7 +28,7 @@ final class RouteSuite {
 
     /// - Parameters:
     ///   - pairs: A file of pairs; nil to draw `count` of each kind from `seed`.
-    ///   - verify: How many pairs are checked by plain searches.
+    ///   - verify: The number of pairs to check by plain searches.
     init(directory: String, pairs: String?, count: Int, seed: UInt64, verify: Int, processorTime: Bool) throws {
         let set = try TilesetDirectory(path: directory)
         self.directory = directory
@@ -76,7 +76,7 @@ final class RouteSuite {
 
     static let times: [Comparison.Measure] = [.init("p50", "ms"), .init("p99", "ms"), .init("failed", "pairs")]
 
-    /// Times `body` for every request; it says whether there was a result.
+    /// Measures `body` for every request; it returns whether there was a result.
     private func time(_ requests: [RouteRequest], _ body: (RouteRequest) -> Bool) -> [String: Double] {
         var samples: [Int64] = []
         samples.reserveCapacity(requests.count)
@@ -94,7 +94,7 @@ final class RouteSuite {
         Statistics.latencies(nanoseconds: nanoseconds).mapValues { $0 / 1000 }
     }
 
-    /// Nanoseconds of a clock that only goes forward.
+    /// Nanoseconds of a monotonic clock.
     private func now() -> Int64 { stopwatch.now() }
 
     private func alone(
@@ -123,7 +123,7 @@ final class RouteSuite {
         }
     }
 
-    /// The search alone, between one state at each end, and the laying out of its edges.
+    /// Only the search between one state at each end, and the listing of its edges.
     private var query: Comparison {
         let measures = ["p50", "p99"].map { Comparison.Measure($0, "ms") }
         let unpacking = ["unpack.p50", "unpack.p99"].map { Comparison.Measure($0, "ms") }
@@ -162,7 +162,7 @@ final class RouteSuite {
             from: request.waypoints[0], to: request.waypoints[1], radius: Self.snapRadius, workspace: workspace)
     }
 
-    /// Costs of the hierarchy beside those of plain searches.
+    /// Costs of the hierarchy compared with those of plain searches.
     private var checks: Comparison {
         alone("route.check", [.init("checked", "pairs"), .init("wrong", "pairs")]) { [self] in
             let plain = PlainDijkstra(router.metric)
@@ -238,7 +238,7 @@ final class RouteSuite {
 
     private var updates: [Comparison] {
         let overlay = overlay
-        // Made once for each map, in the background.
+        // Created once for each map, in the background.
         router.metric.turns.prepareForTraffic()
         return [
             single("route.customise.all") { [self] in
@@ -258,7 +258,7 @@ final class RouteSuite {
         ]
     }
 
-    /// One update a round; the body returns something of its result, which is at least 1.
+    /// One update per round; the body returns a part of its result, which is at least 1.
     private func single(_ name: String, _ body: @escaping () -> Int) -> Comparison {
         alone(name, [.init("", "ms")]) {
             let wall = Stopwatch(processorTime: false)
@@ -302,7 +302,7 @@ final class RouteSuite {
         }
     }
 
-    /// The search that answers when tiles came without ranks.
+    /// The search that is used when tiles arrived without ranks.
     private var plain: Comparison {
         alone("route.bidirectional") { [self] in
             let plain = Router(router.metric)

@@ -26,7 +26,7 @@ struct RouteWorker: ParsableCommand {
         print("bytes \(report.bytes)")
     }
 
-    /// The most memory that this process had at once, KiB; what the one it was forked from had is not counted.
+    /// The peak memory of this process, KiB, without that of its parent before the fork.
     private static func greatestResidentSize() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -5,7 +5,7 @@ import NavMap
 import NavRouting
 
 extension RouteSuite {
-    /// Writes the turn graph as other libraries take it, and one state at each end of each local pair.
+    /// Writes the turn graph in a form for other libraries, and one state at each end of each local pair.
     ///
     /// Little-endian 32-bit words: the numbers of states, arcs and pairs; the arcs' tails, heads and costs (ms, the
     /// head's edge included); the states' latitudes and longitudes (floats); the pairs' origins and destinations.

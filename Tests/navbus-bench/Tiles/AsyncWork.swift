@@ -6,7 +6,7 @@ private final class Outcome<Value: Sendable>: Sendable {
     let value = Mutex<Result<Value, any Error>?>(nil)
 }
 
-/// Waits on this thread, which is no task's, for asynchronous work.
+/// Waits for asynchronous work on this thread, which does not belong to a task.
 func finish<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
     let outcome = Outcome<Value>()
     let done = DispatchSemaphore(value: 0)

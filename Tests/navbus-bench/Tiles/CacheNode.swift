@@ -16,7 +16,7 @@ final class CacheNode {
     private let log: String
     private var lastRoute: UInt64 = 0
 
-    /// The topics that it is sent.
+    /// The topics published to it.
     private static let topics: [any CatalogueTopic] = [Topics.position, Topics.progress, Topics.route]
 
     /// Starts it with keys of its configuration; its store is empty, and it keeps tiles ahead.
@@ -55,7 +55,7 @@ final class CacheNode {
         workers.close()
     }
 
-    /// Waits until it knows its sources and hears the vehicle.
+    /// Waits until it knows its sources and receives the vehicle's topics.
     ///
     /// - Returns: the version of its road tiles.
     func waitUntilReady() throws -> String {
@@ -73,7 +73,7 @@ final class CacheNode {
 
     // MARK: The vehicle
 
-    /// There is a new route.
+    /// Publishes a new route.
     func follow(_ coordinates: ArraySlice<NavGeo.Coordinate>) {
         lastRoute += 1
         link.publish(
@@ -82,9 +82,9 @@ final class CacheNode {
             on: Topics.route, stamp: stamp)
     }
 
-    /// The vehicle is here.
+    /// Publishes the vehicle's position.
     ///
-    /// - Parameter offset: how far along the last route it is, metres.
+    /// - Parameter offset: the vehicle's distance along the last route, metres.
     func move(to place: NavGeo.Coordinate, offset: Double) {
         link.publish(
             NavMessages.RouteProgress(stampNs: Clocks.wall(), routeId: lastRoute, distanceTraveledM: offset),
@@ -117,7 +117,7 @@ final class CacheNode {
         throw BenchError("no thread of the \(Self.name) has a lower priority: run this without nice")
     }
 
-    /// The 19th field of a thread's line, the 17th behind its name in brackets.
+    /// The 19th field of a thread's line, which is the 17th after its name in brackets.
     private static func niceness(of task: String) -> Int? {
         guard let text = try? String(contentsOfFile: task + "/stat", encoding: .utf8),
             let name = text.lastIndex(of: ")")

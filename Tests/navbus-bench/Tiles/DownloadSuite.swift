@@ -9,27 +9,27 @@ import NavTileStore
 import NavigationNode
 import TileCacheNode
 
-/// The rate of tiles through the queue, beside curl from the same nginx with as many connections. Ours are checked
-/// (road tiles hashed, map tiles unpacked, looked at and hashed); curl's are thrown away, what is packed unpacked before.
+/// The rate of tiles through the queue, compared with curl from the same nginx with as many connections. Our tiles are checked (road tiles
+/// are hashed, map tiles are decompressed, inspected and hashed); curl's are discarded after decompression.
 final class DownloadSuite {
-    /// The files that both fetch.
+    /// The files that both sides fetch.
     private struct Load {
         var name: String
         /// The address of the server.
         var url: String
         var source: TileSourceConfiguration
         var tiles: [TileID]
-        /// Paths on the server; the tiles' own have `bytes` together.
+        /// Paths on the server; the tiles themselves have `bytes` in total.
         var files: [String]
         var bytes: Int
-        /// Whether its server packs them, and both unpack them.
+        /// Whether its server compresses them, and both sides decompress them.
         var isPacked = false
     }
 
     private static let connections = 6
-    /// A good mobile network: bytes per second, seconds of a round trip.
+    /// A good mobile network: bytes per second, and seconds of a round trip.
     private static let mobile = (rate: 25e6, roundTrip: 0.02)
-    /// Of what comes over it there is so much that it takes some seconds.
+    /// There is enough data for the network that the transfer takes some seconds.
     private static let mobileCount = 600
 
     private let server: TileServer
@@ -39,7 +39,7 @@ final class DownloadSuite {
 
     /// - Parameters:
     ///   - tiles: a directory of road tiles; nil for map tiles alone.
-    ///   - count: map tiles.
+    ///   - count: the number of map tiles.
     init(tiles: String?, nginx: String, count: Int, seed: UInt64, isQuick: Bool) throws {
         scratch = try Workers()
         let packed = "location /packed/ { rewrite ^/packed(/.*)$ $1 break; gzip_static on; }"
@@ -98,7 +98,7 @@ final class DownloadSuite {
         loads.map { load in
             Comparison(
                 "tiles.download.\(load.name)", peer: "curl --parallel" + (load.isPacked ? " --compressed" : ""),
-                // The link is this process' own work.
+                // The link is work of this process.
                 [.init("", "MB/s"), .init("files", "1/s")]
                     + (load.url == self.server.url ? [.init("processor", "us/file")] : []),
                 ours: { try self.ours(load) }, theirs: { try self.curl(load) })
@@ -163,7 +163,7 @@ final class DownloadSuite {
         }
     }
 
-    /// - Parameter whose: processor time, this process' or its children's that have ended.
+    /// - Parameter whose: processor time of this process, or of its children that have ended.
     private static func measure(_ load: Load, _ whose: Int32, _ work: () throws -> Void) throws -> [String: Double] {
         let (began, processor) = (Clocks.monotonic(), processorTime(whose))
         try work()
@@ -175,7 +175,7 @@ final class DownloadSuite {
         ]
     }
 
-    /// Seconds of a processor.
+    /// Seconds of processor time.
     private static func processorTime(_ whose: Int32) -> Double {
         var usage = rusage()
         getrusage(__rusage_who_t(whose), &usage)

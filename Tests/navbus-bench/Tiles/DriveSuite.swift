@@ -11,26 +11,26 @@ import NavTileStore
 import NavigationNode
 import TileCacheNode
 
-/// Whether tiles are there before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at
-/// 130 km/h, and a look from another process into the store ten times a second of the drive.
+/// Whether tiles arrive before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at 130
+/// km/h, and another process that inspects the store ten times per second of the drive.
 ///
-/// A hit is a tile, of any layer, that the vehicle is on or will be on within 2 km, and that is on board. The vehicle
-/// stands at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes
-/// per metre stay the same, while the time that a request or a disk takes weighs more.
+/// A hit is a tile, of any layer, that is on board and that the vehicle is on or will reach within 2 km. The vehicle
+/// waits at the start until everything that it needs there is on board. Speed and bandwidth may be a multiple of the
+/// real ones: the bytes per metre stay the same, while the time of a request or a disk access weighs more.
 final class DriveSuite {
-    /// The conditions of a drive: its way and its link.
+    /// The conditions of a drive: its route and its link.
     struct Conditions {
         /// The factor by which time passes faster than the clock.
         var pace = 10.0
-        /// Of the link, Mbit/s.
+        /// Bandwidth of the link, Mbit/s.
         var bandwidth = 2.0
-        /// Of the link, seconds; not made shorter by `pace`.
+        /// Latency of the link, seconds; not shortened by `pace`.
         var roundTrip = 0.05
-        /// Tiles that are fetched at a time.
+        /// Number of tiles that are fetched at a time.
         var concurrency = 6
-        /// Of the vehicle, m/s.
+        /// Speed of the vehicle, m/s.
         var speed = 130 / 3.6
-        /// Longest way, metres.
+        /// Greatest length of the route, metres.
         var length = Double.infinity
     }
 
@@ -40,9 +40,9 @@ final class DriveSuite {
     private let sizes: [TileID: Int]
     private let trips: [(name: String, trip: DriveTrip)]
 
-    /// Routes that are drawn; the fastest of them on average is driven.
+    /// Number of random routes, of which the one with the highest mean speed is driven.
     private static let drawnCount = 40
-    /// Seconds of the drive between two positions, and between two looks.
+    /// Seconds of the drive between two positions, and between two inspections.
     private static let (fixInterval, lookInterval) = (1.0, 0.1)
 
     init(tiles path: String, nginx: String, seed: UInt64, conditions: Conditions) throws {
@@ -92,7 +92,7 @@ final class DriveSuite {
         }
     }
 
-    /// The fastest of some long routes: that with the most motorway.
+    /// The fastest of some long routes: the one with the most motorway.
     private static func draw(_ router: Router, reach: Double, seed: UInt64) throws -> Route {
         var places = RandomPlaces(router, seed: seed)
         var routes: [Route] = []
@@ -115,12 +115,12 @@ final class DriveSuite {
         let reader: TileStoreReader
         let edition: EditionKey
         let needs: [DriveTrip.Need]
-        /// When each of the tiles was seen first, seconds of the drive; before it starts they are below 0.
+        /// When each tile was first seen, seconds of the drive; negative before the start.
         var arrivals: [TileID: Double] = [:]
 
-        /// Looks which tiles are on board.
+        /// Checks which tiles are on board.
         ///
-        /// - Returns: how many tiles that are needed at a place are, and how many are not.
+        /// - Returns: the numbers of tiles needed at a place that are on board and that are not.
         mutating func look(at offset: Double, _ time: Double) throws -> (hits: Int, misses: Int) {
             let absent = Set(try reader.absent(needs.map(\.tile), in: edition))
             var (hits, misses) = (0, 0)
@@ -149,7 +149,7 @@ final class DriveSuite {
         let listed = link.passed
         let standing = try stand(trip, node, &watch)
         let driving = try go(trip, node, &watch)
-        // A tile that never came was not there when the vehicle left it.
+        // A tile that never arrived was not on board when the vehicle left it.
         let spare = trip.needs.filter { $0.range.lowerBound > 0 && $0.range.lowerBound < end(of: trip) }.map { need in
             let due = need.range.lowerBound / conditions.speed
             let arrival = watch.arrivals[need.tile] ?? need.range.upperBound / conditions.speed
@@ -173,7 +173,7 @@ final class DriveSuite {
 
     private func wait() { sleep(until: Clocks.monotonic() + Int64(Self.lookInterval / conditions.pace * 1e9)) }
 
-    /// Waits at the start until everything that is needed there is on board.
+    /// Waits at the start until everything needed there is on board.
     private func stand(
         _ trip: DriveTrip, _ node: CacheNode, _ watch: inout Watch
     ) throws -> (hits: Int, misses: Int, seconds: Double) {

@@ -5,7 +5,7 @@ import NavSimulation
 
 /// A drive, and the routes that the node receives on the way.
 struct DriveTrip {
-    /// A route, published when the vehicle has driven so far.
+    /// A route, published when the vehicle has driven a given distance.
     struct Announcement {
         /// Metres along the driven line.
         var at: Double
@@ -13,11 +13,11 @@ struct DriveTrip {
         var route: Polyline
         /// Metres along the driven line at the route's start.
         var origin: Double
-        /// Metres along the driven line up to which it is the route.
+        /// Metres along the driven line up to which the route is in force.
         var end: Double
     }
 
-    /// A tile, and where on the way it is needed.
+    /// A tile, and the part of the way where it is needed.
     struct Need {
         var tile: TileID
         /// Metres along the driven line.
@@ -35,19 +35,19 @@ struct DriveTrip {
     private static let ahead = 2_000.0
     /// Metres between two places of the line at which tiles are looked up.
     private static let step = 5.0
-    /// Seconds from a wrong turn to the new route: what noticing it and routing take.
+    /// Seconds from a wrong turn to the new route: the time to detect it and to find a route.
     private static let reaction = 5.0
 
     /// A drive along a route.
     ///
-    /// - Parameter tiles: those that there are.
+    /// - Parameter tiles: the existing tiles.
     init(_ route: Route, tiles: Set<TileID>) {
         line = route.line
         announcements = [Announcement(at: 0, route: route.line, origin: 0, end: route.length)]
         needs = Self.needs(along: line, tiles)
     }
 
-    /// A drive that leaves the route halfway; nil where it cannot.
+    /// A drive that leaves the route halfway; nil where this is impossible.
     ///
     /// - Parameter speed: metres per second.
     init?(_ route: Route, leavingWith planner: DetourPlanner, metric: Metric, speed: Double, tiles: Set<TileID>) {
@@ -65,7 +65,7 @@ struct DriveTrip {
         needs = Self.needs(along: line, tiles)
     }
 
-    /// The tiles of all layers that a line lies on, from where they are first needed to where it leaves them.
+    /// The tiles of all layers that a line crosses, from where they are first needed to where the line leaves them.
     private static func needs(along line: Polyline, _ tiles: Set<TileID>) -> [Need] {
         var ranges: [TileID: (first: Double, last: Double)] = [:]
         for offset in stride(from: 0, through: line.length, by: step) {

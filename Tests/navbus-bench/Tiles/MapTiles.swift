@@ -3,13 +3,13 @@ import NavBench
 import NavGeo
 import NavSimulation
 
-/// Small map tiles as a server has them: vector tiles of one layer, plain and packed with gzip.
+/// Small map tiles as on a server: vector tiles of one layer, plain and compressed with gzip.
 enum MapTiles {
     /// The extensions of their files.
     static let (plain, packed) = (".pbf", ".pbf.gz")
-    /// Bytes of a tile.
+    /// Size of a tile, bytes.
     private static let sizes = 500...30_000
-    /// Different words that its layer is made of: it packs to two thirds.
+    /// Number of different words in its layer: it compresses to two thirds.
     private static let wordCount = 3_000
 
     /// Writes both forms of `count` tiles below a folder.
@@ -37,7 +37,7 @@ enum MapTiles {
         }
     }
 
-    /// A vector tile whose one layer has so many bytes.
+    /// A vector tile of one layer of a given size, bytes.
     static func content(_ size: Int, seed: UInt64) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var bytes: [UInt8] = [0x1a]

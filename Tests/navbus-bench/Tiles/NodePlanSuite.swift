@@ -11,15 +11,15 @@ import TileCacheNode
 /// The cost of a new route and of each fix for the node, as processor time of the thread that plans: reading messages, planning,
 /// querying the store for missing tiles, filling the queue.
 ///
-/// A server that knows every tile and delivers none is the most expensive case: everything stays missing. With a working one, all is
-/// on board, because the way is driven twice and measured the second time: storing is not counted.
+/// A server that knows every tile and delivers none is the most expensive case: everything stays missing. With a working server, everything
+/// is on board, because the way is driven twice and measured the second time: storing is not counted.
 final class NodePlanSuite {
     private let line: Polyline
     private let server: TileServer
     private let fixCount: Int
     private let kilometres: Int
 
-    /// Between two fixes, ns: long enough for one to be done with.
+    /// The time between two fixes, ns: long enough to finish the work of one.
     private static let pause: Int64 = 10_000_000
 
     init(nginx: String, seed: UInt64, isQuick: Bool) throws {
@@ -52,7 +52,7 @@ final class NodePlanSuite {
         ]
     }
 
-    /// The list of all road tiles along a line, all of one content.
+    /// The list of all road tiles along a line, all with the same content.
     private static func list(of line: Polyline, _ content: [UInt8]) throws -> Data {
         var planner = CachePlanner(PredictiveKeys().navigationProfile)
         var tiles = Set(planner.follow(PlannedLine(line)).added.map(\.tile))
@@ -95,7 +95,7 @@ final class NodePlanSuite {
         _ = try settled(node)
         _ = try drive(node)
         _ = try settled(node)
-        // Another line, or the node would take it for a refresh of the one that it has driven.
+        // Another line; otherwise the node would take it for a refresh of the route that it has driven.
         node.follow(line.coordinates.dropLast())
         _ = try settled(node)
         return try drive(node)
@@ -117,7 +117,7 @@ final class NodePlanSuite {
         }
     }
 
-    /// Drives the beginning of the line; what each fix costs.
+    /// Drives the beginning of the line; returns the cost of each fix.
     private func drive(_ node: CacheNode) throws -> [String: Double] {
         var nanoseconds: [Int64] = []
         var (due, last) = (Clocks.monotonic(), try node.planningTime())
@@ -144,14 +144,14 @@ final class NodePlanSuite {
         ]
     }
 
-    /// The thread's time once it has come to rest.
+    /// The thread's time once it is idle.
     private func settled(_ node: CacheNode) throws -> Int64 {
         var last = try node.planningTime()
         for _ in 0..<200 {
             sleep(until: Clocks.monotonic() + 300_000_000)
             try node.drain()
             let now = try node.planningTime()
-            // It looks around once a second, which is not work.
+            // It checks once a second for due work, which does not count as work.
             if now - last < 300_000 { return now }
             last = now
         }

@@ -3,7 +3,7 @@ import NavGeo
 import NavTileCache
 import TileCacheNode
 
-/// The pure planner: what a new route costs, and what each fix on it does.
+/// The pure planner: the cost of a new route, and of each fix on it.
 struct PlanSuite {
     /// Lengths of the routes, kilometres.
     private static let kilometres = [50, 500, 5_000]
@@ -11,7 +11,7 @@ struct PlanSuite {
     static let fixKilometres = 500
     /// Metres between two fixes: 130 km/h at 1 Hz.
     static let spacing = 130 / 3.6
-    /// Points of 500 km planned in each round: as much work for each length.
+    /// The total length planned in each round, kilometres: equal work for each length of route.
     private static let effort = 50 * 500
 
     private let lines: [(kilometres: Int, line: Polyline)]
@@ -19,7 +19,7 @@ struct PlanSuite {
     private let stopwatch: Stopwatch
     private let profiles: (roads: CacheProfile, maps: CacheProfile)
 
-    /// Takes the node's own profiles, with the keys as they are unless configured.
+    /// Uses the node's own profiles, with the default values of the keys.
     init(seed: UInt64, processorTime: Bool, isQuick: Bool) {
         stopwatch = Stopwatch(processorTime: processorTime)
         self.isQuick = isQuick
@@ -46,7 +46,7 @@ struct PlanSuite {
             ]
     }
 
-    /// Plans as the node does for a new route: makes a line for the planners of it, and plans for both kinds of tiles.
+    /// Plans as the node does for a new route: creates its line for the planners, and plans both kinds of tiles.
     private func plan(_ line: Polyline, times: Int) -> [String: Double] {
         var parts = [[Int64]](repeating: [], count: 4)
         var count = 0

@@ -3,16 +3,16 @@ import NavBench
 import NavMap
 import NavigationNode
 
-/// Road tiles as a server of a country has them: those of a directory, again and again under other numbers.
+/// Road tiles as on the server of a country: those of a directory, repeated under other numbers.
 enum RoadTiles {
-    /// Bytes of all of them, about: so many that it does not count how long the first and the last one take.
+    /// Total size, bytes, approximate: so large that the time for the first and the last tile is negligible.
     private static let size = 200_000_000
     /// Tiles in a row of the country.
     private static let width: UInt32 = 64
 
     /// Writes links to a directory's tiles below a folder, with their list.
     ///
-    /// - Parameter isQuick: whether each tile comes once.
+    /// - Parameter isQuick: whether each tile occurs once.
     static func write(_ directory: TilesetDirectory, to folder: String, isQuick: Bool) throws -> Tileset {
         let given = directory.tileset.tiles
         let bytes = given.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }

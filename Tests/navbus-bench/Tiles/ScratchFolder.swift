@@ -1,11 +1,11 @@
 import Foundation
 import NavKit
 
-/// A folder of its own, gone with its last reference.
+/// A separate folder, removed with its last reference.
 final class ScratchFolder {
     let path: String
 
-    /// Makes it in another one.
+    /// Creates it in another folder.
     init(in parent: String) throws {
         var template = Array((parent + "/nvb-XXXXXX").utf8CString)
         guard let made = mkdtemp(&template) else {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A link of a given rate between a client and a server, whatever limits the client sets itself.
 ///
-/// What the server sends passes packet by packet at that rate, all connections together, the headers of Ethernet, IP
-/// and TCP counted; what the client sends takes the time of a round trip.
+/// Data from the server passes packet by packet at that rate, over all connections together, including the headers of
+/// Ethernet, IP and TCP; data from the client is delayed by the time of a round trip.
 final class SlowLink: Sendable {
     /// The port that the client connects to.
     let port: UInt16
@@ -25,12 +25,12 @@ final class SlowLink: Sendable {
         var isClosed = false
     }
 
-    /// Most bytes of a packet, and what its headers take.
+    /// The greatest size of a packet, and the size of its headers, bytes.
     private static let (packet, headers) = (1_448, 66)
 
     /// - Parameters:
-    ///   - bytesPerSecond: on the link.
-    ///   - roundTrip: seconds.
+    ///   - bytesPerSecond: the rate of the link.
+    ///   - roundTrip: the time of a round trip, seconds.
     init(to server: UInt16, bytesPerSecond: Double, roundTrip: Double) throws {
         (listener, port) = try LoopbackSocket.listen()
         self.server = server
@@ -39,7 +39,7 @@ final class SlowLink: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// Bytes that passed, without headers.
+    /// Bytes that have passed, without headers.
     var passed: Int64 { state.withLock { $0.passed } }
 
     /// Ends all connections.
@@ -73,7 +73,7 @@ final class SlowLink: Sendable {
         Glibc.close(listener)
     }
 
-    /// Takes what the server sends on this thread, and what the client sends on another one.
+    /// Receives the server's data on this thread, and the client's data on another thread.
     private func serve(_ client: Int32, _ upstream: Int32) {
         let requests = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
@@ -89,7 +89,7 @@ final class SlowLink: Sendable {
         Glibc.close(upstream)
     }
 
-    /// Waits until the link has taken a packet that comes after all others.
+    /// Waits until the link has transferred a packet that follows all others.
     private func pass(_ count: Int) {
         let due = state.withLock { state in
             state.passed += Int64(count)
@@ -99,7 +99,7 @@ final class SlowLink: Sendable {
         sleep(until: due)
     }
 
-    /// Until one of both ends is closed.
+    /// Until one of the two ends is closed.
     private func forward(from source: Int32, to target: Int32, waiting wait: (Int) -> Void) {
         var buffer = [UInt8](repeating: 0, count: Self.packet)
         reading: while true {

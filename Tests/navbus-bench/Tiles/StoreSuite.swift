@@ -4,7 +4,7 @@ import NavGeo
 import NavSimulation
 import NavTileStore
 
-/// The cost of a large store: made once by a process of its own, then read from this one.
+/// The cost of a large store: created once by a separate process, then read from this one.
 final class StoreSuite {
     private let count: Int
     private let lookupCount: Int
@@ -14,8 +14,8 @@ final class StoreSuite {
     private var costs: [String: Double]?
 
     /// - Parameters:
-    ///   - count: tiles.
-    ///   - parent: where its folder is made; nil for the system's temporary files.
+    ///   - count: the number of tiles.
+    ///   - parent: the folder in which its folder is created; nil for the system's temporary files.
     init(count: Int, parent: String?, processorTime: Bool, isQuick: Bool) throws {
         stopwatch = Stopwatch(processorTime: processorTime)
         self.count = count
@@ -36,7 +36,7 @@ final class StoreSuite {
         ]
     }
 
-    /// Makes the store, the first time that it is asked for.
+    /// Creates the store at the first request.
     private func made() throws -> [String: Double] {
         if let costs { return costs }
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
@@ -48,7 +48,7 @@ final class StoreSuite {
         return found
     }
 
-    /// Looks tiles up that are on board, or never were.
+    /// Looks up tiles that are on board, or never were.
     private func lookUp(isThere: Bool) throws -> [String: Double] {
         _ = try made()
         let reader = try TileStoreReader(folder: scratch.path + "/store")
@@ -57,7 +57,7 @@ final class StoreSuite {
         var nanoseconds: [Int64] = []
         nanoseconds.reserveCapacity(lookupCount)
         for _ in 0..<lookupCount {
-            // The first tiles were evicted, and those from `count` on never there.
+            // The first tiles were evicted, and those from `count` on never existed.
             let first = isThere ? StoreWorker.evictedCount : count
             let address = StoreWorker.address(
                 first + Int(random.next() % UInt64(count - StoreWorker.evictedCount)))

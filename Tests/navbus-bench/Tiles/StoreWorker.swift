@@ -8,22 +8,22 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Makes a tile store in a process of its own, whose memory is the store's alone: prints what that cost.
+/// Creates a tile store in a separate process, whose memory is the store's alone; prints the cost.
 struct StoreWorker: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store-worker", abstract: "One process of a measurement.", shouldDisplay: false)
 
-    /// The figures, one on a line.
+    /// The figures, one per line.
     static let figures = [
         Comparison.Measure("insert", "tiles/s"), .init("memory", "MB"), .init("index", "MB"), .init("evict", "ms"),
         .init("statistics", "ms"), .init("open", "ms"), .init("check", "s"),
     ]
 
-    /// Tiles that are evicted: the first ones.
+    /// Number of tiles that are evicted: the first ones.
     static let evictedCount = 50
-    /// Bytes of a tile.
+    /// Size of a tile, bytes.
     private static let size = 1_000
-    /// Tiles of a commit.
+    /// Number of tiles of a commit.
     private static let batch = 256
 
     @Option var folder: String
@@ -69,7 +69,7 @@ struct StoreWorker: ParsableCommand {
         say("index", Double(try indexSize()) / 1e6)
     }
 
-    /// Each tile has a content of its own.
+    /// Each tile has different content.
     private func insert(into store: TileStore) throws {
         for first in stride(from: 0, to: count, by: Self.batch) {
             let tiles = try (first..<min(first + Self.batch, count)).map { number in
@@ -87,7 +87,7 @@ struct StoreWorker: ParsableCommand {
         }
     }
 
-    /// Bytes of the index, with what is still in its log.
+    /// Size of the index, including its log, bytes.
     private func indexSize() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("index.sqlite") }
             .reduce(0) { sum, name in
@@ -103,7 +103,7 @@ struct StoreWorker: ParsableCommand {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    /// Memory of this process that is in use, without what the system caches of files.
+    /// Memory in use by this process, without file caches of the system.
     private func residentMegabytes() throws -> Double {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         let pages = text.split(separator: " ").compactMap { Double($0) }

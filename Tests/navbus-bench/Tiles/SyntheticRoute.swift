@@ -9,13 +9,14 @@ enum SyntheticRoute {
     /// The start and the direction, radians clockwise from north: from Porto across Europe.
     private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
     private static let course = Angle.radians(60)
-    /// The turn of a bend, radians, and the share of a bend that goes on at the next point.
+    /// The turn of a bend, radians, and the fraction of a bend that continues at the next point.
     private static let bend = Angle.radians(3)
     private static let memory = 0.9
-    /// Which share of its deviation from the course a point takes back: some 2 km later it leads there again.
+    /// The fraction of its deviation from the course that a point corrects: after some 2 km the line follows the course
+    /// again.
     private static let pull = 0.015
 
-    /// A line of a length, metres; the same for the same seed.
+    /// A line of a given length, metres; the same for the same seed.
     static func line(metres: Double, seed: UInt64) -> Polyline {
         var random = SeededRandom(seed: seed)
         var coordinates = [start]

@@ -4,11 +4,11 @@ import NavBus
 import NavKit
 import TileCacheNode
 
-/// nginx with a folder of tiles, on this machine alone; it ends with the measurement.
+/// nginx with a folder of tiles, reachable only from this machine; it ends with the measurement.
 final class TileServer {
-    /// The address that it listens on.
+    /// The address on which it listens.
     let port: UInt16
-    /// The folder that it serves besides the locations it was given.
+    /// The folder that it serves in addition to the given locations.
     var root: String { workers.folder + "/www" }
     var url: String { "http://127.0.0.1:\(port)" }
     private let workers: Workers
@@ -24,7 +24,7 @@ final class TileServer {
         port = try LoopbackPort.free()
         let home = workers.folder
         try FileManager.default.createDirectory(atPath: home + "/www", withIntermediateDirectories: true)
-        // One process, so that nothing is left when it is killed; where nobody may read but root, it must be root.
+        // One process, so that nothing remains when it is killed; where only root may read, it must run as root.
         let configuration = """
             \(getuid() == 0 ? "user root;" : "")
             daemon off; master_process off; pid \(home)/pid; error_log \(home)/error.log warn;
