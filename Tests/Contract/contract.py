@@ -1,4 +1,4 @@
-"""The contract as the descriptors have it: what is published, what is asked, and which of its fields were met."""
+"""The contract according to the descriptors: what is published and requested, and which of its fields were seen."""
 
 import math
 import pathlib
@@ -16,12 +16,12 @@ FULL_TURN = 2 * math.pi
 
 
 def is_repeated(field: Any) -> bool:
-    """Whether a field holds a list."""
+    """Whether a field is repeated."""
     return field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED
 
 
 def implausible(message: Any, field: Any, value: Any) -> str | None:
-    """What is wrong with a value by the rules of common.proto: units and ranges; None where nothing is."""
+    """Describes what is wrong with a value by the rules of common.proto (units and ranges); None if nothing is wrong."""
     name = field.name
     if field.type == field.TYPE_ENUM:
         return "is unspecified" if value == 0 and field.enum_type.name != "BarrierPhase" else None
@@ -66,9 +66,9 @@ def implausible(message: Any, field: Any, value: Any) -> str | None:
 
 
 class Contract:
-    """Every message, field and method of the schema, and what was met of them."""
+    """Every message, field and method of the schema, and which of them were seen."""
 
-    # Messages that requests and answers share: a request's fields are tried one by one even where answers have them.
+    # Messages that requests and answers share: a request's fields are tested one by one even where answers have them.
     INPUTS = {
         "Waypoint", "RouteOptions", "VehicleProfile", "Polygon", "Polyline", "MultiPolygon", "RegionDefinition",
         "TilesetDescriptor", "TileKey", "BarrierPoint", "PolicyAnswer", "RerouteOptionsAnswer",
@@ -94,7 +94,7 @@ class Contract:
     # MARK: What came
 
     def take(self, message: Any, where: str) -> None:
-        """Notes the fields of a message and of those in it, and what is wrong with their values."""
+        """Records the fields of a message and of its nested messages, and what is wrong with their values."""
         with self._guard:
             self._take(message, where)
 
@@ -118,7 +118,7 @@ class Contract:
                     self.wrong.setdefault(key, f"{part!r} {fault} ({where})")
 
     def prove(self, fields: str, how: str) -> None:
-        """Notes that fields of requests change the answer, or are refused by name."""
+        """Records that fields of requests change the answer, or are refused by name."""
         for field in fields.split():
             self.proved[field] = how
 
@@ -129,7 +129,7 @@ class Contract:
         return [field.name for field in self.messages[message].field]
 
     def reachable(self, roots: set[str]) -> set[str]:
-        """Messages that are in others, those included."""
+        """Messages that are nested in others, including those themselves."""
         found: set[str] = set()
         rest = sorted(roots)
         while rest:
@@ -142,7 +142,7 @@ class Contract:
 
     @staticmethod
     def kind(field: Any) -> str:
-        """The message that a field holds; empty for none."""
+        """The message type of a field; empty if it is not a message."""
         return field.type_name.removeprefix("." + PACKAGE)
 
     @property
@@ -160,7 +160,7 @@ class Contract:
         return list(self.services[service].method)
 
     def request_messages(self) -> set[str]:
-        """Messages whose fields are tried one by one: requests to our nodes, and answers that our node asks for."""
+        """Messages whose fields are tested one by one: requests to our nodes, and answers that our node requests."""
         found = set()
         for name in self.services:
             for method in self.methods(name):
@@ -170,7 +170,7 @@ class Contract:
         return found | self.INPUTS
 
     def published_messages(self, topics: set[str]) -> set[str]:
-        """Messages that our nodes publish, answer with, or ask the owner with."""
+        """Messages that our nodes publish, send as answers, or send as questions to the owner."""
         roots = set(topics)
         for name in self.services:
             for method in self.methods(name):
@@ -180,6 +180,6 @@ class Contract:
         return self.reachable(roots) | {"Header"}
 
     def only_unimplemented(self, topics: set[str]) -> set[str]:
-        """Messages that only methods without an implementation have."""
+        """Messages that belong only to methods without an implementation."""
         whole = self.left_out | set().union(*(set(map(self.kind, self.messages[name].field)) for name in self.left_out))
         return self.reachable(whole) - self.published_messages(topics) - self.reachable(self.request_messages())

@@ -1,4 +1,4 @@
-"""Drives through the drawn town that lead to everything which navigation can publish."""
+"""Drives through the drawn town that make navigation publish everything that it can publish."""
 
 import signal
 import time
@@ -40,7 +40,7 @@ class Drives:
     def traffic(
         self, *speeds: tuple[int, int, int, float | None], seconds: float = 600, replaces: bool = True
     ) -> float:
-        """Publishes speeds by way, from, to and m/s (None closes), and returns when."""
+        """Publishes speeds by way, from, to and m/s (None closes the road), and returns the time of publication."""
         said = self.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="walk", replaces_all=replaces)
         until = time.time_ns() + int(seconds * 1e9)
         for way, start, end, speed in speeds:
@@ -65,11 +65,11 @@ class Drives:
         return found
 
     def drive(self, route: Any, speed: float) -> None:
-        """Has the vehicle follow a route."""
+        """Makes the vehicle follow a route."""
         self.vehicle.follow(points(route), speed)
 
     def guide(self, origin: Any, *places: Any, speed: float = 15, **wishes: Any) -> Any:
-        """Sets out from a place and drives."""
+        """Starts from a place and drives."""
         self.vehicle.stand(origin)
         since = time.monotonic()
         self.bus.expect(
@@ -96,13 +96,13 @@ class Drives:
         self.call("Navigation.StopNavigation")
 
     def refused(self, field: str, method: str, code: str, words: str, **fields: Any) -> None:
-        """Checks that a request is refused and names what it does not like."""
+        """Checks that a request is refused and that the refusal names the invalid field."""
         self.call.refusal(f"Navigation.{method}", code, words, **fields)
         if field:
             self.prove(field, "is refused by name")
 
     def begin(self, drive: Any) -> None:
-        """Starts a drive without a trip, a preview, traffic or answers of the owner from the one before."""
+        """Starts a drive without the previous drive's trip, preview, traffic or owner's answers."""
         self.stop()
         self.owner.answers.clear()
         self.vehicle.silent = self.vehicle.has_wheels = False
@@ -114,7 +114,7 @@ class Drives:
     # MARK: Drives
 
     def before_the_first_fix(self) -> None:
-        """What can be asked without a position."""
+        """The requests that are possible without a position."""
         answer = self.call("Navigation.CalculateRoute", waypoints=[self.router.waypoint(crossing(2, 2))], preview=False)
         if self.types.enum("ErrorCode", answer.error.code) != "NO_POSITION":
             raise Failed(f"a route without a position: {answer.error}")
@@ -127,7 +127,7 @@ class Drives:
             raise Failed(f"a horizon without a position: {answer.error}")
 
     def horizon(self) -> None:
-        """The road ahead, as long and as wide as is asked for."""
+        """The road ahead, with the requested length and width."""
         since = time.monotonic()
         self.bus.expect("/nav/horizon", lambda horizon: horizon.paths, since - 60, "a horizon")
         short = self.call("Navigation.GetHorizon", length_m=60.0, include_stubs=False).horizon
@@ -140,7 +140,7 @@ class Drives:
         self.prove("GetHorizonRequest.include_stubs", "changes the answer")
 
     def choice(self) -> None:
-        """A preview, what its requests name, and a simulated drive over motorway, tunnel and ferry."""
+        """A preview, the options of its requests, and a simulated drive over motorway, tunnel and ferry."""
         options(self.router)
         waypoints(self.router)
         call, types = self.call, self.types
@@ -157,7 +157,7 @@ class Drives:
             raise Failed(f"the preview's routes are {ids}")
         if call("Navigation.SelectPreview", index=1).route_id != ids[1]:
             raise Failed("SelectPreview does not go by the index")
-        # The id goes before the index.
+        # The id takes precedence over the index.
         if call("Navigation.SelectPreview", index=1, route_id=ids[0]).route_id != ids[0]:
             raise Failed("SelectPreview does not go by the route_id")
         self.refused("SelectPreviewRequest.index", "SelectPreview", NOT_FOUND, "7", index=7)
@@ -165,7 +165,7 @@ class Drives:
         self.refused("", "SelectPreview", INVALID, "route_id")
         self.refused("StartNavigationRequest.index", "StartNavigation", NOT_FOUND, "7", index=7)
         self.refused("StartNavigationRequest.route_id", "StartNavigation", NOT_FOUND, "777", route_id=777, index=0)
-        # The preview is priced by the freshest traffic.
+        # The preview uses the latest traffic.
         since = self.traffic(*[(*segment, 2.0) for segment in self.segments(preview.routes[0], 0, 1500)])
         bus_told = self.bus.expect(
             "/nav/preview", lambda told: told.HasField("cause_sequence"), since, "a preview in other traffic"
@@ -216,7 +216,7 @@ class Drives:
         self.call("Navigation.SetRoute", calculate=target)
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
-        # Whoever made the route has other languages: that is no reason to refuse it.
+        # The route's planner has other languages: that is no reason to refuse the route.
         way.options.language, way.options.alternatives = "sv", 5
         answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=5)
         route = self.bus.expect(
@@ -233,7 +233,7 @@ class Drives:
             "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
         )
         self.bus.expect("/nav/arrival", lambda event: event.phase == 2, since, "an arrival on the island", 180)
-        # Another choice while the trip that is over is still shown.
+        # Another choice while the finished trip is still shown.
         self.call(
             "Navigation.CalculateRoute",
             origin=self.router.waypoint(crossing(0, 1)),
@@ -294,7 +294,7 @@ class Drives:
         self.stop()
 
     def close_turns(self) -> None:
-        """A destination shortly behind a corner: its banner has a second maneuver."""
+        """A destination shortly after a corner: its banner has a second maneuver."""
         since = time.monotonic()
         self.guide(place(150, BLOCK), place(BLOCK, BLOCK + 20), speed=8)
         self.bus.expect(
@@ -349,7 +349,7 @@ class Drives:
         self.set(faster__approval="manual")
         since = self.traffic()
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "a refresh when the jam is over")
-        # Speeds hold until their time is over.
+        # Speeds are valid until they expire.
         since = self.traffic(*[(*segment, 3.0) for segment in ahead], seconds=3)
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s > 5, since, "a jam")
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "the end of a jam that is over")
@@ -384,7 +384,7 @@ class Drives:
         self.stop()
 
     def off_route(self) -> None:
-        """The vehicle leaves its route; the owner is asked everything; a reroute by hand; one that fails."""
+        """The vehicle leaves its route; the owner is asked every question; a manual reroute; one that fails."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
         owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
@@ -408,7 +408,7 @@ class Drives:
             raise Failed(f"the owner's options are not those of the route: {route.options}")
         self.prove("RerouteOptionsAnswer.options", "changes the answer")
         self.drive(route, 6)
-        # Elsewhere, as the owner says.
+        # To another place, as the owner decides.
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
             waypoints=[self.router.waypoint(crossing(6, 3))]
         )
@@ -426,7 +426,7 @@ class Drives:
         if list(route.options.avoid) != [3]:
             raise Failed("the options of Reroute are not those of the route")
         self.prove("RerouteOptionsAnswer.waypoints RerouteRequest.options", "changes the answer")
-        # One that fails, and one that another command overtakes.
+        # One that fails, and one that is superseded by another command.
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
             waypoints=[self.router.waypoint(NOWHERE)]
         )
@@ -444,7 +444,7 @@ class Drives:
         owner.answers.pop("RerouteOptions")
 
     def stops(self) -> None:
-        """Stops: skipped, held, advanced; instructions that the owner words."""
+        """Stops: skipped, held, advanced; instructions that the owner rewords."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
         owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=2)
 
@@ -499,7 +499,7 @@ class Drives:
             raise Failed(f"SkipWaypoint without an index dropped: {skipped}")
         route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
         self.coverage(route)
-        # The trip outlives the node.
+        # The trip survives the node's restart.
         owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
         self.drive(route, 15)
         bus.kill(NAVIGATION)

@@ -1,4 +1,4 @@
-"""Calls that every node serves: information, schemas, parameters, barriers, its life."""
+"""Calls that every node serves: information, schemas, parameters, barriers, lifecycle."""
 
 import pathlib
 import time
@@ -11,7 +11,7 @@ from stage import Bus, Failed
 
 
 def node_calls(bus: Bus, name: str) -> None:
-    """Every method of a node but its end."""
+    """Every method of a node except Shutdown."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     info = call("Node.GetInfo")
     if info.node != name or not info.publishes:
@@ -100,7 +100,7 @@ def lives(bus: Bus, name: str) -> None:
 
 
 def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
-    """Has a recorder write the last seconds that it keeps, and some more."""
+    """Makes a recorder write the last seconds that it keeps, and some more."""
     call, prove = bus.client(name), bus.contract.prove
     first = call("Recorder.Snapshot", reason="the walk asks", seconds=20)
     bag = folder / pathlib.Path(first.path).name
@@ -119,7 +119,7 @@ def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
 
 
 def leads(bus: Bus, name: str) -> None:
-    """Leads a node through a lockstep playback as a player does: waves of messages and the time of each."""
+    """Leads a node through a lockstep playback as a player does: waves of messages and the time of each wave."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     bus.foreign.add("leader")
     player = Publisher(bus.path, types, "leader", {"/gnss/fix": ("navbus.v1.GnssFix", 65536)})
@@ -148,7 +148,7 @@ def leads(bus: Bus, name: str) -> None:
         timers = []
         for second, epoch in ((10, 1), (20, 1), (15, 1), (5, 2)):
             timers.append(barrier(2, second, epoch).next_timer_ns - begin)
-        # Time goes on with the stamp, not back within an epoch, and begins anew with another one.
+        # Time advances with the stamp, never runs backwards within an epoch, and starts again with another epoch.
         if not timers[0] < timers[1] <= timers[2]:
             raise Failed(f"the stamps of waves set no time: {timers}")
         prove("BarrierRequest.stamp_ns", "changes the answer")

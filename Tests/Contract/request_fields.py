@@ -32,7 +32,7 @@ def polygon(types: Any, corners: list[Place]) -> Any:
 
 
 class Router:
-    """Asks for routes without opening a preview."""
+    """Requests routes without opening a preview."""
 
     def __init__(self, call: Caller) -> None:
         self.call, self.types, self.contract = call, call.bus.types, call.bus.contract

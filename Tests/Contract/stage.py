@@ -1,4 +1,4 @@
-"""Real processes on a bus of their own, and the foreign nodes around them: a vehicle, an owner, web servers."""
+"""Real processes on a separate bus, and the foreign nodes around them: a vehicle, an owner, web servers."""
 
 import fcntl
 import http.server
@@ -30,7 +30,7 @@ class Failed(Exception):
 
 
 class Listener(Observer):
-    """Hears everything, the journal and odometry too."""
+    """Receives everything, including the journal and odometry."""
 
     UNREAD: set[str] = set()
 
@@ -47,7 +47,7 @@ class Listener(Observer):
 
 
 class Bus:
-    """A folder with a bus in it, an observer of all that is said there, and the processes on it."""
+    """A folder with a bus, an observer of everything published on it, and the processes on it."""
 
     def __init__(self, folder: pathlib.Path, types: Messages, contract: Any) -> None:
         self.folder, self.types, self.contract = folder, types, contract
@@ -95,7 +95,7 @@ class Bus:
             process.wait()
 
     def until(self, holds: Callable[[], Any], what: str, seconds: float = 40) -> Any:
-        """Waits for something, woken by each message."""
+        """Waits until a condition is true; each message wakes it."""
         end = time.monotonic() + seconds
         while True:
             found = holds()
@@ -107,7 +107,7 @@ class Bus:
                 self.observer.changed.wait(0.05)
 
     def expect(self, topic: str, wanted: Callable[[Any], Any], since: float, what: str, seconds: float = 40) -> Any:
-        """The first message of a topic that is as wanted."""
+        """The first message of a topic that meets a condition."""
         return self.until(
             lambda: next(
                 (
@@ -135,7 +135,7 @@ class Bus:
 
 
 class Caller:
-    """Calls methods by their names in the schema and notes what they answer."""
+    """Calls methods by their names in the schema and records the answers."""
 
     def __init__(self, bus: Bus, node: str) -> None:
         self.bus, self.client = bus, Client(bus.path, bus.types, node)
@@ -165,7 +165,7 @@ class Caller:
         return answers
 
     def refusal(self, method: str, code: str, words: str, **fields: Any) -> None:
-        """Checks that a request is refused with a code, and that the message names something."""
+        """Checks that a request is refused with a code, and that the message contains a name."""
         try:
             answer = self(method, **fields)
         except CallFailed as failure:
@@ -179,7 +179,7 @@ class Caller:
 
 
 class Vehicle(threading.Thread):
-    """Drives along a line, and publishes what its receiver and its wheels say."""
+    """Drives along a line, and publishes the data of its receiver and wheels."""
 
     TOPICS = {
         "/gnss/fix": ("navbus.v1.GnssFix", 65536),
@@ -203,13 +203,13 @@ class Vehicle(threading.Thread):
         self.start()
 
     def follow(self, points: list[Place], cruise: float) -> None:
-        """Drives along points, from where it is on them."""
+        """Drives along points, from its current position on them."""
         with self._guard:
             self.line, self.cruise = Line(points, 50.0), cruise
             self.offset = self.line.nearest(self.place)[0]
 
     def stand(self, at: Place | None = None) -> None:
-        """Stands still, perhaps elsewhere."""
+        """Stays at a place, possibly another one."""
         with self._guard:
             self.line = None
             self.place = at or self.place
@@ -275,7 +275,7 @@ class Vehicle(threading.Thread):
 
 
 class Owner(threading.Thread):
-    """Serves Policy: answers with what the drive has laid down for a method, else with the default."""
+    """Serves Policy: gives the answer that the drive has set for a method, or else the default."""
 
     def __init__(self, bus: Bus) -> None:
         super().__init__(name="owner", daemon=True)
@@ -355,7 +355,7 @@ class Web:
                     self.end_headers()
                     self.wfile.write(b"" if self.command == "HEAD" else body)
                 except OSError:
-                    pass  # Who asked has given up.
+                    pass  # The client has given up.
 
             do_HEAD = do_GET
             do_POST = do_GET
@@ -364,7 +364,7 @@ class Web:
                 try:
                     super().handle()
                 except OSError:
-                    pass  # Who asked has gone.
+                    pass  # The client has disconnected.
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -25,7 +25,7 @@ def png() -> bytes:
 
 
 class TileSource:
-    """A web server of map tiles, some of which it fails to give."""
+    """A web server of map tiles that fails for some of them."""
 
     def __init__(self) -> None:
         self.failing = False
@@ -158,7 +158,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     )
     bus.expect("/tiles/region_event", lambda event: event.success, since, "a region that is loaded")
     bus.until(lambda: all_expired(call("TileCache.Statistics").state), "tiles that have expired")
-    # What has expired is fetched again, unless the region takes it.
+    # Expired tiles are fetched again, unless the region accepts them.
     before = source.count
     call("TileCache.LoadRegion", definition=region("a", accept_expired=True))
     kept = source.count - before

@@ -1,4 +1,4 @@
-"""A drawn town in which a short drive meets everything that routes can tell of, as OpenStreetMap XML."""
+"""A drawn town in which a short drive meets everything that a route can report, as OpenStreetMap XML."""
 
 import math
 
@@ -10,7 +10,7 @@ Place = tuple[float, float]
 
 
 def place(east: float, north: float) -> Place:
-    """Latitude and longitude of metres from the town's corner."""
+    """Latitude and longitude of a place in metres from the town's corner."""
     return (
         LATITUDE + north / METRES,
         LONGITUDE + east / (METRES * math.cos(math.radians(LATITUDE))),
@@ -26,7 +26,7 @@ class Drawing:
         self.ways: list[tuple[list[int], dict[str, str]]] = []
 
     def node(self, east: float, north: float, **tags: str) -> int:
-        """The node at a place, made where there is none."""
+        """The node at a place, created if there is none."""
         number = self.nodes.setdefault((east, north), len(self.nodes) + 1)
         self.tags.setdefault(number, {}).update(tags)
         return number
@@ -55,7 +55,7 @@ class Drawing:
 
 
 COLUMNS, ROWS = 8, 6
-# What keeps vehicles off the third block of a column.
+# Tags that bar vehicles from the third block of a column.
 LIMITS = {
     1: {"maxwidth": "2"},
     2: {"maxlength": "10"},
@@ -130,11 +130,11 @@ def draw() -> str:
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
     town.way(shore, island, route="ferry", name="Fähre Nord", duration="00:01", motor_vehicle="yes")
     town.way(island, (east + 1800, 1900), highway="unclassified", name="Inselweg", surface="gravel")
-    # A road that only leads back from the motorway, so that nothing is unreachable.
+    # A road that only leads back from the motorway, so that every place is reachable.
     town.way(
         leave, (east, 1900), (0, 1900), (0, (ROWS - 1) * BLOCK), highway="tertiary", name="Bergstraße", maxspeed="30"
     )
-    # A road of its own on which nobody arrives, and one that is private.
+    # A separate road that no other road leads to, and a private one.
     town.way((-3000, -3000), (-2800, -3000), highway="residential", name="Insel")
     town.way((0, 0), (-100, -100), highway="service", name="Hof", access="private")
     border = [(-5000, -5000), (9000, -5000), (9000, 9000), (-5000, 9000)]

@@ -25,13 +25,13 @@ from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
 from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
 
-# Fields that nothing sets or reads yet: this list is to become empty.
+# Fields that nothing sets or reads yet: the aim is an empty list.
 PENDING = {
-    # The player tells no monotonic time, no part of a node names itself in the log, and the walk has no map that loses tiles.
+    # The player publishes no monotonic time, no part of a node names itself in the log, and the walk has no map that loses tiles.
     "Clock.monotonic_ns", "LogEntry.source", "TileArrival.removed",
 }  # fmt: skip
 
-# Fields that no drive from outside leads to, each with the test that shows it.
+# Fields that no drive from outside leads to, each with the test that covers it.
 SHOWN_ELSEWHERE = {
     "Alternatives.error": "Tests/Scenarios/alternatives/search-fails.scenario",
     "AlternativeSwitch.error": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",
@@ -40,7 +40,7 @@ SHOWN_ELSEWHERE = {
     "RerouteEvent.next_attempt_ns": "Tests/Scenarios/reroute/no-route-backs-off.scenario",
 }
 
-# Set by the router and not by who asks; a parameter's description is not read when it is set.
+# Set by the router and not by the caller; a parameter's description is not read when it is set.
 NOT_ASKED = {
     "Waypoint.snapped", "Waypoint.snap_distance_m", "Waypoint.side", "Parameter.is_live", "Parameter.unit",
     "Parameter.range", "Parameter.description", "BarrierPoint.subscriber_count",
@@ -48,7 +48,7 @@ NOT_ASKED = {
 
 
 class Walk:
-    """The stages of the walk, what failed of them, and the table at the end."""
+    """The stages of the walk, the failures in them, and the table at the end."""
 
     def __init__(self, programs: pathlib.Path, folder: pathlib.Path) -> None:
         self.programs, self.folder = programs, folder
@@ -60,7 +60,7 @@ class Walk:
         self.topics: dict[str, str] = {}
 
     def attempt(self, what: str, action: Callable[[], Any]) -> None:
-        """Does a part of the walk; what fails does not end the rest."""
+        """Runs a part of the walk; a failure does not end the other parts."""
         if self.only and what not in self.only:
             return
         begun = time.monotonic()
@@ -74,7 +74,7 @@ class Walk:
         print(f"{what:<28}{time.monotonic() - begun:6.1f} s", flush=True)
 
     def bus(self, name: str) -> Bus:
-        """A bus of its own."""
+        """A separate bus."""
         bus = Bus(self.folder / name, self.types, self.contract)
         self.buses.append(bus)
         return bus
@@ -145,7 +145,7 @@ class Walk:
             self.attempt("parameters", lambda: self.parameters(bus))
             self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
             self.attempt("tile cache", lambda: tile_calls(bus, source))
-            # The cache takes its topics along when it is shut down.
+            # The cache withdraws its topics when it is shut down.
             self.note_topics(bus)
             self.attempt("a node's life", lambda: lives(bus, CACHE))
         finally:
@@ -155,7 +155,7 @@ class Walk:
             provider.end()
 
     def online(self, drives: Drives, online: dict[str, Any]) -> None:
-        """A route of the online provider, and none where it may not be asked."""
+        """A route from the online provider, and none if it may not be asked."""
         router = drives.router
         ends = (crossing(0, 1), crossing(3, 1))
         own = router.route(*ends, allow_online=False)
@@ -166,7 +166,7 @@ class Walk:
             raise Failed(f"routes without and with the online provider are {kinds}")
         self.contract.prove("RouteOptions.allow_online", "changes the answer")
         online["line"] = []
-        # A call that is given up before its answer.
+        # A call that is cancelled before its answer.
         online["delay"] = 1.0
         since = time.monotonic()
         try:
@@ -272,7 +272,7 @@ class Walk:
         leads(played, "lockstep")
 
     def note_topics(self, bus: Bus) -> None:
-        """Notes which types the nodes announce."""
+        """Records which types the nodes announce."""
         for node in stage.wire.nodes(bus.path):
             for topic in (stage.wire.announcement(bus.path, node) or {}).get("topics", []):
                 kind = topic["type"].removeprefix("navbus.v1.")
@@ -282,7 +282,7 @@ class Walk:
     # MARK: The table
 
     def report(self) -> int:
-        """Prints the table; 0 when nothing is silent and nothing failed."""
+        """Prints the table; returns 0 if no field is silent and nothing failed."""
         contract = self.contract
         topics = set(self.topics.values())
         published = contract.published_messages(topics)
@@ -361,7 +361,7 @@ class Walk:
 
 
 def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-    """What an OSRM server answers: one known route, and else that there is none."""
+    """The answers of an OSRM server: one known route, otherwise that there is none."""
     time.sleep(online["delay"])
     head = {"Content-Type": "application/json"}
     if not online["line"]:
@@ -398,7 +398,7 @@ def encoded(line: list[tuple[float, float]]) -> str:
 
 
 def gpsd_reports() -> str:
-    """A minute of what gpsd says of a vehicle in the town."""
+    """A minute of gpsd's reports about a vehicle in the town."""
     lines = [json.dumps({"class": "VERSION", "release": "3.22", "proto_major": 3, "proto_minor": 14})]
     begin = int(time.time()) - 60
     for second in range(60):

@@ -25,7 +25,7 @@ FRAME_FIELDS = (
 
 
 class Messages:
-    """The message types of the bus by their short names, straight from the .proto files."""
+    """The message types of the bus by their short names, read from the .proto files."""
 
     def __init__(self) -> None:
         proto = ROOT / "Proto"
@@ -67,7 +67,7 @@ class Messages:
 
 
 def announcement(bus: pathlib.Path, node: str) -> dict[str, Any] | None:
-    """What a node tells of itself; None when it tells nothing, or nothing that can be read."""
+    """A node's announcement; None if there is none, or none that can be read."""
     try:
         return json.loads((bus / "0" / node / "announcement.json").read_text())
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def is_alive(bus: pathlib.Path, node: str) -> bool:
 
 
 def nodes(bus: pathlib.Path) -> list[str]:
-    """Names that have a folder on the bus."""
+    """Names of the nodes that have a folder on the bus."""
     try:
         return sorted(entry.name for entry in os.scandir(bus / "0") if entry.is_dir())
     except OSError:
@@ -96,7 +96,7 @@ def nodes(bus: pathlib.Path) -> list[str]:
 
 @dataclass
 class Heard:
-    """A message that has come."""
+    """A received message."""
 
     at: float
     topic: str
@@ -110,28 +110,28 @@ class Heard:
 
 @dataclass
 class Track:
-    """What came of one topic of one run of its publisher."""
+    """The messages received on one topic from one run of its publisher."""
 
     node: str
     first: int
     last: int
-    # By number: the publisher's stamp, and when the message came here.
+    # By number: the publisher's stamp, and the time at which the message arrived here.
     stamps: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def lost(self) -> int:
-        """Messages that the gaps tell of."""
+        """Number of lost messages according to the gaps."""
         return self.lost_between(self.first, self.last)
 
     def lost_between(self, first: int, last: int) -> int:
-        """Messages between two numbers that have not come here."""
+        """Messages between two numbers that have not arrived here."""
         return sum(number not in self.stamps for number in range(first, last + 1))
 
 
 class Observer(threading.Thread):
-    """Subscribes to everything that anybody publishes, and remembers it. Its own queues have no limit."""
+    """Subscribes to all topics of all publishers, and records the messages. Its own queues are unlimited."""
 
-    # Messages that are large or come often are counted and not unpacked.
+    # Messages that are large or frequent are counted and not decoded.
     UNREAD = {"/nav/journal", "/vehicle/odometry"}
     LARGEST_READ = 4 << 20
 
@@ -191,11 +191,11 @@ class Observer(threading.Thread):
         topic = bytes(frames[0]).rstrip(b"\0").decode(errors="replace")
         try:
             header = self.types.Header.FromString(bytes(frames[1]))
-        except Exception:  # Anything may come over a bus on which garbage is sent.
+        except Exception:  # Any bytes may arrive over a bus on which garbage is sent.
             self.malformed += 1
             return
         if topic.startswith("/bus/probe/"):
-            return  # A sign of life that somebody has asked for; it counts as nothing.
+            return  # A health message that another node requested; it does not count.
         now = time.monotonic()
         key = (topic, header.boot_id)
         track = self.tracks.get(key)
@@ -203,14 +203,14 @@ class Observer(threading.Thread):
         if track is None:
             track = self.tracks[key] = Track(node, header.sequence, header.sequence)
         elif header.sequence <= track.last:
-            return  # A latched value that somebody else has asked for.
+            return  # A latched value that another node requested.
         else:
             track.last = header.sequence
             track.node = track.node or node
         track.stamps[header.sequence] = (header.stamp_ns, now)
         heard = Heard(now, topic, node, header.boot_id, header.sequence, header.stamp_ns, len(frames[2]))
         if topic not in self._topics:
-            self._follow()  # A node may publish a topic before this thread has read that it announces it.
+            self._follow()  # A node may publish a topic before this thread has read the announcement of the topic.
         described = self._topics.get(topic)
         if described and topic not in self.UNREAD and len(frames[2]) <= self.LARGEST_READ:
             try:
@@ -225,7 +225,7 @@ class Observer(threading.Thread):
             listener(heard)
 
     def since(self, moment: float, topic: str) -> list[Heard]:
-        """What came of a topic after a moment of the monotonic clock."""
+        """The messages received on a topic after a moment of the monotonic clock."""
         found = []
         with self.changed:
             for heard in reversed(self.heard):
@@ -236,13 +236,13 @@ class Observer(threading.Thread):
         return found[::-1]
 
     def last(self, topic: str) -> Any:
-        """The last message of a topic; None when none has come."""
+        """The last message of a topic; None if none has arrived."""
         heard = self.latest.get(topic)
         return heard.message if heard else None
 
 
 def fresh_subscriber() -> zmq.Socket:
-    """A socket that takes everything of all it is connected to."""
+    """A socket that receives everything from all its peers."""
     socket = zmq.Context.instance().socket(zmq.SUB)
     socket.setsockopt(zmq.RCVHWM, 0)
     socket.setsockopt(zmq.LINGER, 0)
@@ -255,7 +255,7 @@ def fresh_subscriber() -> zmq.Socket:
 def join_late(
     bus: pathlib.Path, types: Messages, enough: Callable[[dict[tuple[str, int], int]], bool], seconds: float
 ) -> dict[tuple[str, int], int]:
-    """What a subscriber hears that joins now: the last sequence by topic and boot id, until it is enough."""
+    """What a subscriber receives when it joins now: the last sequence by topic and boot id, until it has received enough."""
     socket = fresh_subscriber()
     heard: dict[tuple[str, int], int] = {}
     try:
@@ -277,7 +277,7 @@ def join_late(
 
 
 def claim(lock: IO[str], seconds: float = 1) -> None:
-    """Takes a node's lock; others take it shared for a moment to see whether the node lives, so a refusal must last."""
+    """Takes a node's lock; others briefly take it shared to see whether the node is alive, so only a lasting refusal counts."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -328,12 +328,12 @@ class Publisher:
             "endpoints": {"pub": endpoint},
             "topics": topics,
         }
-        # Replaced whole: no reader sees half of it.
+        # Replaced atomically: no reader sees a partial file.
         (folder / ".announcement").write_text(json.dumps(told))
         os.rename(folder / ".announcement", folder / "announcement.json")
 
     def subscribers(self, topic: str, wanted: int, seconds: float) -> bool:
-        """Waits until so many have subscribed to a topic."""
+        """Waits until a topic has a number of subscriptions."""
         end, count = time.monotonic() + seconds, getattr(self, "_count", 0)
         while count < wanted and time.monotonic() < end:
             if self.socket.poll(50):
@@ -358,7 +358,7 @@ class Publisher:
 
 
 class CallFailed(Exception):
-    """A call that did not end well; `code` is gRPC's."""
+    """A call that failed; `code` is gRPC's."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -380,11 +380,11 @@ class Client:
     def stream(
         self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation", seconds: float = 10
     ) -> Iterator[Any]:
-        """The answers of a call, as they come."""
+        """The answers of a call, as they arrive."""
         told = announcement(self.bus, self.node)
         if told is None or "rpc" not in told["endpoints"]:
             raise CallFailed(14, f"{self.node} is not there")
-        # The server ends the call at its deadline, which begins when the request arrives there: until then it is under way.
+        # The server ends the call at its deadline, which starts when the request arrives there: until then it is under way.
         frames, end = self.types.ServiceFrame, time.monotonic() + seconds + 5
         socket = zmq.Context.instance().socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)

@@ -1,4 +1,4 @@
-"""What must hold whatever is done to the stack: time that counts, arrivals, latched values, counts, bags, memory."""
+"""What must be true whatever is done to the stack: the time that counts, arrivals, latched values, counts, bags, memory."""
 
 import os
 import pathlib
@@ -15,9 +15,9 @@ import stack
 from bus import Heard, Observer
 from vehicle import Vehicle, distance
 
-# An arrival told farther than this from the stop is a false one.
+# An arrival announced farther than this from the stop is false.
 ARRIVAL_M = 60.0
-# A measured position farther than this from the truth is a wrong one.
+# A measured position farther than this from the true one is wrong.
 POSITION_M = 60.0
 
 
@@ -46,7 +46,7 @@ class Pace(threading.Thread):
         return [os.getpid(), self._launcher, *map(int, children)]
 
     def _look(self) -> float:
-        """The longest that a thread has waited since the last look, seconds."""
+        """The longest time that a thread has waited since the last check, seconds."""
         pids = [pid for pid in self._processes() if "bag record" not in stack.command_of(pid)]
         waits = stack.waited_for_processor(pids)
         longest = max((wait - self._waits.get(thread, 0) for thread, wait in waits.items()), default=0)
@@ -63,7 +63,7 @@ class Pace(threading.Thread):
                 self._wall = now
 
     def now(self) -> float:
-        """Seconds that the stack has had so far."""
+        """Seconds that the stack has had so far, without its waits for a processor."""
         with self._guard:
             return self._own + (time.monotonic() - self._wall)
 
@@ -102,7 +102,7 @@ class Watch:
         self.observer.listeners.append(self.take)
 
     def take(self, heard: Heard) -> None:
-        """Looks at a message."""
+        """Checks a message."""
         if heard.message is None:
             return
         if heard.topic == "/nav/arrival":
@@ -113,7 +113,7 @@ class Watch:
             self._position(heard)
 
     def _away(self, waypoint: object) -> float:
-        # The place where one stops is on the road; the place that was asked for may lie beside it.
+        # The place where the vehicle stops is on the road; the requested place may be beside it.
         snapped = waypoint.snapped if waypoint.HasField("snapped") else waypoint
         return distance(self.vehicle.place, (snapped.latitude, snapped.longitude))
 
@@ -146,13 +146,13 @@ class Watch:
         if truth is None:
             return
         away = distance(truth.place, (position.matched.latitude, position.matched.longitude))
-        # On the other side of the antimeridian the arithmetic here has no say.
+        # On the other side of the antimeridian these calculations are not valid.
         if POSITION_M < away < 1e6 and position.stamp_ns > self.vehicle.misled_until:
             self.wrong_positions.append(f"a measured position {away:.0f} m beside the truth")
 
 
 def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 10.0) -> list[str]:
-    """Latched values of living nodes that a late joiner is not given."""
+    """Latched values of live nodes that a late joiner does not receive."""
     wanted: dict[tuple[str, int], int] = {}
     for node in bus.nodes(directory):
         told = bus.announcement(directory, node)
@@ -173,46 +173,46 @@ def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 1
     ]
 
 
-# How the recorder says what it has not recorded.
+# The form in which the recorder reports what it has not recorded.
 TOLD = r"(\d+) (?:lost in transit|dropped by the recorder|too large or malformed|not written to the disk)"
-# A message by what tells it from all others: its topic, its number, and the stamp of its publisher.
+# The identity of a message: its topic, its number, and the stamp of its publisher.
 Key = tuple[str, int, int]
 
 
 def read_bag(path: pathlib.Path) -> tuple[set[Key], str | None]:
-    """What a bag holds, and why Python's reader cannot read it; None when it can."""
+    """The content of a bag, and why Python's reader cannot read it; None if it can."""
     keys: set[Key] = set()
     try:
         with open(path, "rb") as file:
             for _, channel, message in make_reader(file).iter_messages(log_time_order=False):
                 keys.add((channel.topic, message.sequence, message.publish_time))
-    except Exception as error:  # The reader's errors are of many kinds; any of them is the finding.
+    except Exception as error:  # The reader raises errors of many kinds; each of them is a finding.
         return keys, f"{type(error).__name__}: {error}"
     return keys, None
 
 
 @dataclass
 class Account:
-    """What became of the messages of all topics in the recording."""
+    """How the messages of all topics are accounted for in the recording."""
 
     published: int = 0
     recorded: int = 0
-    # Published before the recorder had joined that run of the publisher: it does not know of them.
+    # Published before the recorder had joined that run of the publisher, so the recorder does not know of them.
     before_joining: int = 0
-    # On their way when their publisher was killed, or when the recorder was ended.
+    # On their way when their publisher was killed, or when the recorder was stopped.
     cut_off: int = 0
-    # Not in the bag for none of these reasons: lost on the way, of which the recorder told so many.
+    # Missing in the bag for no such reason: lost on the way. The recorder reported this number.
     lost: int = 0
     told_lost: int = 0
     details: list[str] = field(default_factory=list)
 
     @property
     def unaccounted(self) -> int:
-        """Messages of which nobody told what became of them."""
+        """Messages that are not accounted for."""
         return max(0, self.lost - self.told_lost)
 
 
-# How long a recorder may take to join a publisher that has appeared, and how many messages may be under way at a kill.
+# How long a recorder may take to join a new publisher, and how many messages may be under way at a kill.
 JOINING_S, UNDER_WAY = 10.0, 20
 
 
@@ -228,7 +228,7 @@ def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float
         kept = {number for number, (stamp, _) in track.stamps.items() if (topic, number, stamp) in keys}
         total.published += track.last
         total.recorded += len(kept)
-        # What was published before the observer joined has no moment here, and is no older than what it heard first.
+        # The time of messages from before the observer joined is unknown here, and not later than that of its first message.
         total.before_joining += track.first - 1
         begin = track.stamps[track.first][1]
         lost = tail = 0
@@ -253,17 +253,17 @@ def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float
 
 @dataclass
 class Footprint:
-    """Memory and descriptors of each run of each node, from when it was warm."""
+    """Memory and descriptors of each run of each node, from the end of its warm-up."""
 
     warm_s: float = 60.0
-    # What a node may gain after that: caches fill, a route is longer than the one before.
+    # How much a node may gain after that: caches fill, and a route may be longer than the previous one.
     memory_bytes: int = 32 << 20
     descriptors: int = 12
     seen: dict[int, list[tuple[float, int, int]]] = field(default_factory=lambda: defaultdict(list))
     names: dict[int, str] = field(default_factory=dict)
 
     def look(self, stack_: "stack.Stack") -> None:
-        """Notes what the nodes have now."""
+        """Records the nodes' current values."""
         for node in bus.nodes(stack_.bus):
             told = bus.announcement(stack_.bus, node)
             if told and node in stack.NODES and stack.is_process(told["pid"]):
@@ -272,7 +272,7 @@ class Footprint:
                 self.seen[pid].append((time.monotonic(), stack.resident_bytes(pid), stack.descriptor_count(pid)))
 
     def growth(self) -> list[str]:
-        """Runs of nodes that have grown."""
+        """Runs of nodes whose memory or descriptors have grown."""
         grown = []
         for pid, looks in self.seen.items():
             warm = [look for look in looks if look[0] >= looks[0][0] + self.warm_s]

@@ -34,7 +34,7 @@ from stack import Programs, SetUpFailed, folder_for
 
 KINDS = ("navbus", "c", "pyzmq")
 TICK_S = 0.05
-# How long after the possible moment a subscriber may hear, and after how long it counts as deaf.
+# How long after the possible moment a message may arrive, and after how long the subscriber counts as deaf.
 LIMIT_S, DEAF_S = 1.0, 10.0
 
 
@@ -49,7 +49,7 @@ class Blob:
 
 @dataclass
 class Ear:
-    """A subscriber and what it has heard: for each publisher moments of publication and of arrival."""
+    """A subscriber and what it has received: for each publisher the moments of publication and of arrival."""
 
     kind: str
     ticks: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: collections.defaultdict(list))
@@ -66,7 +66,7 @@ def sizes(rng: random.Random, count: int) -> list[int]:
 
 
 def seconds_per_byte(subscribers: int) -> float:
-    """What plain pyzmq takes for a byte to so many subscribers in processes of their own, at worst of three tries."""
+    """The time per byte of plain pyzmq to so many subscribers in separate processes, the worst of three tries."""
     folder = folder_for("calibrate", None)
     endpoint = f"ipc://{folder}/pub"
     program = (
@@ -103,7 +103,7 @@ def seconds_per_byte(subscribers: int) -> float:
 
 
 def schedule(rng: random.Random, count: int, cost: float) -> dict[str, list[Blob]]:
-    """When which publisher sends blobs of which size: the wires are free again before the next."""
+    """Which publisher sends blobs of which size at which time: a blob has been transferred before the next one is sent."""
     plan: dict[str, list[Blob]] = {kind: [] for kind in KINDS}
     due = 4.0
     for index, size in enumerate(sizes(rng, count)):
@@ -113,7 +113,7 @@ def schedule(rng: random.Random, count: int, cost: float) -> dict[str, list[Blob
 
 
 class Pythons:
-    """The pyzmq side, in processes of its own: this file is their program."""
+    """The pyzmq side, in separate processes that run this file."""
 
     @staticmethod
     def listen(count: int, endpoints: list[str]) -> None:
@@ -169,7 +169,7 @@ class Pythons:
 
 
 class DeafnessRun:
-    """Sets everything up, plays the schedule, and judges what was heard."""
+    """Sets everything up, plays the schedule, and judges what was received."""
 
     def __init__(self, programs: Programs, seed: int, connections: int, count: int) -> None:
         self.programs, self.rng = programs, random.Random(f"deafness {seed}")
@@ -290,7 +290,7 @@ class DeafnessRun:
             process = self._spawn([*words, share, *every])
             self.streams[process.stdout] = [Ear(kind) for _ in range(share)]
         self.ears = [ear for ears in self.streams.values() for ear in ears]
-        # The player begins when all subscribers are there; its ticks tell the others when that is.
+        # The player begins when all subscribers are connected; its ticks tell the other publishers when that is.
         self.publishers["navbus"] = self._spawn(
             self.programs.command(
                 "bag", "play", self.folder / "play.mcap", "--subscribers", self.subscribers, "--wait", 60
@@ -358,7 +358,7 @@ class DeafnessRun:
                 break
         if not begun:
             raise SetUpFailed(f"the player did not begin: see {self.folder}/errors.log")
-        # The player publishes one after the other: a blob not before the tick ahead of it was heard by anybody.
+        # The player publishes one after the other: a blob not before some subscriber has received the preceding tick.
         first: dict[float, float] = {}
         for ear in self.ears:
             for published, at in ear.ticks["navbus"]:
@@ -380,12 +380,12 @@ class DeafnessRun:
             else:
                 ear, topic, index, at = ears[int(words[0])], words[1], int(words[2]), int(words[3]) / 1e9
         except (ValueError, IndexError):
-            return  # The line of a blob, of which nobody knows the type.
+            return  # The line of a blob, whose type is unknown.
         kind = topic.rsplit("-", 1)[1]
         if not topic.startswith("/rig/tick"):
             return
         if kind == "navbus":
-            # The first ticks of all tell when the player began.
+            # The first ticks of all publishers show when the player began.
             if index < 3e9 and (not self.origin or at - index / 1e9 < self.origin):
                 self.origin = at - index / 1e9
             published = index / 1e9

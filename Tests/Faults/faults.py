@@ -12,7 +12,7 @@ __all__ = ["ALL", "Fault", "choose"]
 
 
 def choose(names: str | None, quick: bool) -> list[Fault]:
-    """The faults of these names and groups; all, or the short run's, when none are given."""
+    """The faults of these names and groups; if none are given, all faults, or those of the short run."""
     if not names:
         return [fault for fault in ALL if fault.quick or not quick]
     chosen = []

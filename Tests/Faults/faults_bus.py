@@ -46,7 +46,7 @@ class Echo:
             self.count += 1
 
     def heard_since(self, moment: Moment) -> bool:
-        """Whether anything has come since."""
+        """Whether anything has arrived since."""
         return self.last > moment.at
 
     def end(self) -> None:
@@ -59,7 +59,7 @@ class Echo:
 def everybody_hears(
     run: Run, echoes: list[Echo], seconds: float, cause: str, delays: tuple[float, ...] = (0.0, 4.0)
 ) -> None:
-    """Every subscriber hears every publisher, now and a while later: a queue may get full by and by."""
+    """Every subscriber receives every publisher, now and a while later: a queue may fill up gradually."""
     for delay in delays:
         run.sleep(delay)
         moment = run.now()
@@ -88,7 +88,7 @@ def everybody_hears(
 
 
 def deaf_tail(run: Run, topic: str) -> int:
-    """How many messages a fresh subscriber is ahead of the one that has listened all the time."""
+    """By how many messages a new subscriber is ahead of one that has been subscribed all the time."""
     heard = bus.join_late(run.stack.bus, run.types, lambda heard: any(key[0] == topic for key in heard), 3)
     behind = 0
     for (name, boot), last in heard.items():
@@ -99,7 +99,7 @@ def deaf_tail(run: Run, topic: str) -> int:
 
 
 def segments(run: Run, count: int) -> bytes:
-    """Speeds of so many road segments, those of the trip among them."""
+    """Speeds of a number of road segments, including those of the trip."""
     found = run.places.route(run.points)
     nodes = [node for node in (found or {}).get("nodes", []) if isinstance(node, int)]
     traffic = run.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="rig", replaces_all=True)
@@ -113,7 +113,7 @@ def segments(run: Run, count: int) -> bytes:
 
 @fault("deaf-traffic", "traffic of 6,000 segments comes 40 s after the start", FAST)
 def deaf_traffic(run: Run) -> None:
-    """navigation-node goes on hearing the receiver."""
+    """navigation-node continues to receive the receiver's fixes."""
     echoes = [Echo(run, "/gnss/fix", "latitude"), Echo(run, "/traffic/speeds", "provider")]
     try:
         traffic = run.publisher("traffic", TRAFFIC)
@@ -133,7 +133,7 @@ def deaf_traffic(run: Run) -> None:
 
 @fault("deaf-route", "SetRoute over a long way: a route of 120 km and more", FAST)
 def deaf_route(run: Run) -> None:
-    """Whoever follows the navigation goes on hearing it."""
+    """Subscribers of the navigation continue to receive it."""
     echoes = [Echo(run, "/nav/progress"), Echo(run, "/nav/position"), Echo(run, "/gnss/fix", "latitude")]
     try:
         run.sleep(run.rng.uniform(8, 14))
@@ -144,7 +144,7 @@ def deaf_route(run: Run) -> None:
                 rounds.append((place, found["distance_m"]))
         rounds = sorted(rounds, key=lambda entry: entry[1])[-3:]
         corners, length = [home], 0.0
-        # To and fro between places until the way is long, or has as many stops as may be: a map of any size will do.
+        # To and fro between places until the route is long, or has the maximum number of stops: any size of map will do.
         while length < 130_000 and len(corners) < 97:
             place, way = rounds[len(corners) // 2 % len(rounds)]
             corners += [place, home]
@@ -172,7 +172,7 @@ def deaf_payload(run: Run, sizes: list[int]) -> None:
     try:
         traffic = run.publisher("traffic", TRAFFIC)
         traffic.subscribers("/traffic/speeds", 2, 10)
-        # After the first hundreds of messages, and before the receiver of them first says how many it has read.
+        # After the first hundreds of messages, and before the subscriber first reports how many it has read.
         run.sleep(run.rng.uniform(8, 15))
         for size in sizes:
             run.sleep(run.rng.uniform(0.2, 4))
@@ -196,7 +196,7 @@ def deaf_small(run: Run) -> None:
 
 @fault("deaf-burst", "three foreign payloads of 70 kB to 8 MB in a row", FAST, live=True)
 def deaf_burst(run: Run) -> None:
-    """Whatever the phase of the connections, everybody hears afterwards."""
+    """Whatever the phase of the connections, all subscribers receive messages afterwards."""
     traffic = run.publisher("traffic", TRAFFIC)
     try:
         traffic.subscribers("/traffic/speeds", 2, 10)
@@ -211,13 +211,13 @@ def deaf_burst(run: Run) -> None:
 
 @fault("deaf-large", "foreign payloads of 4 MB to 16 MB, and one above the topic's limit", FAST)
 def deaf_large(run: Run) -> None:
-    """Large ones; the last must be refused and no more."""
+    """Large ones; only the last must be refused."""
     deaf_payload(run, [4_000_000, 16 << 20, 24 << 20])
 
 
 @fault("deaf-recorder", "a foreign payload of 64 MiB on a topic that only the recorder hears")
 def deaf_recorder(run: Run) -> None:
-    """The recorder goes on recording, and counts what is too large for it."""
+    """The recorder continues to record, and counts messages that are too large for it."""
     large = run.publisher("camera", {"/rig/image": ("navbus.v1.LogEntry", 64 << 20)})
     run.require(run.wait(lambda: large.subscribers("/rig/image", 2, 0.1), 10), "recorder and observer subscribe")
     run.sleep(run.rng.uniform(1, 4))
@@ -231,8 +231,8 @@ def deaf_recorder(run: Run) -> None:
 
 @fault("flood-odometry", "a foreign node publishes odometry as fast as it can for 8 s")
 def flood_odometry(run: Run) -> None:
-    """navigation-node keeps following the receiver, or says why not, and is itself again afterwards."""
-    run.accounts = False  # What overflows on the way to the observer is not what is looked at here.
+    """navigation-node keeps following the receiver, or reports why not, and recovers afterwards."""
+    run.accounts = False  # Overflows on the way to the observer are not examined here.
     program = pathlib.Path(__file__).with_name("flood.py")
     done = subprocess.Popen([sys.executable, program, run.stack.bus, "8"], env=run.stack.full_environment)
     memory = 0
@@ -247,7 +247,7 @@ def flood_odometry(run: Run) -> None:
 
 @fault("flood-calls", "3,000 calls at once to navigation-node", live=True)
 def flood_calls(run: Run) -> None:
-    """All are answered or refused, and guidance goes on meanwhile."""
+    """All requests are answered or refused, and guidance continues in the meantime."""
     told = bus.announcement(run.stack.bus, "navigation-node")
     frames, count = run.types.ServiceFrame, 3_000
     calls = zmq.Context.instance().socket(zmq.DEALER)
@@ -279,7 +279,7 @@ def flood_calls(run: Run) -> None:
 
 @fault("flood-bad-calls", "200 calls that make no sense", live=True)
 def flood_bad_calls(run: Run) -> None:
-    """Each is refused with words, none crashes the node."""
+    """Each request is refused with a message, none crashes the node."""
     types, rng = run.types, run.rng
     silent = 0
     for _ in range(200):
@@ -309,7 +309,7 @@ def flood_bad_calls(run: Run) -> None:
     "peer-stopped", "a subscriber of everything stands still while 60 MB are published, then goes on", Scene(fix_hz=10)
 )
 def peer_stopped(run: Run) -> None:
-    """It slows nobody and hears again when it goes on."""
+    """It slows down no other node, and receives messages again when it continues."""
     echo = Echo(run, "*", "stamp_ns")
     try:
         run.require(run.wait(lambda: echo.count > 5, 20), "the subscriber hears")
@@ -334,7 +334,7 @@ def peer_stopped(run: Run) -> None:
 
 @fault("peer-unread", "20 connections to each node are made and never read", live=True)
 def peer_unread(run: Run) -> None:
-    """Who connects and says nothing costs nothing."""
+    """A client that connects and sends nothing uses no resources."""
     connections = []
     for node in ("gnss-node", "navigation-node"):
         for end in ("pub", "rpc"):
@@ -372,7 +372,7 @@ def peer_garbage(run: Run) -> None:
 
 @fault("peer-frames", "a foreign node publishes garbage on all topics of the navigation", live=True)
 def peer_frames(run: Run) -> None:
-    """What cannot be read is counted and dropped."""
+    """Unreadable messages are counted and dropped."""
     topics = {
         "/gnss/fix": ("navbus.v1.GnssFix", 16384),
         "/vehicle/odometry": ("navbus.v1.VehicleOdometry", 4096),

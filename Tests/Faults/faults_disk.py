@@ -1,4 +1,4 @@
-"""Outputs that cannot be written to, full disks, recordings that are cut off."""
+"""Outputs that cannot be written to, full disks, truncated recordings."""
 
 import os
 import pathlib
@@ -34,9 +34,9 @@ def node_commands(run: Run) -> dict[str, list[str]]:
 
 
 def survives(run: Run, redirection: str, cause: str) -> None:
-    """Every node lives, and ends when it is asked, with its standard error redirected."""
+    """Every node stays alive, and ends on request, with its standard error redirected."""
     for node, words in node_commands(run).items():
-        # Something to say: a second start under the same name is refused with words, and SIGTERM ends with some.
+        # A reason to print: a second start under the same name is refused with a message, and SIGTERM ends with some output.
         process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" {redirection}', "bash", *words],
             env=run.stack.full_environment,
@@ -72,14 +72,14 @@ def output_stderr_full(run: Run) -> None:
 
 @fault("output-stderr-closed", "each node's standard error is closed", ALONE)
 def output_stderr_closed(run: Run) -> None:
-    """The same without a descriptor."""
+    """The same without the descriptor."""
     survives(run, "2>&- >&-", "a closed standard error")
 
 
 @fault("output-launch-full", "the launch writes its log to a full disk")
 def output_launch_full(run: Run) -> None:
-    """The stack goes on when what it says cannot be kept."""
-    run.accounts = False  # What the recorder says of losses is not kept either.
+    """The stack continues when its output cannot be kept."""
+    run.accounts = False  # The recorder's reports of losses are not kept either.
     run.stack.stop()
     run.stack.bag.unlink(missing_ok=True)
     run.stack.output = "/dev/full"
@@ -124,7 +124,7 @@ def output_commands(run: Run) -> None:
 
 @fault("output-overwrite", "navbus simulate is told to write over a file that is no bag", ALONE)
 def output_overwrite(run: Run) -> None:
-    """A file that is there is not replaced unasked."""
+    """An existing file is not replaced unless requested."""
     a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
     precious = run.folder / "thesis.txt"
     precious.write_text("two years of work\n")
@@ -137,7 +137,7 @@ def output_overwrite(run: Run) -> None:
 
 
 def mount_small(run: Run, megabytes: int) -> pathlib.Path:
-    """Has the stack start with a small disk of its own mounted in its folder, and returns where that is."""
+    """Starts the stack with a small separate disk mounted in its folder, and returns the mount point."""
     small = run.folder / "small"
     small.mkdir()
     for flags in (["-m", "--propagation", "private"], ["-r", "-m"]):
@@ -153,7 +153,7 @@ def mount_small(run: Run, megabytes: int) -> pathlib.Path:
 
 @fault("disk-recorder", "the recording's disk of 1 MiB gets full, and has room again", Scene(starts=False, fix_hz=10))
 def disk_recorder(run: Run) -> None:
-    """The drive goes on; what was recorded before is readable."""
+    """The drive continues; what was recorded before is readable."""
     small = mount_small(run, 1)
     run.stack.bag = small / "drive.mcap"
     run.bag_is_judged = False
@@ -203,7 +203,7 @@ def readable(run: Run, path: pathlib.Path) -> str | None:
     Scene(trip="none", starts=False, record=False),
 )
 def record_restart(run: Run) -> None:
-    """It goes on into a file of its own, and all files are readable."""
+    """It continues in a new file, and all files are readable."""
     launch = run.folder / "recorder.yaml"
     launch.write_text(
         "nodes:\n  - name: recorder\n    executable: navbus\n    args: [bag, record, --out, rec.mcap]\n"
@@ -241,7 +241,7 @@ def record_restart(run: Run) -> None:
     Scene(trip="none", starts=False, record=False),
 )
 def record_kills(run: Run) -> None:
-    """Of each recording all is there but the last moments."""
+    """Of each recording, only the last moments are missing."""
     source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
     for round_ in range(5):
         path = run.folder / f"kill-{round_}.mcap"
@@ -273,7 +273,7 @@ def record_kills(run: Run) -> None:
 
 @fault("record-sync", "how often the recorder syncs its file in 25 s", Scene(guided=True))
 def record_sync(run: Run) -> None:
-    """What was recorded is on the disk after seconds, for power fails too."""
+    """Recorded messages are on the disk after seconds, to survive a power failure, too."""
     if shutil.which("strace") is None:
         raise SetUpFailed("strace is not installed")
     trace = run.folder / "strace.txt"
@@ -301,7 +301,7 @@ def record_sync(run: Run) -> None:
 
 @fault("disk-store", "the tile cache's disk of 4 MiB gets full", Scene(starts=False, cache=True))
 def disk_store(run: Run) -> None:
-    """The drive goes on; the cache says what is wrong and ends nothing."""
+    """The drive continues; the cache reports the fault and ends nothing."""
     small = mount_small(run, 4)
     run.stack.arguments |= {"store": str(small / "store"), "tilesets": f"name=roads,source=file://{run.tiles}"}
     run.start_stack()
@@ -313,7 +313,7 @@ def disk_store(run: Run) -> None:
             while True:
                 file.write(bytes(4096))
     except OSError:
-        pass  # It is full.
+        pass  # The disk is full.
     run.sleep(15)
     run.expect(is_process(cache), "the cache lives with a full disk", f"it has ended; see {run.stack.log}")
     run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())

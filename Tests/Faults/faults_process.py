@@ -8,15 +8,15 @@ from registry import fault
 from run import Moment, Run, Scene
 from stack import is_process
 
-# Guidance must be back so soon after a kill, and after the end of a stop.
+# Guidance must be back within this time after a kill, and after the end of a stop.
 AFTER_KILL_S, AFTER_STOP_S = 3.0, 1.0
-# The launcher ends a node that has not shown a sign of life for so long, and starts it again.
+# The launcher ends a node that has not reported itself alive for this time, and starts it again.
 WATCHDOG_S = 10.0
 SET = Scene(trip="set", stops=1)
 
 
 def boot_of(run: Run, node: str) -> str:
-    """Which run of a node is on the bus."""
+    """The run of a node that is on the bus."""
     told = bus.announcement(run.stack.bus, node)
     return told["boot_id"] if told and bus.is_alive(run.stack.bus, node) else ""
 
@@ -27,7 +27,7 @@ def is_restarted(run: Run, node: str, before: str):
 
 
 def back_after(run: Run, moment: Moment, limit: float, what: str) -> None:
-    """Guidance is back, and goes on for a while."""
+    """Guidance is back, and continues for a while."""
     run.within(run.wait(run.guided_since(moment), 30, moment), limit, f"guidance is back after {what}", "guidance_s")
     run.sleep(1)
     run.expect(run.wait(run.guided_since(run.now()), 5).done, "guidance goes on", run.state_text())
@@ -104,7 +104,7 @@ def kill_trip(run: Run) -> None:
     Scene(trip="destination"),
 )
 def kill_configured(run: Run) -> None:
-    """After a kill the node goes where SetRoute said and not where the configuration says."""
+    """After a kill the node follows the route of SetRoute and not that of the configuration."""
     other = run.points[0]
     run.sleep(6)
     run.set_route([other])
@@ -122,7 +122,7 @@ def kill_configured(run: Run) -> None:
 
 @fault("kill-recorder", "the recorder is killed at a random moment")
 def kill_recorder(run: Run) -> None:
-    """What was recorded can be read, and the drive goes on."""
+    """The recording is readable, and the drive continues."""
     run.accounts = False
     run.sleep(run.rng.uniform(4, 9))
     moment = run.now()
@@ -160,7 +160,7 @@ def crash_gnss(run: Run) -> None:
 
 
 def stop(run: Run, node: str, seconds: float) -> None:
-    """Stops a process for a while; afterwards all is well soon and the past does not come in a burst."""
+    """Stops a process for a while; afterwards everything recovers soon, and the missed messages do not arrive in a burst."""
     run.sleep(run.rng.uniform(0.5, 2))
     if seconds > WATCHDOG_S:
         run.stack.expected_ends.append("killed by SIGABRT")
@@ -249,7 +249,7 @@ def hang_navigation(run: Run) -> None:
 
 @fault("hang-cache", "tile-cache-node hangs before it is ready: it is optional", Scene(cache=True, starts=False))
 def hang_cache(run: Run) -> None:
-    """The others start and go on."""
+    """The other nodes start and continue."""
     server_tiles = run.tiles
     run.stack.arguments |= {"store": str(run.folder / "store"), "tilesets": f"name=roads,source=file://{server_tiles}"}
     run.start_stack(wait=False)

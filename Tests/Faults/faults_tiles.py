@@ -1,4 +1,4 @@
-"""Tile servers that lie, and operators that copy, cut and remove files under running nodes."""
+"""Tile servers that send wrong data, and operators that copy, truncate and remove files under running nodes."""
 
 import http.server
 import os
@@ -19,7 +19,7 @@ ALONE = Scene(starts=False)
 
 
 def own_tiles(run: Run) -> pathlib.Path:
-    """Gives the run a copy of the tiles that may be spoilt."""
+    """Gives the run a copy of the tiles that may be damaged."""
     copy = run.folder / "tiles"
     shutil.copytree(run.tiles, copy)
     run.stack.tiles = copy
@@ -27,7 +27,7 @@ def own_tiles(run: Run) -> pathlib.Path:
 
 
 def other_tiles(run: Run) -> pathlib.Path:
-    """Tiles of the same roads with other content: another country's limits hold on them."""
+    """Tiles of the same roads with other content: the speed limits of another country apply to them."""
     other = run.folder / "other"
     done = run.options.programs.run("map", "build", run.options.map, "--out", other, "--country", "PT")
     if done.returncode != 0:
@@ -36,7 +36,7 @@ def other_tiles(run: Run) -> pathlib.Path:
 
 
 def lives_and_guides(run: Run, before: str, cause: str) -> None:
-    """The node has not crashed, and guides or says why not."""
+    """The node has not crashed, and guides or reports why not."""
     run.expect(
         boot_of(run, "navigation-node") == before,
         f"navigation-node lives through {cause}",
@@ -50,7 +50,7 @@ def lives_and_guides(run: Run, before: str, cause: str) -> None:
 
 
 def place_new_route(run: Run) -> None:
-    """Asks for routes, so that the map is used."""
+    """Requests routes, so that the map is used."""
     for goal in (run.points[-1], run.points[0], run.points[-1]):
         request = run.types.CalculateRouteRequest(preview=False)
         request.waypoints.add(latitude=goal[0], longitude=goal[1])
@@ -67,7 +67,7 @@ def place_new_route(run: Run) -> None:
     quick=True,
 )
 def tiles_copy(run: Run) -> None:
-    """cp -r NEW/* TILES/ in the middle of a drive, while routes are asked for."""
+    """cp -r NEW/* TILES/ in the middle of a drive, while routes are requested."""
     tiles, other, same = own_tiles(run), other_tiles(run), run.tiles
     run.start_stack()
     run.require(run.wait(run.is_guided, 30), "guidance begins")
@@ -109,19 +109,19 @@ def spoil(run: Run, act, cause: str) -> None:
 
 @fault("tiles-truncate", "every tile's file is cut to a third under the running node", ALONE)
 def tiles_truncate(run: Run) -> None:
-    """truncate(2) on what is mapped."""
+    """truncate(2) on mapped files."""
     spoil(run, lambda path: os.truncate(path, path.stat().st_size // 3), "files that are cut")
 
 
 @fault("tiles-empty", "every tile's file is emptied under the running node", ALONE)
 def tiles_empty(run: Run) -> None:
-    """The same to nothing."""
+    """The same, to length zero."""
     spoil(run, lambda path: os.truncate(path, 0), "files that are emptied")
 
 
 @fault("tiles-garbage", "every tile's file is overwritten with random bytes in place", ALONE)
 def tiles_garbage(run: Run) -> None:
-    """What is mapped changes under the node."""
+    """Mapped files change under the node."""
 
     def overwrite(path: pathlib.Path) -> None:
         with open(path, "r+b") as file:
@@ -138,7 +138,7 @@ def tiles_remove(run: Run) -> None:
 
 @fault("tiles-readonly", "the tile store is on a disk that cannot be written to", Scene(starts=False, guided=False))
 def tiles_readonly(run: Run) -> None:
-    """What is there is served all the same."""
+    """The available tiles are still served."""
     store = run.folder / "store"
     fill = [
         str(run.options.programs.folder / "tile-cache-node"),
@@ -214,7 +214,7 @@ class TileServer:
                 super().__init__(*words, directory=str(folder))
 
             def do_GET(self) -> None:
-                """A file, or what the mode makes of it."""
+                """Sends a file, or what the mode makes of it."""
                 outer.requests += 1
                 path = pathlib.Path(self.translate_path(self.path))
                 data = path.read_bytes() if path.is_file() else None
@@ -223,15 +223,15 @@ class TileServer:
             do_HEAD = do_GET
 
             def log_message(self, *_: object) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
         class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-            """Many connections at a time."""
+            """Serves many connections at a time."""
 
             daemon_threads = True
 
             def handle_error(self, *_: object) -> None:
-                """Clients that go away are no errors."""
+                """Ignores clients that disconnect."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
@@ -288,7 +288,7 @@ class TileServer:
     Scene(starts=False, cache=True, guided=False),
 )
 def server_lies(run: Run) -> None:
-    """The store is sound at every end, and guidance begins once the tiles come."""
+    """The store is sound at every end, and guidance begins once the tiles arrive."""
     server = TileServer(run.tiles)
     store = run.folder / "store"
     try:
@@ -338,7 +338,7 @@ def server_lies(run: Run) -> None:
 
 @fault("operator-twin", "a second node of each name is started", quick=True, live=True)
 def operator_twin(run: Run) -> None:
-    """It is refused with words; the first goes on."""
+    """The second one is refused with a message; the first one continues."""
     folder = run.options.programs.folder
     for node, words in (
         ("navigation-node", ["--set", f"tiles={run.stack.tiles}"]),
@@ -359,7 +359,7 @@ def operator_twin(run: Run) -> None:
 
 @fault("operator-registry", "the nodes' files on the bus are removed: announcements, then sockets, then folders")
 def operator_registry(run: Run) -> None:
-    """Who is connected goes on hearing, or it is told that nothing comes; nobody crashes."""
+    """Connected clients continue to receive data, or are told that there is none; nothing crashes."""
     run.accounts = False
     for pattern in ("*/announcement.json", "*/pub", "*/rpc"):
         for path in (run.stack.bus / "0").glob(pattern):

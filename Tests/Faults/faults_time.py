@@ -1,4 +1,4 @@
-"""Clocks that step, receivers that fall silent or lie about the time, bags with gaps."""
+"""Clocks that step, receivers that fall silent or report a wrong time, bags with gaps."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ STEPS = {"1s": 1.0, "5s": 5.0, "1h": 3_600.0, "1y": 31_557_600.0}
 
 
 def positions(run: Run, since: Moment, source: int) -> int:
-    """How many positions of a source have come since."""
+    """The number of positions from a source since a moment."""
     return sum(
         heard.message is not None and heard.message.source == source
         for heard in run.observer.since(since.at, "/nav/position")
@@ -74,7 +74,7 @@ register_steps()
 
 @fault("clock-wander", "the host's clock is stepped by a random time and back after 8 s", Scene(shim=True), live=True)
 def clock_wander(run: Run) -> None:
-    """As a host without a battery for its clock that finds a time server, and loses it."""
+    """Like a host without a battery for its clock that finds a time server, and loses it."""
     assert run.shim
     for seconds in (run.rng.choice([1, -1]) * run.rng.choice(list(STEPS.values())), 0.0):
         moment = run.now()
@@ -94,7 +94,7 @@ def clock_wander(run: Run) -> None:
     quick=False,
 )
 def outage_standing(run: Run) -> None:
-    """No arrival is concluded from predictions."""
+    """No arrival is inferred from predictions."""
     run.require(
         run.wait(lambda: run.vehicle.remaining <= 730 and run.vehicle.speed > 9, 600),
         "the vehicle comes to 730 m before its destination",
@@ -142,7 +142,7 @@ def outage_gpsd(run: Run) -> None:
 
 @fault("receiver-late", "fixes come 1.5 s late for 15 s, then in time again", live=True)
 def receiver_late(run: Run) -> None:
-    """A step of the latency either way is no outage for ever."""
+    """A step of the latency in either direction is not a permanent outage."""
     run.vehicle.receiver.delay_s = 1.5
     run.sleep(15)
     moment = run.now()
@@ -152,7 +152,7 @@ def receiver_late(run: Run) -> None:
 
 @fault("receiver-ahead", "fixes are of 30 s in the future for 10 s, then right again", live=True)
 def receiver_ahead(run: Run) -> None:
-    """A receiver that was ahead does not make what follows too old for ever."""
+    """After a receiver that was ahead, later fixes do not permanently count as too old."""
     run.vehicle.receiver.ahead_s = 30.0
     run.sleep(10)
     moment = run.now()
@@ -162,7 +162,7 @@ def receiver_ahead(run: Run) -> None:
 
 @fault("receiver-garbage", "gpsd sends garbage between its reports", live=True)
 def receiver_garbage(run: Run) -> None:
-    """What is no report is skipped."""
+    """Lines that are not reports are skipped."""
     moment = run.now()
     run.vehicle.receiver.garbage = bytes(run.rng.randrange(256) for _ in range(3_000)) + b'\n{"class":\n'
     run.sleep(5)
@@ -183,14 +183,14 @@ def receiver_jump(run: Run) -> None:
 
 @fault("receiver-silent", "the receiver never says anything", Scene(guided=False))
 def receiver_silent(run: Run) -> None:
-    """A receiver that is silent from the start is told of."""
+    """A receiver that is silent from the start is reported."""
     run.vehicle.receiver.silent = True
 
     def is_told() -> bool:
         health = run.observer.last("/health/gnss-node")
         return bool(health and health.state != 1 and health.reasons)
 
-    # A fix or two may have gone out before.
+    # A fix or two may have been sent before.
     run.stack.signal("gnss-node", signal.SIGKILL)
     run.sleep(1)
     run.within(run.wait(is_told, 60), 15, "gnss-node's health says that its receiver is silent", "told_s")
@@ -198,7 +198,7 @@ def receiver_silent(run: Run) -> None:
 
 @fault("receiver-slow", "one fix a minute: a measured position a minute", Scene(guided=False, trip="none"))
 def receiver_slow(run: Run) -> None:
-    """A slow receiver is followed."""
+    """The fixes of a slow receiver are followed."""
     run.vehicle.receiver.interval_s = 60.0
     run.sleep(2)
     moment = run.now()
@@ -225,7 +225,7 @@ def write_bag(path: str, run: Run, topics: dict[str, str], entries: list[tuple[s
 
 @fault("bag-gap", "a bag with a gap of five years is played", Scene(trip="none", starts=False, record=False))
 def bag_gap(run: Run) -> None:
-    """The gap is jumped, not waited and not spun through."""
+    """The player jumps the gap, and neither waits for it nor spins through it."""
     begin = 1_767_258_000 * 10**9
     gap = 5 * 31_557_600 * 10**9
     entries = []
@@ -260,7 +260,7 @@ def bag_gap(run: Run) -> None:
 
 @fault("bag-clock", "/clock steps an hour within its epoch", Scene(trip="none", starts=False, record=False))
 def bag_clock(run: Run) -> None:
-    """A step of simulated time costs no core."""
+    """A step of simulated time does not occupy a processor core."""
     player = run.publisher("player", {"/clock": ("navbus.v1.Clock", 1024)})
     environment = run.stack.full_environment
     start, goal = run.places.trip(run.rng, 0, 800, 4_000)

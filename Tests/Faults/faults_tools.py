@@ -1,4 +1,4 @@
-"""Commands that are given what they cannot use, and calls that come at the wrong time."""
+"""Commands with unusable input, and calls at the wrong time."""
 
 import resource
 import subprocess
@@ -10,14 +10,14 @@ from run import MEASURED, Run, Scene
 from vehicle import Line
 
 ALONE = Scene(trip="none", starts=False, record=False)
-# Processor time that a command may take to refuse what it cannot use, seconds.
+# Processor time that a command may take to refuse unusable input, seconds.
 PATIENCE_S = 8.0
 
 
 def processor_time_of(
     words: list[str], run: Run, seconds: float = 180
 ) -> tuple[subprocess.CompletedProcess[str] | None, float]:
-    """Runs a program to its end; it, and the processor time that it took. None when it did not end."""
+    """Runs a program to its end; returns its result and the processor time that it took; None if it did not end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(
@@ -31,7 +31,7 @@ def processor_time_of(
 
 @fault("tool-huge", "text files of 200 MB are given as configuration, batch and traffic", ALONE)
 def tool_huge(run: Run) -> None:
-    """They are refused, or worked through, in a time that suits their size, and never in silence for long."""
+    """They are refused, or processed, in a time that is appropriate for their size, and never in silence for long."""
     huge = run.folder / "huge.txt"
     with open(huge, "wb") as file:
         for _ in range(200):
@@ -78,7 +78,7 @@ def tool_infinite(run: Run) -> None:
 
 @fault("tool-answer", "a source answers with an error: what the command says", ALONE)
 def tool_answer(run: Run) -> None:
-    """The command says what the source answered and not that a deadline passed."""
+    """The command reports the answer of the source, and not that a deadline passed."""
     server = TileServer(run.tiles)
     server.mode = "error"
     words = [
@@ -147,7 +147,7 @@ def call_origin(run: Run) -> None:
 
 @fault("call-early", "SetRoute without an origin before the first fix", Scene(trip="none", guided=False, starts=False))
 def call_early(run: Run) -> None:
-    """It waits for the fix, for launch/vehicle.yaml says that a route can be chosen before the receiver has one."""
+    """It waits for the fix, since launch/vehicle.yaml promises that a route can be chosen before the receiver has one."""
     run.vehicle.receiver.silent = True
     points = run.places.trip(run.rng, 0, 800, 4_000)
     run.vehicle.drive(run.places.line(points))
@@ -174,7 +174,7 @@ def call_early(run: Run) -> None:
     "call-antimeridian", "fixes east of 179.9996 degrees and over the antimeridian", Scene(trip="none", guided=False)
 )
 def call_antimeridian(run: Run) -> None:
-    """There is a position, wherever on the earth."""
+    """There is a position, anywhere on Earth."""
     run.vehicle.line = Line([(-16.5, 179.9990), (-16.5, 180.0010)], 5.0)
     run.vehicle.offset = 0.0
     run.require(run.wait(lambda: run.vehicle.place[1] > 179.9996, 60), "the vehicle comes near the antimeridian")

@@ -23,7 +23,7 @@ from vehicle import Place, distance
 
 
 def main(given: argparse.Namespace, options: Options) -> int:
-    """Does the long run that was asked for; 0 when everything held."""
+    """Runs the requested long run; returns 0 when everything held."""
     try:
         if given.deafness:
             result = deafness(options, given.connections, given.messages)
@@ -53,7 +53,7 @@ def table(rows: list[dict[str, Any]]) -> None:
 
 
 def show(text: str) -> None:
-    """What is under way, on a terminal."""
+    """Shows the running work, on a terminal."""
     if sys.stderr.isatty():
         print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
 
@@ -62,7 +62,7 @@ def show(text: str) -> None:
 
 
 def deafness(options: Options, connections: int, count: int) -> dict[str, Any]:
-    """Every subscriber hears within a second after each large message."""
+    """Every subscriber receives messages within a second after each large message."""
     result = DeafnessRun(options.programs, options.seed, connections, count).run()
     table(result["rows"])
     print(
@@ -83,7 +83,7 @@ def deafness(options: Options, connections: int, count: int) -> dict[str, Any]:
 
 @dataclass
 class Kills:
-    """What became of the kills of one stack."""
+    """The results of the kills of one stack."""
 
     done: int = 0
     resumed: int = 0
@@ -103,7 +103,7 @@ class TripKills:
         self.run = Run(
             "trip-kills", Scene(trip="set", stops=3, length_m=(1_500, 6_000), record=False), options, options.seed
         )
-        # Stops of the trip at which the vehicle has arrived, told by anybody.
+        # Stops of the trip at which any run of the node has reported the arrival.
         self.visited: list[Place] = []
         self.run.observer.listeners.append(self._arrival)
 
@@ -177,12 +177,12 @@ class TripKills:
             return
         goal = (state.destination.latitude, state.destination.longitude)
         problems = []
-        # Kills come so often that the launcher waits between restarts, up to `max_delay_s`: what counts is the time from the restart on.
+        # Kills come so often that the launcher waits between restarts, up to `max_delay_s`: the time from the restart on counts.
         if guided.own - back.own > AFTER_KILL_S:
             problems.append(f"guided again only after {guided}, {guided.own - back.own:.2f} s after its restart")
         if distance(goal, run.points[-1]) > 30:
             problems.append("the destination is another")
-        # The route's first waypoint is where it begins, not a stop.
+        # The route's first waypoint is its start, not a stop.
         ahead = (
             [(point.latitude, point.longitude) for point in route.waypoints[1:]]
             if route and state.guidance != COMPLETE
@@ -225,7 +225,7 @@ class TripKills:
 
 
 def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
-    """Kills navigation-node so often, in several stacks at a time if asked for."""
+    """Kills navigation-node a number of times, in several stacks at a time if requested."""
     begin = time.monotonic()
     if jobs > 1:
         shares = [count // jobs + (index < count % jobs) for index in range(jobs)]
@@ -294,11 +294,11 @@ def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
 
 
 class Hour:
-    """Random faults to stacks that live for minutes, and to stacks of their own between them."""
+    """Random faults in stacks that run for minutes, and in separate stacks between them."""
 
     SEGMENT_S = 480.0
     SCENE = Scene(trip="set", stops=1, odometry_hz=20, shim=True)
-    # Farther than the vehicle comes during the longest fault to a running stack, half a minute and its recovery.
+    # Farther than the vehicle drives during the longest fault of a running stack, half a minute, and its recovery.
     LEAST_LEFT_M = 900
 
     def __init__(self, options: Options, seconds: float, names: str | None) -> None:
@@ -313,7 +313,7 @@ class Hour:
         self.end = 0.0
 
     def run(self) -> dict[str, Any]:
-        """Until the time is over."""
+        """Runs until the time is over."""
         begin = time.monotonic()
         self.end = begin + self.seconds
         number = 0
@@ -364,7 +364,7 @@ class Hour:
         self._after(run, f"segment {number} (seed {seed})")
 
     def _live(self, run: Run, fault: faults.Fault, seed: int) -> None:
-        # At the destination there is nothing to guide to: a fault must not last beyond the trip.
+        # At the destination there is nothing to guide to: a fault must end before the trip does.
         if run.vehicle.remaining < self.LEAST_LEFT_M or not run.wait(run.is_guided, 30).done:
             run.next_trip()
             run.require(run.wait(run.is_guided, 30), f"guidance before {fault.name}")
@@ -373,7 +373,7 @@ class Hour:
             fault.action(run)
         except GiveUp:
             pass
-        except Exception:  # A node that is not there when it is looked for, or a fault of the rig: both are told.
+        except Exception:  # A node that is not running when it is needed, or a fault of the rig: both are reported.
             run.fail("the rig can judge this fault", traceback.format_exc(limit=-3))
         new = run.failures[before:]
         del run.failures[before:]
@@ -467,7 +467,7 @@ class Hour:
 
 
 def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
-    """So many simulated hours of one drive after another, played fast to a node and a recorder; memory stays flat."""
+    """Plays many simulated hours of one drive after another fast to a node and a recorder; memory must stay flat."""
     run = Run("soak", Scene(trip="none", starts=False, record=False), options, options.seed)
     environment = run.stack.full_environment
     folder, failures = options.programs.folder, []
@@ -571,7 +571,7 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
                 )
             )
             show(f"{simulated / 3600:.1f} of {hours:g} h, {looks[-1][1]['navigation-node'] >> 20} MiB")
-            # What has come is looked at once and not kept for a day.
+            # Received messages are checked at once and not kept for a day.
             run.observer.tracks.clear()
             run.observer.heard.clear()
     finally:

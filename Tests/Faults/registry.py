@@ -10,7 +10,7 @@ Action = Callable[[Run], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done to the stack, and what must hold after it."""
+    """What is done to the stack, and what must be true after it."""
 
     name: str
     group: str

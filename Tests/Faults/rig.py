@@ -79,13 +79,13 @@ def build_map(programs: Programs, extract: pathlib.Path) -> pathlib.Path:
             raise SetUpFailed(f"navbus map build: {done.stderr.strip()}")
         try:
             made.rename(tiles)
-        except OSError:  # Somebody else was sooner.
+        except OSError:  # Another process was faster.
             shutil.rmtree(made)
     return tiles
 
 
 class Report:
-    """Tells what becomes of the faults, line by line."""
+    """Reports the results of the faults, line by line."""
 
     def __init__(self, count: int, verbose: bool) -> None:
         self.count, self.verbose = count, verbose
@@ -93,14 +93,14 @@ class Report:
         self._shown = sys.stderr.isatty()
 
     def begin(self, fault: faults.Fault) -> None:
-        """Shows what is under way."""
+        """Shows the running fault."""
         if self._shown:
             print(f"\r[{len(self.entries) + 1}/{self.count}] {fault.name} …\033[K", end="", file=sys.stderr, flush=True)
 
     def end(
         self, fault: faults.Fault, run: Run | None, failures: list[Failure], skipped: str, seconds: float, command: str
     ) -> None:
-        """Prints how it went."""
+        """Prints the result of a fault."""
         if self._shown:
             print("\r\033[K", end="", file=sys.stderr)
         outcome = "skipped" if skipped else "FAILED" if failures else "ok"
@@ -127,7 +127,7 @@ class Report:
 
 
 def do(fault: faults.Fault, options: Options, report: Report) -> None:
-    """Does one fault to a stack of its own."""
+    """Runs one fault in a separate stack."""
     begin, run, skipped = time.monotonic(), None, ""
     command = f"{options.command} --seed {options.seed} --faults {fault.name}"
     failures: list[Failure] = []
@@ -146,7 +146,7 @@ def do(fault: faults.Fault, options: Options, report: Report) -> None:
         skipped = str(problem)
     except NotStarted as problem:
         failures.append(Failure("the nodes are there", str(problem)))
-    except Exception:  # A fault of the rig is told as one.
+    except Exception:  # A fault of the rig is reported as such.
         failures.append(Failure("the rig can judge this fault", traceback.format_exc()))
     failures += run.failures if run else []
     report.end(fault, run, failures, skipped if not failures else "", time.monotonic() - begin, command)
@@ -155,7 +155,7 @@ def do(fault: faults.Fault, options: Options, report: Report) -> None:
 
 
 def compare(before: pathlib.Path, after: pathlib.Path) -> None:
-    """Prints what became of each fault in two runs, as a table in Markdown."""
+    """Prints the results of each fault in two runs, as a table in Markdown."""
 
     def outcome(entry: dict | None) -> str:
         if entry is None:
@@ -175,7 +175,7 @@ def compare(before: pathlib.Path, after: pathlib.Path) -> None:
 
 
 def main() -> int:
-    """Runs what was asked for; 0 when everything held."""
+    """Runs the requested faults; returns 0 when everything held."""
     given = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if given.compare:

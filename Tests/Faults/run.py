@@ -1,4 +1,4 @@
-"""One run of the stack with a vehicle on a trip: what faults are done to and judged by."""
+"""One run of the stack with a vehicle on a trip, in which faults are caused and judged."""
 
 import functools
 import json
@@ -22,7 +22,7 @@ MEASURED, PREDICTED = 1, 2
 
 @dataclass(frozen=True)
 class Scene:
-    """What a fault needs around it."""
+    """The environment that a fault needs."""
 
     trip: str = "destination"  # destination: configured; set: by SetRoute; none: free drive
     stops: int = 0  # stops on the way
@@ -40,7 +40,7 @@ class Scene:
 
 @dataclass
 class Options:
-    """What the rig was told."""
+    """The options of the rig."""
 
     programs: Programs
     tiles: pathlib.Path
@@ -55,7 +55,7 @@ class Options:
 
 @dataclass
 class Failure:
-    """Something that did not hold."""
+    """An expectation that was not met."""
 
     expected: str
     seen: str
@@ -71,17 +71,17 @@ class Moment:
 
 
 class GiveUp(Exception):
-    """What follows makes no sense any more; the failure is noted."""
+    """The following steps are pointless; the failure has been recorded."""
 
 
 @functools.cache
 def messages() -> Messages:
-    """The message types, made once."""
+    """The message types, created once."""
     return Messages()
 
 
 class Places:
-    """Places on the roads of a map between which one can drive."""
+    """Places on the roads of a map between which driving is possible."""
 
     def __init__(self, programs: Programs, tiles: pathlib.Path) -> None:
         self.programs, self.tiles = programs, tiles
@@ -139,7 +139,7 @@ def line_of(polyline: Any) -> list[Place]:
 
 
 class Run:
-    """A stack, a vehicle on a trip, an observer, and what was found not to hold."""
+    """A stack, a vehicle on a trip, an observer, and the failures found."""
 
     def __init__(self, name: str, scene: Scene, options: Options, seed: int) -> None:
         self.name, self.scene, self.options, self.seed = name, scene, options, seed
@@ -218,7 +218,7 @@ class Run:
         self.pace.start()
 
     def end(self) -> None:
-        """Stops everything and judges what is left."""
+        """Stops everything and judges the remains."""
         try:
             if self.stack.launcher:
                 self._last_checks()
@@ -235,7 +235,7 @@ class Run:
 
     def _last_checks(self) -> None:
         if self.stack.launcher and self.stack.launcher.poll() is None:
-            # What is latched is not lost, whoever was killed meanwhile.
+            # Latched values are not lost, whichever process was killed in the meantime.
             lost = lost_latched(self.observer, self.stack.bus)
             self.facts["lost_latched"] = len(lost)
             if lost:
@@ -286,24 +286,24 @@ class Run:
     # What holds and what does not.
 
     def fail(self, expected: str, seen: str) -> None:
-        """Notes what does not hold."""
+        """Records a failure."""
         self.failures.append(Failure(expected, seen))
 
     def expect(self, holds: object, expected: str, seen: object = None) -> bool:
-        """Notes what was expected and not seen."""
+        """Records what was expected and not seen."""
         if not holds:
             self.fail(expected, str(holds if seen is None else seen))
         return bool(holds)
 
     def require(self, waited: Waited, expected: str) -> Waited:
-        """The same for what must hold before anything else makes sense."""
+        """The same for conditions without which the following steps are pointless."""
         if not waited.done:
             self.fail(expected, f"{waited}; {self.state_text()}")
             raise GiveUp
         return waited
 
     def within(self, waited: Waited, seconds: float, expected: str, fact: str | None = None) -> bool:
-        """Notes what did not come, or came too late by the stack's own time."""
+        """Records an event that did not happen, or happened too late by the stack's own time."""
         if fact:
             self.facts[fact] = round(waited.wall, 2)
             self.facts[fact + "_own"] = round(waited.own, 2)
@@ -313,11 +313,11 @@ class Run:
         return False
 
     def now(self) -> Moment:
-        """The present moment."""
+        """The current moment."""
         return Moment(time.monotonic(), time.time_ns(), self.pace.now() if self.pace else time.monotonic())
 
     def wait(self, condition: Callable[[], object], seconds: float, since: Moment | None = None) -> Waited:
-        """Waits until something holds; `seconds`, of the stack's own time, count from `since`, or from now."""
+        """Waits until a condition is true; `seconds`, of the stack's own time, count from `since`, or from now."""
         begin = since or self.now()
         while True:
             done, now = bool(condition()), self.now()
@@ -344,7 +344,7 @@ class Run:
         )
 
     def guided_since(self, moment: Moment, fresh_s: float = 1.5) -> Callable[[], bool]:
-        """Whether measured progress has come of a fix since then, that is not old."""
+        """Whether measured progress of a recent fix has arrived since then."""
 
         def check() -> bool:
             heard = self.observer.latest.get("/nav/progress")
@@ -360,11 +360,11 @@ class Run:
         return check
 
     def heard_since(self, moment: Moment, topic: str) -> Callable[[], bool]:
-        """Whether anything has come on a topic since."""
+        """Whether anything has arrived on a topic since."""
         return lambda: topic in self.observer.latest and self.observer.latest[topic].at > moment.at
 
     def state_text(self) -> str:
-        """How the navigation stands, in a line."""
+        """The state of navigation, in one line."""
         state, health = self.observer.last("/nav/state"), self.observer.last("/health/navigation-node")
         words = []
         if state:
@@ -383,7 +383,7 @@ class Run:
         return ", ".join(words)
 
     def health_topic(self, topic: str, node: str = "navigation-node") -> Any:
-        """What a node's health says of a topic that it subscribes to."""
+        """A node's health of a topic that it subscribes to."""
         health = self.observer.last(f"/health/{node}")
         return (
             next((entry for entry in health.topics if entry.topic == topic and not entry.is_publisher), None)
@@ -398,7 +398,7 @@ class Run:
         return Publisher(self.stack.bus, self.types, node, topics, mark)
 
     def set_route(self, points: list[Place], seconds: float = 20, attempts: int = 20, **more: Any) -> Any:
-        """Calls SetRoute to places until it is answered with a route."""
+        """Calls SetRoute with places until it is answered with a route."""
         request = self.types.SetRouteRequest(**more)
         for latitude, longitude in points:
             request.calculate.waypoints.add(latitude=latitude, longitude=longitude)
@@ -416,12 +416,12 @@ class Run:
         raise GiveUp
 
     def _follow(self, heard: bus.Heard) -> None:
-        """The driver does as the guidance says."""
+        """The driver follows the guidance."""
         if heard.topic != "/nav/route" or heard.message is None or not self.obeys:
             return
         route = heard.message
         points = line_of(route.geometry)
-        # A route that is kept, by whichever run of the node, is driven on.
+        # A route that is kept, by whichever run of the node, is continued.
         key = hash(tuple(points))
         if key == self._followed or len(points) < 2:
             return

@@ -1,4 +1,4 @@
-"""The real stack in a folder of its own: launch/vehicle.yaml, its processes, its clock, its logs and its bag."""
+"""The real stack in a separate folder: launch/vehicle.yaml, its processes, its clock, its logs and its bag."""
 
 import mmap
 import os
@@ -18,7 +18,7 @@ import bus
 from bus import ROOT
 
 NODES = ("gnss-node", "navigation-node", "tile-cache-node", "recorder")
-# What a program says when it crashes, and what the launcher says of it.
+# The messages of a program when it crashes, and of the launcher about it.
 CRASH = re.compile(
     r"Fatal error|💣|\*\*\* Signal|Program crashed|Illegal instruction|Segmentation fault|Bus error|"
     r"killed by SIG(ILL|SEGV|BUS|ABRT|TRAP|FPE)|AddressSanitizer|double free|corrupted"
@@ -34,7 +34,7 @@ class NotStarted(Exception):
 
 
 def folder_for(name: str, parent: str | None) -> pathlib.Path:
-    """A new folder with a short path: sockets lie below it."""
+    """A new folder with a short path, because it contains sockets."""
     return pathlib.Path(tempfile.mkdtemp(prefix=f"rig-{name[:24]}-", dir=parent or "/tmp"))
 
 
@@ -71,7 +71,7 @@ CRASH_SIGNAL = signal.SIGRTMAX - 3
 
 
 class Shim:
-    """What is preloaded into the stack: the clock of the host can be stepped, and processes can be made to crash."""
+    """The library preloaded into the stack: the host's clock can be stepped, and processes can be made to crash."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         library = folder / "shim.so"
@@ -87,7 +87,7 @@ class Shim:
         self.environment = {"LD_PRELOAD": str(library), "RIG_CLOCK": str(path)}
 
     def step_to(self, seconds: float) -> None:
-        """Makes the host's clock differ by so much from now on."""
+        """Sets the offset of the host's clock from now on."""
         self._page[:] = struct.pack("q", int(seconds * 1e9))
 
 
@@ -120,7 +120,7 @@ class Stack:
 
     @property
     def full_environment(self) -> dict[str, str]:
-        """What the stack's processes inherit, and whoever is to meet them on the bus."""
+        """The environment of the stack's processes, and of every process that joins them on the bus."""
         known = {key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")}
         shim = self.shim.environment if self.shim else {}
         return {**known, "NAVBUS_DIR": str(self.bus), "RIG_MARK": self.mark, **shim, **self.environment}
@@ -131,7 +131,7 @@ class Stack:
         if self.record:
             given |= {"record": "true", "bag": str(self.bag)}
         given |= self.arguments
-        # Nothing outlives the rig either, however it ends.
+        # No process survives the rig, however it ends.
         leash = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         return [
             *leash,
@@ -167,14 +167,14 @@ class Stack:
             time.sleep(0.02)
 
     def is_up(self, node: str) -> bool:
-        """Whether a node lives and has announced itself, and all its services where it has any."""
+        """Whether a node is alive and has announced itself, with all its services if it has any."""
         told = bus.announcement(self.bus, node)
         if told is None or not bus.is_alive(self.bus, node) or not is_process(told["pid"]):
             return False
         return node not in NODES or node == "recorder" or "services" in told
 
     def pid(self, node: str) -> int:
-        """The process of a node that lives."""
+        """The process of a live node."""
         told = bus.announcement(self.bus, node)
         if told is None or not is_process(told["pid"]):
             raise NotStarted(f"{node} is not running; see {self.log}")
@@ -201,7 +201,7 @@ class Stack:
         return pid
 
     def stop_child(self, program: str) -> int:
-        """Stops (SIGSTOP) the process that runs a program as soon as there is one; 0 when there is none yet."""
+        """Stops (SIGSTOP) the process that runs a program as soon as there is one; returns 0 if there is none yet."""
         for pid in self.processes():
             words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             if words[0].decode().endswith("/" + program):
@@ -253,11 +253,11 @@ class Stack:
         return problems
 
     def log_text(self) -> str:
-        """What the launch and its nodes have said so far."""
+        """The output of the launch and its nodes so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def crashes(self) -> list[str]:
-        """Lines that tell of a crash that nobody asked for."""
+        """Lines that report a crash that was not requested."""
         lines = []
         asked = list(self.expected_ends)
         injected = any(name in end for end in asked for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL"))
@@ -272,7 +272,7 @@ class Stack:
 
 
 def is_process(pid: int) -> bool:
-    """Whether a process is there and not only waiting to be buried."""
+    """Whether a process exists and is not a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -289,7 +289,7 @@ def command_of(pid: int) -> str:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process that is its own: mapped files do not count."""
+    """Resident private memory of a process, without mapped files."""
     try:
         fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
         return int(fields["RssAnon"].split()[0]) * 1024
@@ -298,7 +298,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def descriptor_count(pid: int) -> int:
-    """How many descriptors a process has open."""
+    """The number of open descriptors of a process."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -306,7 +306,7 @@ def descriptor_count(pid: int) -> int:
 
 
 def waited_for_processor(pids: list[int]) -> dict[tuple[int, str], int]:
-    """How long each thread of some processes was ready to run and was not let, ns."""
+    """How long each thread of some processes was ready to run but did not run, ns."""
     waits = {}
     for pid in pids:
         try:
@@ -319,7 +319,7 @@ def waited_for_processor(pids: list[int]) -> dict[tuple[int, str], int]:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody has, for now."""
+    """A port of the loopback that is currently free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

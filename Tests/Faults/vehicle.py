@@ -1,4 +1,4 @@
-"""A simulated vehicle: it drives along a line in real time, and a stand-in for gpsd tells what its receiver sees."""
+"""A simulated vehicle: it drives along a line in real time, and a substitute for gpsd reports what its receiver sees."""
 
 import bisect
 import datetime
@@ -18,14 +18,14 @@ Place = tuple[float, float]
 
 
 def distance(one: Place, other: Place) -> float:
-    """Metres between two places that are near each other."""
+    """Metres between two nearby places."""
     north = (other[0] - one[0]) * METRES_PER_DEGREE
     east = (other[1] - one[1]) * METRES_PER_DEGREE * math.cos(math.radians((one[0] + other[0]) / 2))
     return math.hypot(north, east)
 
 
 def course(one: Place, other: Place) -> float:
-    """Degrees clockwise from north of the way from one place to another."""
+    """Direction from one place to another, degrees clockwise from north."""
     east = (other[1] - one[1]) * math.cos(math.radians(one[0]))
     return math.degrees(math.atan2(east, other[0] - one[0])) % 360
 
@@ -47,7 +47,7 @@ class Line:
         self._at = [knot[0] for knot in self._knots]
 
     def _speeds(self, cruise: float) -> list[tuple[float, float]]:
-        """Greatest speeds along the line: what bends, stops and the brakes allow."""
+        """Greatest speeds along the line, limited by bends, stops and braking."""
         knots = [[step * 5.0, cruise] for step in range(int(self.length / 5) + 1)]
         for index in range(1, len(self.points) - 1):
             before, here, after = self.points[index - 1 : index + 2]
@@ -67,13 +67,13 @@ class Line:
         index = bisect.bisect_right(self._at, offset)
         if index >= len(self._knots):
             return 0.0
-        # The square of the speed is what braking changes evenly.
+        # Braking changes the square of the speed evenly.
         (start, before), (end, after) = self._knots[max(index - 1, 0)], self._knots[index]
         share = (offset - start) / (end - start) if end > start else 1.0
         return math.sqrt(before**2 + (after**2 - before**2) * min(max(share, 0), 1))
 
     def place(self, offset: float) -> tuple[Place, float]:
-        """Where an offset lies, and the course there in degrees."""
+        """The position at an offset, and the course there in degrees."""
         index = min(max(bisect.bisect_right(self.offsets, offset), 1), len(self.points) - 1)
         one, other = self.points[index - 1], self.points[index]
         length = self.offsets[index] - self.offsets[index - 1]
@@ -82,7 +82,7 @@ class Line:
         return place, course(one, other)
 
     def first(self, place: Place, start: float = 0.0, within: float = 12.0) -> tuple[float, float]:
-        """The first offset from `start` on that comes near a place, for a line may pass it twice; else the nearest."""
+        """The first offset from `start` on that comes near a place, since a line may pass it twice; otherwise the nearest."""
         offset = start
         while offset < self.length and distance(place, self.place(offset)[0]) > within:
             offset += 4.0
@@ -111,7 +111,7 @@ class Line:
 
 @dataclass
 class Receiver:
-    """How the receiver errs; may be changed at any time."""
+    """The errors of the receiver; they may be changed at any time."""
 
     rate: float = 5.0
     wander_m: float = 1.5
@@ -137,7 +137,7 @@ class Truth:
 
 @dataclass(eq=False)
 class Vehicle(threading.Thread):
-    """Drives, and answers as gpsd does on a port of the loopback."""
+    """Drives, and answers as gpsd does on a loopback port."""
 
     seed: int
     cruise: float = 13.0
@@ -163,20 +163,20 @@ class Vehicle(threading.Thread):
         self.line: Line | None = None
         self.offset = self.speed = 0.0
         self.fixes_sent = 0
-        # Until when the receiver told a wrong place or time, and its listeners may need to get over it, ns UTC.
+        # Time until which the receiver reported a wrong place or time, and its subscribers may need to recover from it, ns UTC.
         self.misled_until = 0
         self.truths: list[Truth] = []
 
-    # What the rig tells the vehicle.
+    # Commands of the rig.
 
     def drive(self, points: list[Place], stops: list[Place] | None = None) -> None:
-        """Follows a line from where the vehicle is on it, or from its beginning; stops at the places given."""
+        """Follows a line from the vehicle's position on it, or from its beginning; stops at the given places."""
         with self._guard:
             line = Line(points, self.cruise)
             if self.line is not None:
                 here = self.place
                 offset, away = line.first(here)
-                if away > 3:  # A route begins on the road, the vehicle beside it.
+                if away > 3:  # A route begins on the road, with the vehicle beside it.
                     line = Line(
                         [here] + [line.place(offset)[0]] + points[bisect.bisect_right(line.offsets, offset) :],
                         self.cruise,
@@ -205,12 +205,12 @@ class Vehicle(threading.Thread):
         self._held = False
 
     def publish_odometry(self, publisher: Publisher, types: Messages) -> None:
-        """Publishes the wheels' speed and the rate of turn as a node of its own."""
+        """Publishes the wheels' speed and the rate of turn as a separate node."""
         self._odometry, self._types = publisher, types
 
     @property
     def place(self) -> Place:
-        """Where the vehicle truly is."""
+        """The true position of the vehicle."""
         with self._guard:
             if self.line is None:
                 return (0.0, 0.0)
@@ -223,7 +223,7 @@ class Vehicle(threading.Thread):
             return self.line.length - self.offset if self.line else 0.0
 
     def truth(self, utc_ns: int) -> Truth | None:
-        """Where the vehicle was at a time, at most 0.3 s off; None when that is not known."""
+        """Where the vehicle was at a time, at most 0.3 s off; None if unknown."""
         with self._guard:
             index = bisect.bisect_left(self.truths, utc_ns, key=lambda truth: truth.utc_ns)
             near = [truth for truth in self.truths[max(index - 1, 0) : index + 1]]
@@ -237,7 +237,7 @@ class Vehicle(threading.Thread):
         if self._odometry:
             self._odometry.close()
 
-    # What it does.
+    # Movement.
 
     def run(self) -> None:
         step, last, next_fix = 0.05, time.monotonic(), time.monotonic()
@@ -275,7 +275,7 @@ class Vehicle(threading.Thread):
         allowed = 0.0 if self._held else self.line.speed(self.offset)
         wanted = min(self.speed + ACCELERATION * seconds, allowed) if not self._held else self.speed - 3 * seconds
         stop = next((stop for stop in self.line.stops if stop > self.offset + 0.5), self.line.length)
-        # A crawl to the stop itself, where the speeds come to nothing.
+        # Slow movement to the stop itself, where the speeds approach zero.
         if not self._held and stop - self.offset < 30:
             wanted = max(wanted, 0.8)
         self.speed = max(wanted, 0.0)
@@ -283,7 +283,7 @@ class Vehicle(threading.Thread):
         if moved >= stop - 0.5 and not self._held:
             moved, self.speed, self._rest = stop, 0.0, self.dwell_s
         self.offset = moved
-        # The body turns no faster than a circle of 4 m allows.
+        # The body turns no faster than on a circle of 4 m.
         bend = (self.line.place(self.offset)[1] - self._heading + 180) % 360 - 180
         most = math.degrees(self.speed / 4) * seconds
         turned = min(max(bend, -most), most)
@@ -358,7 +358,7 @@ class Vehicle(threading.Thread):
 
     def _send_to(self, client: socket.socket, data: bytes | str) -> None:
         try:
-            client.recv(4096)  # What a client says is that it wants to watch.
+            client.recv(4096)  # The client's message is that it wants to watch.
         except (BlockingIOError, OSError):
             pass
         try:
@@ -368,7 +368,7 @@ class Vehicle(threading.Thread):
             self._clients.remove(client)
 
     def hang_up(self) -> None:
-        """Cuts all connections, as a gpsd that is restarted."""
+        """Closes all connections, like a gpsd that is restarted."""
         for client in list(self._clients):
             client.close()
             self._clients.remove(client)

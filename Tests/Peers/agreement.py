@@ -29,7 +29,7 @@ from agreement_sides import Extract, Navbus, OSRMPeer, ValhallaPeer
 from agreement_why import explain
 
 PERCENTS = (1, 5, 25, 50, 75, 95, 99)
-# Ratios of shorter routes say more about ends than about roads, metres.
+# Ratios of shorter routes depend more on the ends than on the roads, metres.
 SHORTEST = 200
 
 
@@ -50,11 +50,11 @@ def table(figures):
 
 
 def compare(extract, navbus, pairs, mine, peer, options, name):
-    """Prints what one peer says of the pairs; returns the figures and what was found about the worst."""
+    """Compares the routes of one peer with ours and prints the result; returns the figures and the findings on the worst."""
     theirs = [peer.drive(list(pair), **peer_options(peer)) for pair in pairs]
     both = [i for i, route in enumerate(theirs) if route and mine[i][0] is not None]
     far = [i for i in both if theirs[i].distance >= SHORTEST and theirs[i].duration > 0]
-    # The points that the peer snapped to, ours between them.
+    # The points that the peer snapped to; our route between them.
     snapped = [tuple(theirs[i].places) if theirs[i] else pairs[i] for i in range(len(pairs))]
     same = navbus.many(snapped, f"{name}-{peer.name}-same")
     moved = [i for i in far if same[i][0] is not None]
@@ -95,7 +95,7 @@ def compare(extract, navbus, pairs, mine, peer, options, name):
 
 
 def peer_options(peer):
-    """What makes the mass of a peer's routes quick: their ways are not looked at."""
+    """The cause of a peer's shorter durations in general: its ways are not examined."""
     return {"with_ways": False} if peer.name == ValhallaPeer.name else {}
 
 

@@ -31,13 +31,13 @@ TELLING = (
 
 
 def metres(a, b):
-    """Distance of two places (latitude, longitude) that are not far apart."""
+    """Distance between two nearby places (latitude, longitude)."""
     east = math.radians(b[1] - a[1]) * math.cos(math.radians((a[0] + b[0]) / 2))
     return 6_371_009 * math.hypot(math.radians(b[0] - a[0]), east)
 
 
 def segments(nodes):
-    """Pairs of nodes that follow each other."""
+    """Pairs of consecutive nodes."""
     return list(zip(nodes, nodes[1:]))
 
 
@@ -45,15 +45,15 @@ def segments(nodes):
 class Drive:
     """A route of one side."""
 
-    # Metres, seconds; the cost that the side minimised where it tells, in its own unit.
+    # Metres, seconds; the cost that the side minimised if it reports it, in its own unit.
     distance: float
     duration: float
     cost: float | None
-    # OSM nodes, the whole first and last segments included where the side tells them.
+    # OSM nodes, including the whole first and last segments if the side reports them.
     nodes: list
-    # Where the places lie on roads, (latitude, longitude) each.
+    # Where the places are on roads, (latitude, longitude) each.
     places: list
-    # What is driven one after the other: (OSM way, metres, seconds or None); turns are in the seconds of navbus alone.
+    # The parts in driving order: (OSM way, metres, seconds or None); turns are in the seconds of navbus alone.
     ways: list = field(default_factory=list)
 
     def joined(self):
@@ -66,7 +66,7 @@ class Drive:
 
 
 class Extract(osmium.SimpleHandler):
-    """The roads of an extract: positions, ways of node pairs, telling tags, turn restrictions."""
+    """The roads of an extract: positions, ways of node pairs, relevant tags, turn restrictions."""
 
     def __init__(self, path):
         super().__init__()
@@ -76,7 +76,7 @@ class Extract(osmium.SimpleHandler):
         self.apply_file(str(path), locations=False)
         named = {node for pair in self.pairs for node in pair}
         self.places = {node: place for node, place in self.places.items() if node in named}
-        # Valhalla's shapes have six decimals, rounded from data that are rounded already.
+        # Valhalla's shapes have six decimals, rounded from data that are already rounded.
         for shift in ((1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)):
             for node, (a, b) in self.places.items():
                 self.by_place[(round(a * 1e6) + shift[0], round(b * 1e6) + shift[1])] = node
@@ -130,7 +130,7 @@ class Extract(osmium.SimpleHandler):
         return metres(a, b) if a and b else 0
 
     def tags(self, way):
-        """A way in words."""
+        """A description of a way."""
         return f"way {way} [" + " ".join(f"{key}={value}" for key, value in self.ways.get(way, {}).items()) + "]"
 
     def way_runs(self, pairs):
@@ -138,7 +138,7 @@ class Extract(osmium.SimpleHandler):
         return [(self.pairs.get(pair), self.length(pair), None) for pair in pairs]
 
     def barriers(self, nodes):
-        """What bars the way at nodes, and where a restriction begins, in words."""
+        """A description of what bars the way at nodes, and where a restriction begins."""
         return [f"node {node} {self.node_tags[node]}" for node in nodes
                 if "barrier" in self.node_tags.get(node, {}) or "access" in self.node_tags.get(node, {})]
 
@@ -169,7 +169,7 @@ class Navbus:
                 else (None, None, row["status"]) for row in rows]
 
     def drive(self, places):
-        """A route through places, stopping at each; None without one."""
+        """A route through places, with a stop at each; None without one."""
         arguments = [self.navbus, "route", "--tiles", self.tiles]
         for index, place in enumerate(places):
             option = "--from" if index == 0 else "--to" if index == len(places) - 1 else "--via"
@@ -204,7 +204,7 @@ class OSRMPeer:
         self.engine = osrm.OSRM(storage_config=str(base), algorithm="MLD", use_shared_memory=False)
 
     def drive(self, places):
-        """A route through places, stopping at each; None without one."""
+        """A route through places, with a stop at each; None without one."""
         parameters = osrm.RouteParameters(
             coordinates=[(place[1], place[0]) for place in places], annotations=["nodes", "duration"],
             overview="false")
@@ -267,7 +267,7 @@ class ValhallaPeer:
                      ways)
 
     def ways(self, shape):
-        """The ways along a shape, with the times of driving them, turns not included."""
+        """The ways along a shape, with their driving times, without turns."""
         try:
             trace = self.actor.trace_attributes({
                 "encoded_polyline": shape, "costing": "auto", "shape_match": "walk_or_snap",
@@ -279,7 +279,7 @@ class ValhallaPeer:
 
 
 def sort(extract, work):
-    """The extract by type and id, each object once, as Valhalla wants it."""
+    """The extract by type and id, each object once, as Valhalla requires."""
     path = work / f"{extract.name.removesuffix('.osm.pbf')}-sorted.osm.pbf"
     path.unlink(missing_ok=True)
     reader = osmium.MergeInputReader()

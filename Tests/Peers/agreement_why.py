@@ -15,13 +15,13 @@ pair names its class:
 
 from agreement_sides import metres, segments
 
-# Places further apart than this are other places, metres.
+# Places further apart than this are different places, metres.
 SAME_PLACE = 5
 # Routes that share more than this of the longer one's length are the same.
 SAME_ROUTE = 0.97
-# Routes whose times differ by a smaller share for both sides are as good as each other.
+# Routes whose times differ by a smaller share for both sides are equally good.
 TIE = 0.05
-# Shorter stretches are not worth a place to force a route there, metres.
+# Shorter stretches do not justify a place that forces a route there, metres.
 SHORTEST = 15
 
 
@@ -31,7 +31,7 @@ def inner(nodes):
 
 
 def sharing(extract, mine, theirs):
-    """The share of the longer route that both drive, 0 to 1, directions heeded."""
+    """The share of the longer route that both drive, 0 to 1, taking directions into account."""
     a, b = inner(mine.nodes), inner(theirs.nodes)
     if not a and not b:
         return 1.0 if abs(mine.distance - theirs.distance) < 20 else 0.0
@@ -41,7 +41,7 @@ def sharing(extract, mine, theirs):
 
 
 def same(extract, mine, theirs):
-    """Whether two routes are one, but for the first and last metres."""
+    """Whether two routes are the same, except for the first and last metres."""
     if not mine or not theirs:
         return False
     near = abs(mine.distance - theirs.distance) <= max(30, 0.02 * theirs.distance)
@@ -66,7 +66,7 @@ def force(extract, side, ends, path, other):
     """The side's route between two places over the parts of a path that another does not have."""
     places = []
     for part in stretches(extract, path, other):
-        # Up to three places for a part: an end of it alone does not keep a router on it.
+        # Up to three places for a part: a place at its end alone does not keep a router on it.
         usable = [pair for pair in part if pair[0] in extract.places and pair[1] in extract.places]
         for share in ((0.5,) if sum(map(extract.length, part)) < 500 else (0.15, 0.5, 0.85)):
             if usable:
@@ -103,7 +103,7 @@ def closed(extract, side, path, other, forced):
 
 
 def end_lines(extract, place, mine, theirs, index):
-    """Where one end lies for both sides."""
+    """Where one end is on the road for both sides."""
     lines = []
     for name, drive in (("ours", mine), ("theirs", theirs)):
         way = drive.ways[index][0] if drive.ways else None
@@ -119,7 +119,7 @@ def speed_lines(extract, drive, only, limit=7):
 
 
 def part_lines(extract, mine, theirs):
-    """Where two routes part, and the restrictions that begin there."""
+    """Where two routes separate, and the restrictions that begin there."""
     pairs = segments(theirs.nodes)
     driven = set(pairs)
     path = segments(mine.nodes)
@@ -153,7 +153,7 @@ def explain(extract, navbus, peer, places):
             lines.append(f"{text}: {drive.distance:.0f} m {drive.duration:.0f} s" if drive else f"{text}: none")
         if same(extract, ours_there, theirs) or same(extract, theirs_here, mine):
             return "snap", lines
-        # What is left of the difference between equal places.
+        # The rest of the difference, between equal places.
         mine = ours_there or mine
     if same(extract, mine, theirs):
         return "time only", lines + speed_lines(extract, mine, mine.joined(), 5) + ["theirs:"] + speed_lines(
@@ -183,7 +183,7 @@ def alone(extract, places, mine, theirs):
 
 
 def weigh(extract, navbus, peer, mine, theirs):
-    """The class and lines of two routes between equal places, by what each side says of the other's."""
+    """The class and lines of two routes between equal places, by each side's evaluation of the other's route."""
     lines = part_lines(extract, mine, theirs)
     forced_us = force(extract, navbus, theirs.places, theirs.nodes, mine.nodes)
     forced_them = force(extract, peer, theirs.places, mine.nodes, theirs.nodes)

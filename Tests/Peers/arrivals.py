@@ -27,14 +27,14 @@ import sys
 
 from workbench import DATA, METRES_PER_DEGREE, ROOT, distance, run, show, workplace
 
-# Greatest distances from the pin to where the drive ends, and to where ARRIVED is told, metres.
+# Greatest distances from the pin to the end of the drive, and to the place where ARRIVED is published, metres.
 PIN_M, ARRIVED_M = 10, 25
 # Least time from the last words to the maneuver, and greatest time between words that count as repeated, seconds.
 IN_TIME_S, REPEAT_S = 2, 8
 IN_TIME_SHARE = 0.99
 # Lengths of drives, metres; a small map has shorter ones.
 SHORTEST, LONGEST = 2_000, 10_000
-# Time that the vehicle stands at the end, seconds: the simulation ends as it stops, a receiver goes on.
+# Time that the vehicle stays at the end, seconds: the simulation ends as it stops, a receiver continues.
 STANDING_S = 10
 # Distance from a maneuver's point within which the true way passes it, metres.
 PASSING_M = 6
@@ -64,7 +64,7 @@ def messages(navbus, bag, *topics):
 
 
 class Drive:
-    """One drive: its trace, its true way in ten states a second, its pin, and what is told on it."""
+    """One drive: its trace, its true path in ten states a second, its pin, and the announcements on it."""
 
     def __init__(self, options, name, seed):
         self.navbus, self.noise, self.seed, self.title = options.navbus, options.noise, seed, f"{name} {seed}"
@@ -110,7 +110,7 @@ class Drive:
             for second in range(1, STANDING_S + 1):
                 times = {name: float(row[name]) + second for name in ("t_s", "t_recv_s")}
                 file.write(",".join(str(value) for value in (row | times).values()) + "\n")
-        # In a tunnel there are no fixes, and nobody can be told of an arrival.
+        # In a tunnel there are no fixes, and no arrival can be announced.
         return float(row["t_s"]) > self.times[-1] - 1
 
     def state(self, time):
@@ -123,7 +123,7 @@ class Drive:
         return min(((distance(self.way[index], place), index) for index in near), default=(math.inf, 0))
 
     def comes_along(self, maneuver, index):
-        """Tells whether the true way comes to a state from where the route does."""
+        """Returns whether the true path comes to a state from where the route does."""
         before = self.way[bisect.bisect_left(self.offsets, self.offsets[index] - 5)]
         return distance(before, moved(self.way[index], -5, maneuver["course_before"])) < 5
 
@@ -140,12 +140,12 @@ class Drive:
             _, index = self.nearest(place_of(steps[0]["maneuver"]), near - 60, near + 60)
             anchor, length = self.offsets[index], 0.0
             for number, (before, step) in enumerate(zip(steps, steps[1:-1]), 1):
-                # Where the way is at a place twice, the lengths of the steps tell which passing is meant.
+                # Where the path passes a place twice, the lengths of the steps decide which passing is meant.
                 place, length = place_of(step["maneuver"]), length + before["distance_m"]
                 reach = 30 + 0.03 * length
                 metres, index = self.nearest(place, anchor + length - reach, anchor + length + reach)
                 if metres > PASSING_M:
-                    # A driver who leaves the route comes back to it somewhere.
+                    # A driver who leaves the route returns to it somewhere.
                     metres, index = self.nearest(place, anchor, math.inf)
                 if metres <= PASSING_M and self.comes_along(step["maneuver"], index):
                     anchor, length = self.offsets[index], 0.0
@@ -153,13 +153,13 @@ class Drive:
                         yield self.times[index], route["route_id"], number, step["maneuver"]
 
     def judge_maneuvers(self):
-        """Compares the words of each maneuver with when it is passed: seconds from the last or None, faults."""
+        """Compares the words of each maneuver with the time when it is passed: seconds from the last words or None, faults."""
         leads, faults = [], []
         for time, route, step, maneuver in self.passings():
             words = [(said, text) for said, text in self.told[SPOKEN]
                      if text["route_id"] == route and names(text, step)]
             own = [said for said, text in words if text["step_index"] == step and text["urgency"].endswith("NOW")]
-            # Late words count as late: what was said long before does not help at the junction.
+            # Late words count as late: words said long before do not help at the junction.
             last = own[-1] if own else max((said for said, _ in words if said < time), default=None)
             leads.append(None if last is None else time - last)
             if last is None or time - last < IN_TIME_S:
@@ -169,7 +169,7 @@ class Drive:
         return leads, faults
 
     def judge_arrival(self):
-        """Compares the arrival with where the vehicle is: metres to the pin, faults of the place and of the words."""
+        """Compares the arrival with the vehicle's true position: metres to the pin, faults of the place and of the words."""
         told = self.told
         arrived = [time for time, event in told[ARRIVAL] if event["is_destination"] and "ARRIVED" in event["phase"]]
         metres = distance(self.way[self.state(arrived[0])], self.pin) if arrived else math.inf
@@ -179,13 +179,13 @@ class Drive:
         arrivals = [[message for _, message in told[topic] if message.get("maneuver", {}).get("type") == ARRIVE]
                     for topic in (SPOKEN, VISUAL)]
         is_said = any(message["text"] and message["urgency"].endswith("NOW") for message in arrivals[0])
-        # The banner of the last step tells of the arrival ahead; at the arrival it changes to the arrival's own words.
+        # The banner of the last step announces the arrival ahead; at the arrival it changes to the arrival's own words.
         final = [route["legs"][-1]["steps"][-1]["instruction"] for _, route in told[ROUTE] if "geometry" in route]
         is_shown = arrivals[1] != [] and arrivals[1][-1]["primary"]["text"] == final[-1]
         return metres, where, ["no spoken arrival"] * (not is_said) + ["no arrival banner"] * (not is_shown)
 
     def repeats(self):
-        """Yields words that are said again, or nearly, soon: whether for the same maneuver, what."""
+        """Yields words that are repeated, or nearly repeated, soon: whether for the same maneuver, and the words."""
         spoken = [(time, words, re.sub(r"^in [\d.,]+ \w+, ", "", words["text"].lower()))
                   for time, words in self.told[SPOKEN]]
         for index, (time, words, second) in enumerate(spoken):
@@ -198,14 +198,14 @@ class Drive:
 
 
 def names(words, step):
-    """Tells whether an instruction names a step's maneuver: as its own, or after a "then"."""
+    """Returns whether an instruction names a step's maneuver: as its own, or after a "then"."""
     first, following = words["step_index"], words["text"].count(", then ")
     # The first instruction on a road names the maneuver ahead only after a "then".
     return first <= step < first + following + (words["urgency"] != "SPOKEN_URGENCY_FOLLOW")
 
 
 def figures(drives):
-    """Adds up what is found on drives."""
+    """Sums up the findings of the drives."""
     leads = [lead for drive in drives for lead in drive.leads]
     timed = [lead for lead in leads if lead is not None]
     again = [is_same for drive in drives for is_same, _ in drive.again]

@@ -147,7 +147,7 @@ class Zenoh:
 
     @staticmethod
     def port(role, folder):
-        """A free port, chosen by the echo and left in a file for the other side."""
+        """A free port, chosen by the echo and written to a file for the other side."""
         path = os.path.join(folder, "port")
         if role == "echo":
             port = free_port()
@@ -189,7 +189,7 @@ def echo(peer, folder, size):
 
 
 class Driver:
-    """Sends a message, times its echo, sends the next. With callbacks the next goes out from the callback."""
+    """Sends a message, times its echo, sends the next one; with callbacks the next one is sent from the callback."""
 
     def __init__(self, peer, folder, size, rate, warmup, count):
         self.rate, self.warmup, self.total = rate, warmup, warmup + count
@@ -221,7 +221,7 @@ class Driver:
             self.arrived.set()
 
     def wait(self, seconds):
-        """Whether the echo of the current message comes in time."""
+        """Whether the echo of the current message arrives in time."""
         if self.has_callback:
             return self.arrived.wait(seconds)
         until = time.monotonic() + seconds
@@ -283,7 +283,7 @@ def measure(name, size, rate, count):
 
 
 def measure_ours(bench, size):
-    """One round of navbus and of C libzmq: figures by name, ours and theirs, and what the peer is called."""
+    """One round of navbus and of C libzmq: figures by name, ours and theirs, and the peer's name."""
     words = [bench, "bus", "--rounds", "1", "--only", "pubsub", "--match", f"bus.pubsub.ipc.{size}B", "--json"]
     run = subprocess.run(words, capture_output=True, text=True, timeout=300)
     if run.returncode != 0:
@@ -292,7 +292,7 @@ def measure_ours(bench, size):
 
 
 def ensure(names):
-    """Installs what is missing into a virtual environment and goes on in it; returns why the others are absent."""
+    """Installs missing packages into a virtual environment and continues in it; returns why the others are absent."""
     def is_absent(name):
         try:
             importlib.import_module(PEERS[name].module)

@@ -64,7 +64,7 @@ def build_valhalla(source, folder, port):
 
 
 def answers(url):
-    """Whether something speaks HTTP there, whatever it says."""
+    """Whether a server speaks HTTP there, whatever it answers."""
     try:
         urllib.request.urlopen(url, timeout=1)
     except urllib.error.HTTPError:

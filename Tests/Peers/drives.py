@@ -37,16 +37,16 @@ import score_match  # noqa: E402
 # DeviationState of Proto/navbus/v1/navigation.proto, PositionSource of position.proto.
 OFF_ROUTE, WRONG_WAY = 4, 5
 PREDICTED = 2
-# Metres from the route from which the vehicle has truly left it: the scorer's advice, and what it takes unasked.
+# Metres from the route beyond which the vehicle has truly left it: the scorer's recommendation, and its default.
 LEFT = (20, 8)
-# The same by the direction, degrees.
+# The same for the direction, degrees.
 TURNED = 60
-# Seconds before the true leaving within which a notice is no false one: the scorer's own.
+# Seconds before the true departure within which a notice is not false: the scorer's own value.
 EARLY = 2
 
 
 def without_labels(trace, path):
-    """The trace as a receiver would give it: the label says which faults were made."""
+    """The trace as a receiver would report it: the label says which faults were made."""
     with open(trace, newline="") as source, open(path, "w", newline="") as file:
         rows = csv.DictReader(source)
         writer = csv.DictWriter(file, [name for name in rows.fieldnames if name != "label"], extrasaction="ignore")
@@ -70,7 +70,7 @@ class Drive:
 
 
 def snap(arguments, tiles, drives):
-    """Shares of positions on the right road, of each receiver and mode: the least and the mean of its drives."""
+    """Shares of positions on the right road, of each receiver and mode: the lowest and the mean of its drives."""
     rows = []
     for mode in ([], ["--smooth"]):
         found = collections.defaultdict(list)
@@ -91,7 +91,7 @@ def snap(arguments, tiles, drives):
 
 
 def replay(arguments, tiles, drive, *words):
-    """What `navbus replay` says of a drive: topic and message, in order."""
+    """The output of `navbus replay` for a drive: topic and message, in order."""
     bag = drive.output + ".mcap"
     run([arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag, *words])
     with open(bag, "rb") as file:
@@ -123,14 +123,14 @@ def followed(messages):
 
 
 def spans(drive, lines, start, metres):
-    """When the vehicle truly was further than `metres` from a line, or against it, from `start` on: from, to."""
+    """When the vehicle was truly further than `metres` from a line, or drove against it, from `start` on: from, to."""
     events = score_match.deviate(lines, [row for row in drive.truth if row["t_s"] >= start], metres, TURNED)
     times = [event["t_s"] for event in events] + [float("inf")]
     return list(zip(times[::2], times[1::2]))
 
 
 def leavings(drive, routes, states, metres):
-    """What truly happened and what was said of it, route by route; one that leaves it further than `metres` has left it."""
+    """The true deviations and the reported ones, by route; further than `metres` from a route counts as having left it."""
     delays, missed, false = [], [], []
     begin = drive.truth[0]["t_s"]
     ends = [start for start, _ in routes.values()][1:] + [float("inf")]
@@ -142,10 +142,10 @@ def leavings(drive, routes, states, metres):
             if first is not None:
                 delays.append(first - left)
             elif left >= end:
-                # What comes after the next route is that one's.
+                # After the next route, reports concern that route.
                 continue
             elif next((is_off for time, is_off in reversed(said) if time <= left), False):
-                # It was said before and holds: standing, or on a road beside it, the vehicle came near the route's line only.
+                # It was reported before and still applies: stationary or on a road beside it, it only came near the line.
                 delays.append(0)
             else:
                 missed.append(f"{drive.title} at {left - begin:.1f} s for {back - left:.1f} s")

@@ -30,9 +30,9 @@ import time
 from workbench import ROOT, distance, run, say, show
 
 SECONDS = 600
-# Bags that one simulated drive is cut into.
+# The number of bags that one simulated drive is cut into.
 PIECES = 3
-# Metres a second in a straight line: nearer places are not tried.
+# Metres per second in a straight line: nearer places are not tried.
 SLOW = 8
 # Places near to roads, by tileset.
 PLACES = {}
@@ -56,7 +56,7 @@ def bag_path(options, index):
 
 
 def simulate(options, drive):
-    """The bags of one drive, made once; drives that end too soon, or places without a road, are tried elsewhere."""
+    """The bags of one drive, created once; drives that end too soon, or places without a road, are tried elsewhere."""
     first = drive * PIECES
     paths = [bag_path(options, index) for index in range(first, min(first + PIECES, options.bags))]
     if all(os.path.exists(path) for path in paths):
@@ -68,7 +68,7 @@ def simulate(options, drive):
     known = PLACES.setdefault(tiles, [])
 
     def place():
-        # Most of a box around roads has none: near to a road there are others.
+        # Most of a box around roads has no roads; near a road there are others.
         if known and dice.random() < 0.9:
             latitude, longitude = dice.choice(known)
             return latitude + dice.uniform(-0.004, 0.004), longitude + dice.uniform(-0.004, 0.004)
@@ -114,7 +114,7 @@ def make(options):
 
 
 def check(options, *more, cache="runs"):
-    """The summary of a check, its seconds, and those of its processors."""
+    """The summary of a check, its seconds, and its processor seconds."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     words = [options.navbus, "check", options.folder + "/fleet.yaml", "--cache", f"{options.folder}/{cache}",
              "--jobs", str(options.jobs), "--json", *more]
@@ -127,7 +127,7 @@ def check(options, *more, cache="runs"):
 
 
 def itself(options, shard):
-    """Whether a part of the fleet, run anew, counts as changed beside the first run."""
+    """Whether a part of the fleet, run again, counts as changed compared with the first run."""
     words = ["--no-caching", "--shard", shard, "--compare", options.folder + "/one.out"]
     return any(figure["isChange"] for figure in check(options, *words)[0]["figures"])
 

@@ -43,7 +43,7 @@ def running(words, **options):
 
 
 def until(what, seconds=20):
-    """Waits until something can be done without an error."""
+    """Waits until an action succeeds without an error."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -55,7 +55,7 @@ def until(what, seconds=20):
 
 
 def server(nginx, tiles, folder):
-    """What runs nginx in the foreground, and where it is reached."""
+    """The command that runs nginx in the foreground, and its address."""
     port = free_port()
     names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     places = " ".join(f"{name}_temp_path {folder}/{name};" for name in names)
@@ -75,7 +75,7 @@ def timed(work):
 
 
 def ours(arguments, url, area, folder):
-    """Seconds from the question for a region until it is complete."""
+    """Seconds from the request for a region until it is complete."""
     environment = dict(os.environ, NAVBUS_DIR=os.path.join(folder, "bus"), NAVBUS_DOMAIN="0")
     os.makedirs(environment["NAVBUS_DIR"], mode=0o700)
     navbus = os.path.join(arguments.bin, "navbus")
@@ -136,7 +136,7 @@ def main():
                 times["curl, kept"].append(kept)
                 times["curl, checked"].append(kept + checked)
                 times["curl, durable"].append(kept + checked + synced)
-        # Not on the way: files that were just removed make the next ones dear on some file systems.
+        # Outside the measurement: recently removed files make the next ones expensive on some file systems.
         for number in range(arguments.rounds):
             for side in ("navbus", "curl"):
                 shutil.rmtree(os.path.join(folder, f"{side}-{number}"))

@@ -32,9 +32,9 @@ import osrm
 import valhalla
 from agreement_sides import Extract, Navbus, OSRMPeer, ValhallaPeer, decode, metres
 
-# Maneuvers of one place are told no further apart than this, metres.
+# Maneuvers of one place are announced no further apart than this, metres.
 REACH = 40
-# What a peer must drive around a maneuver to be asked about it, metres, and how near to our line it must be.
+# The part that a peer must drive around a maneuver to be compared, and its greatest distance from our line, metres.
 AROUND, BESIDE = 60, 12
 SHORTEST = 500
 # Points of a piece that OSRM matches at a time, and those that it has in common with the next one.
@@ -43,7 +43,7 @@ PIECE, OVERLAP = 150, 15
 SIDES = {"uturn": "back", "sharp right": "right", "right": "right", "slight right": "right?", "straight": "straight",
          "slight left": "left?", "left": "left", "sharp left": "left"}
 SILENT = {"depart", "arrive", "new name", "notification", "use lane"}
-# Valhalla's types: those that are told, with their direction.
+# Valhalla's types that count as maneuvers, with their direction.
 VALHALLA = {9: "slight right", 10: "right", 11: "sharp right", 12: "uturn", 13: "uturn", 14: "sharp left", 15: "left",
             16: "slight left", 17: "straight", 18: "slight right", 19: "slight left", 20: "slight right",
             21: "slight left", 22: "straight", 23: "slight right", 24: "slight left", 25: None, 26: None, 37: None,
@@ -79,7 +79,7 @@ def told(steps, silent=SILENT):
             continue
         place = tuple(map(float, maneuver["location"]))[::-1]
         around = kind in ("roundabout", "rotary", "roundabout turn")
-        # A merge has the side of the ramp, the peers do not agree from which road it is seen.
+        # A merge has the side of the ramp; the peers do not agree from which road it is seen.
         direction = None if around or kind in ("merge", "on ramp", "off ramp") and modifier is None else modifier
         result.append(Told(place, kind, None if kind == "merge" else direction, field(maneuver, "exit") if around else None))
     return result
@@ -94,7 +94,7 @@ def field(answer, key):
 
 
 class Line:
-    """The lines of a drive, to ask what lies near them."""
+    """The lines of a drive, to find what is near them."""
 
     def __init__(self, lines):
         self.cells = {}
@@ -127,7 +127,7 @@ def surroundings(points, place):
 
 
 def ours(navbus, pair):
-    """Our route: points, maneuvers, names told with a direction, length; None without one."""
+    """Our route: points, maneuvers, names announced with a direction, length; None without one."""
     done = subprocess.run(
         [navbus.navbus, "route", "--tiles", navbus.tiles, "--from", "%.6f,%.6f" % pair[0], "--to", "%.6f,%.6f" % pair[1],
          "--format", "osrm"], capture_output=True, text=True)

@@ -110,7 +110,7 @@ class Ours:
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         traces = [os.path.join(drive, "trace.csv") for drive in drives]
-        # Positions alone, five seconds apart: the roads know more than the node's filter.
+        # Positions alone, five seconds apart: the roads give more information than the node's filter.
         extra = ["--raw", "--smooth"] if self.smooth else ["--raw"]
         run([self.arguments.navbus, "match", "--tiles", tiles, *traces, "--format", "edges", "--out-dir", out, *extra])
         result = []
@@ -214,7 +214,7 @@ class Valhalla:
 
 
 class FastMM:
-    # Standard deviation of a fix, radius of the search for roads and how far it may seem to go back, metres.
+    # Standard deviation of a fix, radius of the search for roads, and greatest apparent backward movement, metres.
     settings = [(5, 50, 0), (15, 50, 0), (30, 100, 30), (50, 150, 50)]
 
     def __init__(self):

@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Table:
-    """A bus of its own with a node on it."""
+    """A separate bus with a node on it."""
 
     def __init__(self, options, tiles, url, dialect):
         self.folder = tempfile.TemporaryDirectory(prefix="nvo-")
@@ -88,7 +88,7 @@ def children(pid):
 
 
 def knows(url, dialect, places):
-    """Whether the provider, asked without us, has a route between places."""
+    """Whether the provider, asked directly, has a route between places."""
     if dialect == "osrm":
         query = "/route/v1/driving/" + ";".join(f"{longitude},{latitude}" for latitude, longitude in places)
     else:
@@ -189,7 +189,7 @@ def main():
         subprocess.run([navbus, "map", "build", options.map, "--out", tiles], check=True, stdout=subprocess.DEVNULL)
     if os.path.exists(bag):
         os.remove(bag)
-    # The node lives by the wall's clock, as in a vehicle: the fixes are of now.
+    # The node uses the system clock, as in a vehicle: the fixes are current.
     subprocess.run(
         [navbus, "simulate", "--tiles", tiles, "--from", options.start, "--to", options.to, "--deviate-at", "500",
          "--out", bag], check=True, stdout=subprocess.DEVNULL)

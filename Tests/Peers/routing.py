@@ -29,11 +29,11 @@ from workbench import DATA, ROOT, SHARED, say
 PACKAGES = {"numpy": "numpy", "osrm": "osrm-bindings", "valhalla": "pyvalhalla", "routingkit_cch": "routingkit_cch"}
 
 
-# Building: one process after another, each with its own peak of memory.
+# Building: one process after another, each with its own peak memory.
 
 
 class Build:
-    """Commands that make one system's data, and what they took."""
+    """Commands that create one system's data, and what they took."""
 
     def __init__(self):
         self.seconds, self.memory = 0.0, 0.0
@@ -82,7 +82,7 @@ def percentiles(samples, failed):
 
 
 def timed(requests, call, routes=None):
-    """Times `call` for every request; an exception is a pair that was not routed."""
+    """Times `call` for every request; an exception means that the pair was not routed."""
     samples, failed, count = [], 0, 0
     for request in requests:
         start = now()
@@ -144,7 +144,7 @@ class Ours:
     def measure(self):
         parts = "queries,full,alternatives,updates"
         found = self.run(["--rounds", "1", "--only", parts, "--verify", str(self.arguments.verify)])
-        # Our result holds coordinates, which OSRM's holds as geojson alone.
+        # Our result has coordinates, which OSRM's has only as geojson.
         return {**found, **{f"route.full.geojson.{key}": found[f"route.full.{key}"] for key in ("p50", "p99")}}
 
 
@@ -333,7 +333,7 @@ class RoutingKit:
 
 
 def ensure():
-    """Goes on in a virtual environment with the packages when this Python lacks some."""
+    """Continues in a virtual environment with the packages when this Python lacks some."""
     missing = [package for module, package in PACKAGES.items() if not importlib.util.find_spec(module)]
     folder = os.path.join(ROOT, ".build", "peers")
     python = os.path.join(folder, "bin", "python")
@@ -367,7 +367,7 @@ def read_pairs(path):
 
 
 def attempt(system, work):
-    """What some work on a system gives; None, and a line, when it fails."""
+    """The result of some work on a system; None, and a printed line, when it fails."""
     try:
         return work()
     except Exception as error:

@@ -34,7 +34,7 @@ last_call = 0
 
 
 def call(service, method, request, timeout_s=10, window=64):
-    """Yields the responses of one call; raises when it does not end well or in time."""
+    """Yields the responses of one call; raises when it fails or is too late."""
     global last_call
     last_call += 1
     frame = Frame(kind=REQUEST, call_id=last_call, service=service, method=method, credit=window,

@@ -26,7 +26,7 @@ types = Messages()
 
 
 class Stack:
-    """A navigation-node on a bus of its own, with everything that it says."""
+    """A navigation-node on a separate bus, with all its publications."""
 
     def __init__(self, *settings: str) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="navbus-"))
@@ -41,7 +41,7 @@ class Stack:
         self.wait(lambda: announcement(self.folder, "navigation-node"), "navigation-node announces itself")
 
     def wait(self, condition, what: str, seconds: float = 240) -> None:
-        """Waits until something holds."""
+        """Waits until a condition is true."""
         end = time.monotonic() + seconds
         while not condition():
             status = self.node.poll()
@@ -54,7 +54,7 @@ class Stack:
             time.sleep(0.02)
 
     def said(self, topic: str) -> list:
-        """What came of a topic."""
+        """The messages received on a topic."""
         return [heard.message for heard in self.observer.since(0, topic)]
 
     def judge(self, fault: str, last_stamp: int, predicted: int, tail: int) -> None:
@@ -87,7 +87,7 @@ def fixes(drive: str) -> list:
 
 
 def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None:
-    """The player, or the node, is stopped at ten times the pace, and the drive goes on as if nothing had been."""
+    """The player, or the node, is stopped at ten times the pace, and the drive continues as if nothing had happened."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
     try:
         player = subprocess.Popen(
@@ -101,7 +101,7 @@ def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None
         stopped.send_signal(signal.SIGCONT)
         stack.wait(lambda: player.poll() is not None, "the player ends")
         last = fixes(drive)[-1].timestamp
-        # Twenty for a machine that stalls them all.
+        # Twenty, in case the machine stalls all processes.
         stack.judge(fault, last.seconds * 10**9, predicted=20, tail=100)
         rerouted = {event.phase for event in stack.said("/nav/reroute")}
         arrived = [event for event in stack.said("/nav/arrival") if event.phase == ARRIVED]
@@ -112,7 +112,7 @@ def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None
 
 
 def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predicted: int, *, dwells: bool = False) -> None:
-    """Fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by so many seconds."""
+    """Fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by a number of seconds."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", f"arrival.dwell_s={6 if dwells else 0}")
     try:
         receiver = Publisher(stack.folder, types, "receiver", {"/gnss/fix": ("navbus.v1.GnssFix", 16384)})
@@ -140,7 +140,7 @@ def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predic
 
 
 def main() -> None:
-    """Does one fault."""
+    """Runs one fault."""
     fault, tiles, drive, goal = sys.argv[1:]
     found = fixes(drive)
     match fault:
@@ -148,7 +148,7 @@ def main() -> None:
             stall(fault, tiles, drive, goal, seconds=0.35)
         case "stopped":
             stall(fault, tiles, drive, goal, seconds=3)
-        case "latency":  # From 0.1 s to 4.1 s: missed for as long, and followed from then on.
+        case "latency":  # From 0.1 s to 4.1 s: fixes are missing for that long, and followed from then on.
             stream(fault, tiles, goal, found[:13], lambda t: 0.1 if t < 5 else 4.1, lambda t: 0.0, predicted=60)
         case "future":  # Three fixes of 10 s later.
             future = lambda t: 10.0 if t in (5.0, 5.5, 6.0) else 0.0  # noqa: E731

@@ -1,4 +1,4 @@
-"""What measurements share: where things are, programs that are run, and figures that are shown."""
+"""Functions that measurements share: paths, running programs, and showing figures."""
 import contextlib
 import json
 import math
@@ -26,7 +26,7 @@ def say(text):
 
 
 def run(words, **options):
-    """What a program prints; its last words where it fails."""
+    """What a program prints; its last line where it fails."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -35,7 +35,7 @@ def run(words, **options):
 
 
 def free_port():
-    """A port of the loopback that nobody has, for now."""
+    """A port of the loopback that is currently free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -43,7 +43,7 @@ def free_port():
 
 @contextlib.contextmanager
 def workplace(folder, name):
-    """A folder that stays, or a temporary one where none is given."""
+    """A folder that stays, or a temporary one if none is given."""
     made = folder or tempfile.mkdtemp(prefix=f"navbus-{name}-")
     os.makedirs(made, exist_ok=True)
     try:
