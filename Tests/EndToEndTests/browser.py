@@ -1,7 +1,7 @@
 """Headless Chromium, controlled over its DevTools protocol: browser.py CHROMIUM FOLDER URL CONDITION…
 
-Opens the page, waits until each condition in turn, an expression of JavaScript, is true, and prints as JSON what stands on the
-page then and what came on its console. FOLDER is for the profile. Needs the Python package websockets.
+Opens the page, waits until each condition in turn, an expression of JavaScript, is true, and prints the page's content and
+its console output as JSON. FOLDER is for the profile. Needs the Python package websockets.
 """
 import asyncio
 import json

@@ -22,11 +22,11 @@ POSITION_M = 60.0
 
 
 class Pace(threading.Thread):
-    """Counts the time that the stack had: what a thread of it spent waiting for a processor is left out.
+    """Counts the time that the stack had, without the time that its threads spent waiting for a processor.
 
-    Deadlines are judged by it, so that a busy machine is no fault of the programs. The rig's threads count too: a fix
-    that its vehicle sends late is heard late. It runs at a tenth of the real time at least, for a node that waits for
-    ever must not be waited for as long.
+    Deadlines are judged by it, so that a busy machine does not count against the programs. The rig's threads count, too:
+    a fix that its vehicle sends late arrives late. It runs at least at a tenth of real time, so that the rig does not
+    wait forever for a node that does.
     """
 
     def __init__(self, launcher: int) -> None:
@@ -217,9 +217,9 @@ JOINING_S, UNDER_WAY = 10.0, 20
 
 
 def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float, killed: set[int]) -> Account:
-    """Compares what the publishers sent with the bags and with what the recorder says it has lost.
+    """Compares the publishers' messages with the bags and with the losses that the recorder reports.
 
-    `until` is when the recorder was asked to end, `killed` are the runs of publishers that were killed.
+    `until` is the time when the recorder was asked to end, `killed` are the runs of publishers that were killed.
     """
     total, keys = Account(), set()
     for path in bags:

@@ -1,13 +1,13 @@
 """The deafness run: large messages at random phases over many connections, from and to three kinds of clients.
 
 Every subscriber is connected to three publishers: a navbus program (`navbus bag play`), one in C on libzmq, and one in
-pyzmq. Each publishes ticks, 20 a second, and at random moments blobs of 10 kB to 64 MB. A tick carries the moment at
-which it was published. After each blob every subscriber must hear a tick that was published after it within 1 s of the
-moment at which that was possible: the blob has to pass to all subscribers first, so the time is allowed that plain
-pyzmq takes here for so many bytes to so many subscribers, measured before; and a tick comes 50 ms later at the
-latest. The player cannot say when it publishes: a moment of its bag is due at its pace, and not before the moment
-ahead of it was heard by anybody. The table has the waits as they were (p50_ms, p99_ms, max_ms), and how much later than
-possible the worst was (latest_ms).
+pyzmq. Each publishes ticks, 20 per second, and at random moments blobs of 10 kB to 64 MB. A tick contains the moment at
+which it was published. After each blob, every subscriber must receive a tick published after the blob within 1 s of the
+earliest possible moment. That moment allows for the transfer of the blob to all subscribers, in the time that plain
+pyzmq takes on this machine for as many bytes to as many subscribers, measured before; a tick follows at most 50 ms
+later. The player cannot report when it publishes: a moment of its bag is due at its pace, but not before some
+subscriber has received the preceding moment. The table has the waiting times (p50_ms, p99_ms, max_ms), and by how much
+the worst exceeded the possible time (latest_ms).
 """
 
 import bisect

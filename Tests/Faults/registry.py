@@ -29,7 +29,7 @@ def fault(
 ) -> Callable[[Action], Action]:
     """Registers a fault; its group is the first word of its name.
 
-    `quick`: it is part of the short run. `live`: it can be done to a stack that goes on, any number of
+    `quick`: it is part of the short run. `live`: it can be done to a stack that continues afterwards, any number of
     times.
     """
 

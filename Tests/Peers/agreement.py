@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""How far navbus, OSRM and Valhalla agree on routes, and where not, and why.
+"""How far navbus, OSRM and Valhalla agree on routes, where they do not, and why.
 
 For each extract, the same random pairs of places near roads go to all three: `navbus route --batch`, OSRM's default
-car profile (MLD) and Valhalla's `auto`. It prints the distributions of the ratios of duration and distance (ours by
+car profile (MLD) and Valhalla's `auto`. It prints the distributions of the ratios of duration and distance (ours to
 theirs), how often only one side finds a route, and the worst pairs, each with the evidence that agreement_why.py finds.
-The worst are those with the greatest ratio of distance, or of duration by the median ratio of durations: that one side
-drives faster everywhere is no disagreement about a pair.
+The worst pairs are those with the greatest ratio of distance, or the greatest ratio of duration divided by the median
+ratio of durations: if one side drives faster everywhere, that is no disagreement about a pair.
 
-The peers snap to roads by rules of their own, so each pair is also routed by us between the points that the peer
-snapped to ("same places"): what is left of the difference there is cost and access, not snapping.
+The peers have their own rules for snapping to roads, so we also route each pair between the points to which the peer
+snapped ("same places"): the remaining difference comes from cost and access, not from snapping.
 
     pip install osrm-bindings==26.10.0 pyvalhalla==3.9.1 osmium
     swift build -c release --product navbus
     python Tests/Peers/agreement.py ../shared/data/osm/*.osm.pbf --navbus .build/release/navbus --work /tmp/agreement
 
-Peers' data are built once per extract into --work and reused; road tiles are built anew every time.
+The peers' data are built once per extract into --work and reused; road tiles are built again every time.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """The sides that agreement.py compares: an extract's roads, and navbus, OSRM and Valhalla on it.
 
-Each side answers `drive(places)` with a `Drive`: what the route is, and over which OSM ways it goes at what speed.
+Each side answers `drive(places)` with a `Drive`: the route, and the OSM ways that it uses, with their speeds.
 """
 
 import csv

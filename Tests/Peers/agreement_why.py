@@ -1,14 +1,14 @@
-"""Why two routers differ on a pair of places: what each says of the other's route.
+"""Why two routers differ on a pair of places: how each evaluates the other's route.
 
-Between places A and B, `mine` is our route and `theirs` the peer's. The questions, in order, the first that answers the
-pair names its class:
+Between places A and B, `mine` is our route and `theirs` the peer's. The class of a pair is the first that applies, in
+this order:
 
-1. *snap*: an end lies on other roads for the two sides, and between equal places the routes agree.
-2. *time only*: one route, timed differently.
-3. *level*: an end lies at one place for both, but on another road there: of another level, or beyond a node.
+1. *snap*: the two sides snap an end to different roads, and between equal places the routes agree.
+2. *time only*: the same route with different durations.
+3. *level*: both sides snap an end to the same place, but to different roads there: on another level, or beyond a node.
 4. *closed to us*, *closed to them*: one side cannot drive ways of the other's route; their tags and barriers say why.
-5. *ends*: they agree but for the direction in which the first or the last road is driven.
-6. *penalty*: one side says the other's route is faster and does not take it, so something that is not time weighs.
+5. *ends*: they agree except for the direction in which the first or the last road is driven.
+6. *penalty*: one side rates the other's route as faster but does not take it, so something other than time decides.
 7. *tie*: each finds its own route faster, and neither by more than TIE; *cost*: by more than that. The ways with the
    longest times are listed with both sides' speeds.
 """
@@ -77,10 +77,10 @@ def force(extract, side, ends, path, other):
 
 
 def closed(extract, side, path, other, forced):
-    """The ways of a path that another route and a forced one do not have, and that the side cannot drive: their metres.
+    """The ways of a path that another route and a forced one do not use, and that the side cannot drive: their metres.
 
-    A way is open if the side drives from a third to two thirds of its longest segment, and straight there: ways that
-    a forced route leaves out for a turn or for the place of its end are not closed.
+    A way is open if the side drives from a third to two thirds of its longest segment, and directly: ways that a forced
+    route omits because of a turn, or because of the place of its end, are not closed.
     """
     driven = set(segments(forced.nodes)) if forced else set()
     ways = {}

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Arrivals and the timing of spoken instructions over simulated drives whose truth is known.
 
-Each drive goes between random places with an ordinary receiver and stands at its end. `navbus replay` guides it to a
-pin up to 10 m from there, as a user may set it. What is told is compared with where the vehicle truly is:
+Each drive leads between random places with an ordinary receiver and stops at its end. `navbus replay` guides it to a
+pin up to 10 m from there, as a user may set it. The announcements are compared with the true position of the vehicle:
 
  * arrived: drives with ARRIVED at the destination, at most 25 m from the pin, and a trip that is COMPLETE
  * told: drives with a spoken arrival and a banner that changes to the arrival
- * in_time: the share of maneuvers whose last words come at least 2 s before the vehicle passes them
- * wordless: maneuvers with neither words of their own nor a "then" after those of an earlier one
- * repeats: words said again within 8 s for the same maneuver; alike: the same words for another one
+ * in_time: the share of maneuvers whose last words are spoken at least 2 s before the vehicle passes them
+ * wordless: maneuvers that have neither their own words nor a "then" after the words of an earlier maneuver
+ * repeats: words repeated within 8 s for the same maneuver; alike: the same words for another maneuver
 
-The exit status is 1 where a target is missed: all drives arrived and told, 0.99 in time, none wordless.
+The exit status is 1 if a target is missed: all drives arrived and told, 0.99 in time, none wordless.
 
     Tests/Peers/arrivals.py [--navbus PROGRAM] [--maps porto,andorra] [--drives 15] [--seed 1] [--tiles DIR] [--json]
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The bus beside others: round trips of pub/sub between two processes, in alternating rounds.
+"""The bus compared with others: round trips of pub/sub between two processes, in alternating rounds.
 
 Measures navbus and plain C on libzmq through `navbus-bench bus`, and pyzmq, eCAL, Cyclone DDS and Zenoh through their
-Python packages, which it installs into a virtual environment when they are missing. What does not install or does not
-run is said, not hidden. Python costs its share: pyzmq beside C libzmq shows how much.
+Python packages, which it installs into a virtual environment when they are missing. It reports peers that cannot be
+installed or do not run. Part of the time is Python's own: the difference between pyzmq and C libzmq shows how much.
 
     Tests/Peers/bus.py [--rounds 7] [--json] [--peers pyzmq,ecal,cyclonedds,zenoh] [--bench .build/release/navbus-bench]
 """
@@ -72,10 +72,10 @@ class Ecal:
 
 
 class Cyclone:
-    """Cyclone DDS over the loopback interface, reliable, a listener that takes what came.
+    """Cyclone DDS over the loopback interface, reliable, with a listener that takes the received samples.
 
-    Samples pass as serialized bytes, below the Python classes that would convert each octet: it is the bus that is
-    measured.
+    Samples are passed as serialized bytes, below the Python classes, which would convert each octet, because only the
+    bus is to be measured.
     """
 
     title, package, module, has_callback = "Cyclone DDS", "cyclonedds", "cyclonedds", True

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Real providers of routes on loopback: osrm-routed and valhalla_service, on data built from one extract.
 
-Builds what is not there yet, starts both servers, says where they are (`osrm http://…`, `valhalla http://…`, `ready`),
-and ends them when its standard input closes. Ports and folders are its own, so that several can run at once.
+Builds missing data, starts both servers, prints their addresses (`osrm http://…`, `valhalla http://…`, `ready`), and
+ends them when its standard input closes. It uses its own ports and folders, so that several instances can run at once.
 
     Tests/Peers/directions.py MAP.osm.pbf FOLDER
 
-Needs osrm-bindings and pyvalhalla, whose wheels hold the servers.
+Needs osrm-bindings and pyvalhalla, whose wheels contain the servers.
 """
 import json
 import os

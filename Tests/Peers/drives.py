@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Drives whose truth is known: how often the vehicle is put on the right road, how soon a wrong turn is noticed, and where it
-is at the end of a tunnel.
+"""Drives whose truth is known: how often the vehicle is matched to the right road, how soon a wrong turn is detected, and
+where the vehicle is placed at the end of a tunnel.
 
 Right road: `navbus match` over every trace of the generated drives (causal, and with --smooth), scored against the driven
 line by ../shared/tools/score_match.py. Wrong turns: `navbus replay` guides from each drive's beginning to its destination,
-on the route of our own map; where the true position left that route is found by the same scorer's function, and each
-leaving is compared with the first /nav/progress that says OFF_ROUTE or WRONG_WAY. With rerouting off the first route stays
-and every leaving of it counts; with rerouting on each route counts for as long as it was followed. Tunnels: the last position
-that was predicted inside beside the true one of that moment, guided and in free drive, without odometry: these traces have
-none. Where today's map has other roads than the one that was driven on, the figures say that and nothing else.
+on the route of our own map; the scorer's function finds where the true position left that route, and each departure is
+compared with the first /nav/progress with OFF_ROUTE or WRONG_WAY. With rerouting off, the first route stays in force and
+every departure from it counts; with rerouting on, each route counts for as long as it was followed. Tunnels: the last
+position predicted inside is compared with the true position at that moment, guided and in free drive, without odometry,
+which these traces lack. Where the current map differs from the map of the drive, the figures only show that difference.
 
     Tests/Peers/drives.py [--navbus PROGRAM] [--maps liechtenstein[,andorra]] [--only snap,deviations,tunnels] [--folder DIR]
                           [--json]

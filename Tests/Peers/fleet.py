@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How `navbus check` does with a fleet of recorded drives.
+"""The performance of `navbus check` on a fleet of recorded drives.
 
 Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. Then, in this order:
 
- * once: fixes a second and core of a first run
- * unchanged: its share of the first run's time in a second one
- * one key: the bags that are run again when a threshold of deviation is another one, beside those that have a trip
+ * once: fixes per second and core of a first run
+ * unchanged: the time of a second run as a share of the first run's
+ * one key: the bags that are run again after a threshold of deviation is changed, compared with those that have a trip
  * cluster: the same bytes from Ray with four workers, one of which is killed
- * itself: comparisons of the build with itself that call something a change
- * fault: a doubled threshold of deviation, found and classed against the stored references
+ * itself: comparisons of the build with itself that report a change
+ * fault: a doubled threshold of deviation, found and classified against the stored references
 
     swift build -c release --product navbus
     python Tests/Peers/fleet.py --tiles .build/tiles --bags 10000 --folder /tmp/fleet

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""A whole map into a tile cache's store, beside curl into a folder with what a store does besides: every file checked, and
-all on the disk before anybody is told.
+"""Loading a whole map into a tile cache's store, compared with curl into a folder plus the store's other work: every file
+is checked, and all files are on the disk before completion is reported.
 
-An nginx on loopback serves a directory of road tiles. In alternating rounds, each into a folder of its own, `navbus region
-load` has a `tile-cache-node` load all of it (received, each file checked by its SHA-256, written, synced, indexed), and
+An nginx on loopback serves a directory of road tiles. In alternating rounds, each into a separate folder, `navbus region
+load` makes a `tile-cache-node` load all of it (received, each file checked by its SHA-256, written, synced, indexed), and
 `curl --parallel` loads the same files over as many connections; then sha256sum checks them by the server's list, and sync
-brings them to the disk. Seconds and megabytes a second, medians; `kept` is curl alone, `checked` with sha256sum, `durable`
-with sync as well.
+writes them to the disk. Seconds and megabytes per second, medians; `kept` is curl alone, `checked` includes sha256sum, and
+`durable` includes sync as well.
 
     Tests/Peers/loading.py TILES [--bin .build/release] [--nginx PROGRAM] [--rounds 5] [--folder DIR] [--json]
 
-Needs nginx, curl and coreutils. TILES is what `navbus map build` made.
+Needs nginx, curl and coreutils. TILES is the output of `navbus map build`.
 """
 import argparse
 import contextlib

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """How far the maneuvers of navbus, OSRM and Valhalla agree on the same roads.
 
-For each extract, random routes of navbus are put to both peers as traces: OSRM matches them and Valhalla walks them, so
-that all three tell the same drive. A maneuver is compared where a peer drives the same 60 m before and behind it.
+For each extract, random routes of navbus are passed to both peers as traces: OSRM matches them and Valhalla walks them,
+so that all three describe the same drive. A maneuver is compared where a peer drives the same 60 m before and behind it.
 
- * agreed: told by at least one peer within REACH and to the same side, one class of 45 degrees apart at most where one
-   of them is straight
- * only ours: both peers drive the place, and neither tells anything
- * missed: both peers tell of a place, to the same side, and navbus tells nothing; the name of the road that the driver
-   follows to that side ("slight right onto …" where there is no other way) is something
- * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not asked: the wheel of 3.9.1 says 2 for
-   nearly every roundabout of some extracts, whatever the way through it
+ * agreed: announced by at least one peer within REACH and to the same side, or at most one class of 45 degrees apart if
+   one of them is straight
+ * only ours: both peers drive the place, and neither announces anything
+ * missed: both peers announce a maneuver at a place, to the same side, and navbus announces nothing; the name of the road
+   that the driver follows to that side ("slight right onto …" where there is no other way) counts as an announcement
+ * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not asked: the wheel of 3.9.1 reports 2 for
+   nearly every roundabout of some extracts, whatever the route through it
 
 Maneuvers are decisions: departures, arrivals, notifications and mere changes of name are left out on all sides, and so is
 "continue straight". It prints the shares and writes the differences, each with its place, to --differences.
@@ -155,7 +155,7 @@ def thinned(points, gap):
 def of_osrm(peer, points):
     """OSRM's drive along a line: points and maneuvers; None where it finds none.
 
-    The line is matched in pieces that overlap, so that a road that OSRM may not drive costs a piece and not the drive.
+    The line is matched in overlapping pieces, so that a road that OSRM may not drive loses a piece and not the drive.
     """
     trace = thinned(points, 20)
     lines, maneuvers = [], []

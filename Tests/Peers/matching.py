@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Map matching beside others: OSRM match, Valhalla trace_attributes and fastmm, on the same network and traces.
+"""Map matching compared with others: OSRM match, Valhalla trace_attributes and fastmm, on the same network and traces.
 
-Accuracy: 158 real drives (hof) with a fix every five seconds and nothing but positions, on the union of the roads driven,
-which is all unclassified. Every system's matched line becomes pairs of consecutive OSM nodes, by nodes that lie on its
+Accuracy: 158 real drives (hof) with a fix every five seconds and only positions, on the union of the roads driven, which
+are all unclassified. Every system's matched line becomes pairs of consecutive OSM nodes, by nodes that are on its
 corners, and is scored by ../shared/tools/score_match.py: the share of road driven by mistake or missed (Newson and Krumm,
 2009), over all drives (pooled) and of the middle drive (median). The peers see the whole drive before they answer; ours
-does with --smooth, and is causal without. Each peer runs with several settings and shows its best; ours takes none.
+does so with --smooth, and is causal without. Each peer runs with several settings, and its best result is shown; ours has
+no settings.
 
-Speed: points a second on one thread, on drives simulated by `navbus-bench match` on the extract given with --map. Times
-are of the library call alone, its binding's conversions included; OSRM's answer stays in memory, Valhalla's is JSON text.
+Speed: points per second on one thread, on drives simulated by `navbus-bench match` on the extract given with --map. Times
+are those of the library call alone, including its binding's conversions; OSRM's answer stays in memory, Valhalla's is
+JSON text.
 
     Tests/Peers/matching.py [--map FILE.osm.pbf] [--navbus PROGRAM] [--bench PROGRAM] [--drives 60] [--rounds 3]
                             [--only accuracy,speed] [--folder DIR] [--json]

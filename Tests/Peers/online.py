@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A navigation-node with a real provider of routes on loopback: valhalla_service, then osrm-routed.
 
-Starts the provider and the node, drives with a wrong turn, asks for routes, stops the provider (it hangs), lets it go
-on, and says of each route who found it and how long that took. Ends with 1 when something is not as it must be.
+Starts the provider and the node, drives with a wrong turn, requests routes, stops the provider (it hangs), lets it
+continue, and prints for each route who found it and how long that took. Ends with status 1 if an expectation fails.
 
     Tests/Peers/online.py MAP.osm.pbf --bin .build/release --work FOLDER [--from LAT,LON --to LAT,LON] [--calls N]
 
-Needs osrm-bindings and pyvalhalla, whose wheels hold the servers.
+Needs osrm-bindings and pyvalhalla, whose wheels contain the servers.
 """
 import argparse
 import json

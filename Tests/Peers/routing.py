@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Routing beside others: OSRM (MLD and CH), Valhalla and RoutingKit's CCH, on the same pairs, in alternating rounds.
+"""Routing compared with others: OSRM (MLD and CH), Valhalla and RoutingKit's CCH, on the same pairs, in alternating rounds.
 
-Builds every system's data from one extract, in a process each, with time, peak memory and bytes on disk; then measures
-queries on one thread in this process, ours in `navbus-bench route`. What does not run is said, not hidden.
+Builds every system's data from one extract, each in a process, with time, peak memory and bytes on disk; then measures
+queries on one thread in this process, ours in `navbus-bench route`. Peers that do not run are reported.
 
-Fair to the peers: requests are made before the clock starts; OSRM answers as its own tree of values in memory, which no
-text and no Python objects are made of; hints are not generated, geometries are polylines, and route.full.geojson has
-them as coordinates, as ours are; Valhalla takes and gives JSON
-text, the least its binding offers. What an empty call costs is printed. RoutingKit searches our turn graph between the
-states that our search takes, in its own order; it snaps nothing. Pairs that a system cannot route stay in, and are counted.
+For fairness to the peers, requests are created before the clock starts. OSRM answers with its own tree of values in
+memory, which is not converted to text or Python objects; hints are not generated; geometries are polylines, and in
+route.full.geojson they are coordinates, as ours are. Valhalla reads and writes JSON text, the least that its binding
+offers. The cost of an empty call is printed. RoutingKit searches our turn graph between the states that our search uses,
+in its own order; it does no snapping. Pairs that a system cannot route are kept and counted.
 
     Tests/Peers/routing.py [--map FILE.osm.pbf] [--mosaic] [--pairs 1000] [--rounds 5] [--seed 1] [--skip-build] [--json]
 """

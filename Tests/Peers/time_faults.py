@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Stalls, delays and misdates what navigation-node lives by, as a client from outside, and looks whether positions are predicted.
+"""Stalls, delays and misdates the inputs of navigation-node as an external client, and checks whether positions are predicted.
 
     time_faults.py stall|stopped|latency|future|back TILES DRIVE.mcap LATITUDE,LONGITUDE
 
-Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Says what was seen; status 1 where it is wrong.
+Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Prints the observations; status 1 if one is wrong.
 """
 
 import os
@@ -58,9 +58,9 @@ class Stack:
         return [heard.message for heard in self.observer.since(0, topic)]
 
     def judge(self, fault: str, last_stamp: int, predicted: int, tail: int) -> None:
-        """Few positions may be predicted, and next to none of the last ones: guidance has come back.
+        """Few positions may be predicted, and almost none of the last ones, because guidance has recovered.
 
-        A machine that stalls every process for a tenth of a second, a second at ten times the pace, may make one.
+        A machine that stalls every process for a tenth of a second, which is a second at ten times the pace, may cause one.
         """
         self.wait(lambda: any(p.stamp_ns >= last_stamp for p in self.said("/nav/position")), "the last position", 20)
         sources = [position.source for position in self.said("/nav/position")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A node with message types of its own, which nothing else was built with: publishes /weather ten times a second,
-serves weather.v1.Weather, and navbus.v1.Node with the schema, so that tools can read it all.
+"""A node with its own message types, which no other program was built with: it publishes /weather ten times a second,
+serves weather.v1.Weather, and serves navbus.v1.Node with the schema, so that tools can read everything.
 
 weather_node.py NAME [--no-schema]. Needs pyzmq, protobuf, protoc.
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A policy node in Python: decides for the vehicle's owner what navigation-node asks it.
+"""A policy node in Python: answers the questions of navigation-node for the vehicle's owner.
 
-- In the depot no reroute begins: who leaves the route there is parking or loading.
+- In the depot no reroute begins: a vehicle that leaves the route there is parking or loading.
 - A new route whose first maneuver is less than 4 s away is refused.
 - A faster route is taken if it saves three minutes.
-- All else is decided as is usual.
+- All other questions get the default decision.
 
 policy_node.py [--name NAME] [--set depot=LAT,LON,METRES]. Needs pyzmq, protobuf, protoc. launch/policy.yaml starts it.
 """
@@ -34,7 +34,7 @@ FRAME = "kind:13:1 call_id:6:2 sequence:4:3 service:9:4 method:9:5 credit:4:9 co
 
 
 def messages():
-    """A look-up of message types by name: those of the .proto files, and the header of calls."""
+    """A lookup of message types by name: those of the .proto files, and the header of calls."""
     proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
     files = glob.glob(proto + "/navbus/v1/*.proto")
     command = ["protoc", "-I", proto, "--include_imports", "--descriptor_set_out=/dev/stdout", *files]
@@ -52,14 +52,14 @@ def messages():
 
 
 def metres(latitude, longitude, other_latitude, other_longitude):
-    """The distance of two places that are near to each other."""
+    """The distance between two nearby places."""
     north = other_latitude - latitude
     east = (other_longitude - longitude) * math.cos(math.radians(latitude))
     return math.hypot(north, east) * 111_195
 
 
 class Policy:
-    """What is decided. A method for each that is decided here; its question and its answer are protobuf messages."""
+    """The decisions, with a method for each kind decided here; its question and its answer are protobuf messages."""
 
     def __init__(self, message, depot):
         self.answer, self.depot = message("navbus.v1.PolicyAnswer"), depot
@@ -81,12 +81,12 @@ class Policy:
         return self.answer(verdict=YES if question.gain_s >= LEAST_GAIN_S else NO, reason=f"saves {question.gain_s:.0f} s")
 
     def decide(self, question):
-        """All else: as is usual."""
+        """All other questions: the default decision."""
         return self.answer(verdict=UNSPECIFIED)
 
 
 class Node:
-    """A node that serves Policy: its folder with lock and announcement, and the socket that calls come to."""
+    """A node that serves Policy: its folder with lock and announcement, and the socket that receives calls."""
 
     def __init__(self, name, message):
         runtime = os.environ.get("XDG_RUNTIME_DIR")
@@ -115,7 +115,7 @@ class Node:
         os.rename(folder + "/.announcement", folder + "/announcement.json")  # replaced whole: no reader sees half of it
 
     def serve(self, policy):
-        """Answers calls for ever, one after the other."""
+        """Answers calls forever, one after the other."""
         while True:
             client, header, payload = self.calls.recv_multipart()
             frame = self.frame.FromString(header)
