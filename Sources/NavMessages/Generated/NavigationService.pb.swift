@@ -820,7 +820,7 @@ extension GetStateResponse: WireMessage {
 
 /// Request of Reroute.
 public struct RerouteRequest: Message {
-    /// Options for this reroute; absent: those of the route.
+    /// Options for this reroute alone; absent: those of the trip, as they were requested with it.
     public var options: RouteOptions?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1336,7 +1336,7 @@ extension SkipWaypointRequest: WireMessage {
 
 /// Answer of SkipWaypoint.
 public struct SkipWaypointResponse: Message {
-    /// Waypoint that was dropped.
+    /// Waypoint that was dropped, by its index in the old route.
     public var waypointIndex: UInt32?
     /// Reroute that has begun, as on /nav/reroute.
     public var requestId: UInt64?

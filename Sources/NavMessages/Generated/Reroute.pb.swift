@@ -970,7 +970,8 @@ public struct FasterRoute: Message {
     public var route: Route?
     /// Id of the faster route.
     public var fasterRouteId: UInt64?
-    /// Time until which the faster route can be accepted, ns since the Unix epoch, UTC; absent: it is applied at once.
+    /// Time until which the faster route can be accepted, by AcceptFasterRoute or by the owner's policy, ns since the Unix epoch, UTC;
+    /// absent: it is decided at once.
     public var acceptUntilNs: Int64?
     /// Why the faster route was REJECTED, for people.
     public var reason: String?

@@ -115,10 +115,10 @@ public enum PolicyService: ServiceSchema {
     public static let acceptFasterRoute = UnaryMethod<ShouldAcceptFasterRouteRequest, PolicyAnswer>(
         service: name, name: "AcceptFasterRoute", isIdempotent: false,
         summary: "May the faster route be applied? Default: yes; no where approval is required and none comes.")
-    /// Is the fix to be discarded? Default: only unqualified ones.
+    /// Is a fix that the node would reject to be discarded? Default: yes.
     public static let shouldDiscardFix = UnaryMethod<ShouldDiscardFixRequest, PolicyAnswer>(
         service: name, name: "ShouldDiscardFix", isIdempotent: false,
-        summary: "Is the fix to be discarded? Default: only unqualified ones.")
+        summary: "Is a fix that the node would reject to be discarded? Default: yes.")
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     public static let shouldPreventReroutesWhenArriving = UnaryMethod<ShouldPreventReroutesWhenArrivingRequest, PolicyAnswer>(
         service: name, name: "ShouldPreventReroutesWhenArriving", isIdempotent: false,

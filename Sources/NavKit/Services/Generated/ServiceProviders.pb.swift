@@ -82,7 +82,7 @@ public protocol PolicyServiceProvider: AnyObject {
     func shouldTakeAlternative(_ request: ShouldTakeAlternativeRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the faster route be applied? Default: yes; no where approval is required and none comes.
     func acceptFasterRoute(_ request: ShouldAcceptFasterRouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Is the fix to be discarded? Default: only unqualified ones.
+    /// Is a fix that the node would reject to be discarded? Default: yes.
     func shouldDiscardFix(_ request: ShouldDiscardFixRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     func shouldPreventReroutesWhenArriving(_ request: ShouldPreventReroutesWhenArrivingRequest, _ call: UnaryCall<PolicyAnswer>) throws

@@ -371,7 +371,7 @@ struct  Navbus__V1__RerouteRequest
 {
   ProtobufCMessage base;
   /*
-   * Options for this reroute; absent: those of the route.
+   * Options for this reroute alone; absent: those of the trip, as they were requested with it.
    */
   Navbus__V1__RouteOptions *options;
 };
@@ -543,7 +543,7 @@ struct  Navbus__V1__SkipWaypointResponse
 {
   ProtobufCMessage base;
   /*
-   * Waypoint that was dropped.
+   * Waypoint that was dropped, by its index in the old route.
    */
   protobuf_c_boolean has_waypoint_index;
   uint32_t waypoint_index;

@@ -619,7 +619,8 @@ struct  Navbus__V1__FasterRoute
   protobuf_c_boolean has_faster_route_id;
   uint64_t faster_route_id;
   /*
-   * Time until which the faster route can be accepted, ns since the Unix epoch, UTC; absent: it is applied at once.
+   * Time until which the faster route can be accepted, by AcceptFasterRoute or by the owner's policy, ns since the Unix epoch, UTC;
+   * absent: it is decided at once.
    */
   protobuf_c_boolean has_accept_until_ns;
   int64_t accept_until_ns;
