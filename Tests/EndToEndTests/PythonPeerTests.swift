@@ -49,7 +49,7 @@ struct PythonPeerTests {
             let ended = try await publisher.wait()
             #expect(ended.status == 0, "\(ended.errors)")
 
-            // Its leftovers block nobody: the lock ended with the process.
+            // Its leftovers block no other node: the lock ended with the process.
             let list = try await box.succeed("navbus", ["topic", "list", "--json"])
             #expect(try (json(list.output) as? [Any])?.isEmpty == true)
         }

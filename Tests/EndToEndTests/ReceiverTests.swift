@@ -5,7 +5,7 @@ import Testing
 
 /// gnss-node with every source of fixes.
 struct ReceiverTests {
-    /// Starts the node on a source, with a listener that ends after `count` positions; both are heard by the time it returns.
+    /// Starts the node on a source, with a listener that ends after `count` positions; both have been detected when it returns.
     private func start(_ source: String, count: Int, in box: Sandbox, _ settings: [String] = []) async throws
         -> (node: Program, echo: Program)
     {

@@ -90,7 +90,7 @@ final class EchoStage {
 
     var events: [String] { runner.node.events }
 
-    /// One turn of the node; what it published is heard.
+    /// Runs one turn of the node; its publications are delivered.
     func turn() throws {
         try runner.step(waiting: .zero)
         while let delivery = try peer.poll(timeout: .zero) { heard.append(delivery) }

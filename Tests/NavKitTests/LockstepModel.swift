@@ -2,7 +2,7 @@ import NavGeo
 import NavSimulation
 import NavKit
 
-/// A playback without sockets: a player, nodes on a random graph, and a network whose delays are drawn anew for each run.
+/// A playback without sockets: a player, nodes on a random graph, and a network whose delays are drawn again for each run.
 ///
 /// The graph and the behaviour of the nodes come from one seed, the delays from another: what the nodes see must depend
 /// on the first alone.

@@ -95,7 +95,7 @@ struct LockstepTests {
         #expect(take(&tracker, "/y", 1, "a") == nil)
         #expect(take(&tracker, "/x", 2, "player") == nil)
         #expect(drain(&tracker) == ["player/x1", "player/x2", "answer"])
-        // The next wave names what came early.
+        // The next wave names the messages that arrived early.
         try tracker.open(LockstepRequest(.wave, session: 9, points: [point("/y", 1, "a")]))
         #expect(drain(&tracker) == ["a/y1", "answer"])
     }

@@ -7,7 +7,7 @@ import NavMessages
 import NavTestBus
 import Testing
 
-/// The README's code is that of files which are compiled; `NAVBUS_REWRITE=1` writes it anew.
+/// The README's code equals that of files which are compiled; `NAVBUS_REWRITE=1` rewrites it.
 @Suite(.serialized)
 struct ReadmeCodeTests {
     private static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -180,7 +180,7 @@ import Testing
         for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
     }
 
-    /// Meanwhile its environment does not name its launch.
+    /// In the meantime its environment does not name its launch.
     @Test func repeatedlyExecutingDaemonEndsWithTheLaunch() throws {
         let program = scratch.write("again.sh", "exec sh '\(scratch.path)/again.sh'\n")
         for _ in 0..<20 {

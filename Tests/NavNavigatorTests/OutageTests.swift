@@ -17,7 +17,7 @@ import Testing
         var last: VehiclePosition
     }
 
-    /// Drives through crossings with wheels and a gyroscope; no fix comes from `blind.lowerBound` to `blind.upperBound` metres.
+    /// Drives through crossings with wheels and a gyroscope; no fix arrives from `blind.lowerBound` to `blind.upperBound` metres.
     private static func drive(
         _ letters: String, planned: String?, blind: ClosedRange<Double>, hasOdometry: Bool = true, seed: UInt64 = 3
     ) throws -> Outcome {
@@ -243,7 +243,7 @@ import Testing
         }
         let first = try #require(behind.first?.road)
         #expect(behind.allSatisfy { $0.match.candidates.count == 1 })
-        // A vehicle still before the corner lies beside the road behind it.
+        // A vehicle that is still before the corner is beside the road after it.
         #expect(first.crossSigma > first.alongSigma / 2)
         #expect(first.crossSigma < first.alongSigma)
     }

@@ -61,7 +61,7 @@ struct Ride {
     /// When the router answers.
     enum Answering {
         case atOnce
-        /// Before the first fix that comes so many seconds after the request.
+        /// Before the first fix that arrives so many seconds after the request.
         case after(Double)
         case byHand
         case failing(RouteFailure)

@@ -144,7 +144,7 @@ struct CalibrationTests {
         #expect(tables[1].error(quantile: 0.5) < tables[0].error(quantile: 0.5))
         #expect(tables[2].error(quantile: 0.5) < 0.95 * tables[1].error(quantile: 0.5))
         #expect(tables[2].error(quantile: 0.95) < tables[1].error(quantile: 0.95))
-        // The truth of these drives lies on the lines of the map: across the road the errors are those of wrong roads.
+        // The truth of these drives is on the lines of the map: across the road, the errors are those of wrong roads.
         for side in [tables[2].along, tables[2].across] {
             #expect(side.share(within: 1) > 0.65)
             #expect(side.share(within: 2) > 0.94)

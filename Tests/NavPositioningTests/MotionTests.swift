@@ -74,7 +74,7 @@ import Testing
         #expect(take(10, arriving: 13).rejection == .stale)
         #expect(take(13, arriving: 13.1) == .accepted)
         #expect(take(15, arriving: 14.1).rejection == .future)
-        // A receiver that learns of a leap second goes on with another clock.
+        // A receiver that learns of a leap second continues with another clock.
         #expect(take(16, arriving: 15.1).rejection == .future)
         #expect(take(17, arriving: 16.1) == .acceptedAfterClockSet)
         #expect(take(18, arriving: 17.1) == .accepted)

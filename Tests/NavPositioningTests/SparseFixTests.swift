@@ -31,7 +31,7 @@ import Testing
         #expect(verdicts == [.accepted, .accepted, .accepted])
     }
 
-    /// A stationary vehicle departs in another direction than the one in which it came.
+    /// A stationary vehicle departs in another direction than the one in which it arrived.
     @Test(arguments: [4.0, 5, 10]) func departureInANewDirectionIsAccepted(seconds: Double) throws {
         let aside = seconds * seconds / 2 * 2.5
         let places: [(east: Double, north: Double)] = [

@@ -121,7 +121,8 @@ struct DepartureTests {
 
     @Test("a path forbidden to trucks may be the start of a path forbidden to cars")
     func nested() throws {
-        // Trucks may not drive A B C; cars may not drive A B C D. The states of the longer path go on over the shorter.
+        // Trucks may not drive A B C; cars may not drive A B C D. The states of the longer path continue past the
+        // shorter one.
         let map = try ASCIIMap(
             """
             A---B---C---D

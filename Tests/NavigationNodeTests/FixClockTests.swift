@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// Without an origin the route waits for the first fix, also where a threshold changes meanwhile.
+    /// Without an origin the route waits for the first fix, even if a threshold changes in the meantime.
     @Test func routeWithoutOriginWaitsForTheFirstFix() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: NavigationConfiguration(), nodeName: "test")

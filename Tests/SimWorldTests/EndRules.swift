@@ -10,7 +10,7 @@ struct ReroutesEnd: Invariant {
     private var order = RerouteOrder()
     private var began = Timestamp(nanoseconds: 0)
     private var isUnderWay = false
-    /// A question, a request and another question may lie between the beginning and the end, seconds.
+    /// A question, a request and another question may occur between the beginning and the end, seconds.
     private static let longest = 40.0
 
     mutating func breach(_ step: SimStep) -> String? {

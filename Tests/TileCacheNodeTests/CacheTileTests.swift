@@ -160,7 +160,8 @@ struct CacheTileTests {
             Self.maps, "http.listen=127.0.0.1:0", "http.idle_s=0.3", "http.max_connections=2",
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 2_000) }
         let address = try #require(table.node?.node.serverAddress)
-        // A silent client and one that never ends its request are disconnected; a third is not accepted meanwhile.
+        // A silent client and one that never ends its request are disconnected; in the meantime a third is not
+        // accepted.
         let isRefused = await TestWeb.beside {
             let (silent, slow) = (TestWeb.connect(address), TestWeb.connect(address))
             TestWeb.send("GET /map.json HTTP/1.1\r\nHost: x\r\n", to: slow)

@@ -163,7 +163,7 @@ final class Oracle {
         return UInt64(((seconds + penalty) * 1_000).rounded())
     }
 
-    /// Whether somebody who reaches a roundabout leaves it at the same node by a road that traffic on it passes before.
+    /// Whether a vehicle that reaches a roundabout leaves it at the same node by a road that traffic on it passes before.
     private func crossesRoundabout(_ first: EdgeIndex, _ second: EdgeIndex, at node: NodeIndex) -> Bool {
         func isRound(_ edge: EdgeIndex) -> Bool { graph.traits(of: edge).flags.contains(.roundabout) }
         guard !isRound(first), !isRound(second), let inward = graph.incoming(node).first(where: isRound),
@@ -292,8 +292,8 @@ extension Oracle {
         return result
     }
 
-    /// How a vehicle leaves a waypoint that it has reached: at a stop as it came or, for 20 s, turned round, and free of
-    /// what was driven before; where it only passes, as it came.
+    /// How a vehicle leaves a waypoint that it has reached. At a stop it leaves in the direction of its arrival or, for 20 s, turned round,
+    /// and the roads driven before no longer count; at a waypoint that it only passes, it continues.
     func departures(_ places: [EdgeProjection], _ tree: Tree, isStop: Bool) -> [Seed] {
         var seeds: [Seed] = []
         for place in places {

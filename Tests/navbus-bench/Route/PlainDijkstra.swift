@@ -29,7 +29,7 @@ final class PlainDijkstra {
         return best == Self.unreached ? nil : best
     }
 
-    /// Costs from one state to all that are no further than `limit`, for ``cost(to:)``.
+    /// Computes the costs from one state to all states within `limit`, for ``cost(to:)``.
     func reach(from state: TurnState, limit: UInt64) { run(from: [(state, 0)]) { _, cost in cost <= limit } }
 
     /// Returns the cost that the last search found; ``unreached`` for a state that it did not reach.
