@@ -269,8 +269,8 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 0 && bench.store.reader.region("home")?.state == .complete)
         try bench.expectSound()
 
-        // The name of this edition's folder is derived from its hash: a process that cannot compute it does not open the
-        // store.
+        // The name of this edition's folder is derived from its hash: a process that cannot compute it does not open
+        // the store.
         let odd = try RoadEdition("a version of a server's own", count: 1, tileset: "odd")
         try bench.store.addEdition(odd.edition, now: at(0))
         _ = try bench.store.commit(odd.tiles, now: at(1))
