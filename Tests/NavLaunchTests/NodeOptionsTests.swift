@@ -32,9 +32,9 @@ import Testing
         let conditions: [Readiness.Condition] = [
             .topic("/left/fix"), .topic("/x"), .service("navbus.v1.Node"),
         ]
-        #expect(nodes[0].readiness == Readiness(conditions, timeout: .seconds(2.5), onTimeout: .goOn))
+        #expect(nodes[0].readiness == Readiness(conditions, timeout: .seconds(2.5), onTimeout: .proceed))
         #expect(nodes[0].environment == [EnvironmentVariable("NAVBUS_DOMAIN", "front")])
-        #expect(nodes[1].readiness == Readiness([.message("/nav/state")], onTimeout: .goOn), "no node depends on it")
+        #expect(nodes[1].readiness == Readiness([.message("/nav/state")], onTimeout: .proceed), "no node depends on it")
         #expect(nodes.map(\.after) == [[], ["gnss"], ["nav"]])
         #expect(
             nodes[1].settings
@@ -193,7 +193,7 @@ import Testing
               - {name: c, executable: sh, ready_when: {topic: /a}}
             """)
         let nodes = try scratch.load("b.yaml").nodes
-        #expect(nodes.map(\.readiness?.onTimeout) == [.stop, .stop, .goOn])
+        #expect(nodes.map(\.readiness?.onTimeout) == [.stop, .stop, .proceed])
         #expect(nodes.map(\.watchdog) == [.seconds(2.5), .zero, LaunchNode.defaultWatchdog])
         #expect(
             scratch.problems("nodes: [{name: a, executable: sh, watchdog_s: 0.2}]")

@@ -56,7 +56,7 @@ import Testing
 
     @Test func readinessTimeoutCanBeIgnored() {
         var bench = Bench([
-            Self.node("a", topic: "/a", timeout: .seconds(2), onTimeout: .goOn), Self.node("b", after: ["a"]),
+            Self.node("a", topic: "/a", timeout: .seconds(2), onTimeout: .proceed), Self.node("b", after: ["a"]),
         ])
         bench.startAll(1)
         #expect(bench.advance(.seconds(2)) == [.spawn(node: 1)])
@@ -92,7 +92,7 @@ import Testing
     @Test func optionalNodeThatFailsBeforeReadyBlocksNoOther() {
         let restart = RestartPolicy(mode: .onFailure, delay: .seconds(1))
         var bench = Bench([
-            Self.node("a", topic: "/a", onTimeout: .goOn, restart: restart), Self.node("b", after: ["a"]),
+            Self.node("a", topic: "/a", onTimeout: .proceed, restart: restart), Self.node("b", after: ["a"]),
         ])
         bench.startAll(1)
         #expect(bench.send(.ended(node: 0, .exited(1))) == [.spawn(node: 1)])

@@ -497,7 +497,7 @@ public struct RouteProgress: Message {
     public var spokenInstructionId: UInt32?
     /// Position of the vehicle on the route; off the route, the matched or raw position.
     public var matched: Pose?
-    /// Position that the receiver reported; absent when the position is predicted.
+    /// Position that the receiver reported; when the position is predicted, the predicted one before matching.
     public var raw: Pose?
     /// Whether matched is on the route.
     public var isSnapped: Bool?

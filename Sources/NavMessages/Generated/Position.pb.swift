@@ -435,7 +435,7 @@ public struct MatchedPosition: Message {
     public var source: PositionSource?
     /// How the position was predicted, if it was.
     public var prediction: PredictionMethod?
-    /// Time since the last fix that was used, in s.
+    /// Time since the last fix that was used, in s; set when the position is predicted.
     public var ageS: Double?
     /// Whether the position does not continue from the previous one.
     public var isTeleport: Bool?

@@ -472,7 +472,7 @@ public struct Alternatives: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// All current alternatives, in the order of their forks.
+    /// All current alternatives, the most useful first: by twice their cost plus the cost of what they share with the route.
     public var alternatives: [Alternative]
     /// Route ids of the new alternatives.
     public var added: [UInt64]

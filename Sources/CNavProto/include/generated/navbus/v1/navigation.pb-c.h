@@ -488,7 +488,7 @@ struct  Navbus__V1__RouteProgress
    */
   Navbus__V1__Pose *matched;
   /*
-   * Position that the receiver reported; absent when the position is predicted.
+   * Position that the receiver reported; when the position is predicted, the predicted one before matching.
    */
   Navbus__V1__Pose *raw;
   /*

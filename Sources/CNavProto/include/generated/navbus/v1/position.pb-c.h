@@ -329,7 +329,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_prediction;
   Navbus__V1__PredictionMethod prediction;
   /*
-   * Time since the last fix that was used, in s.
+   * Time since the last fix that was used, in s; set when the position is predicted.
    */
   protobuf_c_boolean has_age_s;
   double age_s;

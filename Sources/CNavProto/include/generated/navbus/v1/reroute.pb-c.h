@@ -376,7 +376,7 @@ struct  Navbus__V1__Alternatives
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * All current alternatives, in the order of their forks.
+   * All current alternatives, the most useful first: by twice their cost plus the cost of what they share with the route.
    */
   size_t n_alternatives;
   Navbus__V1__Alternative **alternatives;
