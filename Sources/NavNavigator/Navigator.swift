@@ -38,7 +38,7 @@ public final class Navigator {
     /// The moment of the last position, or of a later timer.
     var now: Timestamp?
     private var eventSequence: UInt64 = 0
-    private var publishedState: (state: NavigatorState, sessionID: UInt64, routeID: UInt64, mapVersion: String)?
+    private var publishedState: (state: NavigatorState, sessionID: UInt64, routeID: UInt64)?
     private var missingTiles = MissingTileCounter()
     private var effects: [Effect] = []
 
@@ -198,11 +198,10 @@ public final class Navigator {
             phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
             destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
-            positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph))
-        // The message carries the session, the route and the map version, so it is published again when one of them changes.
-        let reported = (
-            state: state, sessionID: session.id, routeID: trip?.routeID ?? 0, mapVersion: map.graph.mapVersion
-        )
+            positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph),
+            mapVersion: map.graph.mapVersion)
+        // The message carries the session and the route, so it is published again when either changes.
+        let reported = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
         if let publishedState, publishedState == reported { return }
         publishedState = reported
         publish(.state(state), event)

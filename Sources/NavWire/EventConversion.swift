@@ -8,7 +8,7 @@ package import NavPositioning
 package import NavRouting
 
 extension NavMessages.NavigationState {
-    package init(_ state: NavigatorState, context: EventContext, mapVersion: String) {
+    package init(_ state: NavigatorState, context: EventContext) {
         let (phase, guidance) = NavigationState.phases(state.phase)
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
@@ -16,7 +16,7 @@ extension NavMessages.NavigationState {
             gnss: state.health.map { GnssHealth($0) }, positionSource: state.positions.map { PositionSource($0) },
             rerouteInProgress: state.isRerouting, legIndex: guidance == nil ? nil : UInt32(state.leg),
             legCount: guidance == nil ? nil : UInt32(state.legCount), isHeld: guidance == nil ? nil : state.isHeld,
-            destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: mapVersion,
+            destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: state.mapVersion,
             missingTileCount: UInt32(clamping: state.missingTiles))
     }
 

@@ -108,11 +108,14 @@ struct ManeuverTests {
         #expect(try crossing.told("SAN") == [])
         var fork = Town(
             """
-            L       R
+            L    R
 
-                A
 
-                S
+
+              A
+
+
+              S
             """)
         fork.road("SA", "Mill Lane")
         fork.road("AL", "High Street")

@@ -118,6 +118,8 @@ public struct NavigatorState: Sendable, Hashable {
     public var positions: PositionKind?
     /// The number of road tiles around the vehicle that the tileset has but that are not loaded.
     public var missingTiles = 0
+    /// The version of the map in use.
+    public var mapVersion = ""
 
     public enum PositionKind: Sendable, Hashable, CaseIterable {
         case measured, predicted, simulated

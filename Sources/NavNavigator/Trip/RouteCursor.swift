@@ -330,8 +330,9 @@ struct RouteCursor {
             let along = min(max(edgeOffset - edge.startOffset, 0), max(edge.length, 0))
             let offset = edge.routeOffset + along
             guard window.contains(offset) else { continue }
-            // Beyond the stop that divides the edge, the vehicle is no longer on the route.
-            guard edgeOffset - edge.startOffset - along <= reach else { continue }
+            // Once the vehicle has reached the stop that divides the edge, it is no longer on the route beyond it.
+            let beyond = edgeOffset - edge.startOffset - along
+            guard beyond <= reach || self.offset < offset - 1 else { continue }
             // A difference of up to a metre does not make one passage fit better.
             let outside = max(abs(edgeOffset - edge.startOffset - along), 1)
             let miss = abs(offset - expected)

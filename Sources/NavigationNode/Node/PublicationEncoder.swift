@@ -65,7 +65,7 @@ struct PublicationEncoder {
     mutating func encode(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
         switch publication {
         case .state(let state):
-            var message = NavigationState(state, context: context, mapVersion: map.graph.mapVersion)
+            var message = NavigationState(state, context: context)
             message.gnss?.lastQualifiedAgeS = lastUsed.map { max(context.stamp.seconds(since: $0), 0) }
             self.state = message
             return OutgoingMessage(Topics.state, context.stamp, message)
