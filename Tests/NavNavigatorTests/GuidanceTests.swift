@@ -51,7 +51,7 @@ import Testing
 
     @Test func progressValuesDecreaseAndAddUp() throws {
         let town = try Town.grid()
-        let route = try town.map.route([town.waypoint("FG"), town.waypoint("CH"), town.waypoint("NO")])
+        let route = try town.map.route([town.waypoint("FG"), town.waypoint("CH"), town.waypoint("DE")])
         var ride = Ride(town.map)
         ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
         ride.drive(SeededDrive(town.snapshot.metric, route: route, environment: .open).map(\.fixes) ?? [])
