@@ -249,12 +249,13 @@ struct DeviationMonitor {
     private mutating func disagree(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) {
         ahead = Evidence()
         agreeing = 0
-        against.add(position, offset: placement.offset)
         if placement.kind == .opposite, (difference ?? 0) > .pi / 2 {
             backwards.add(position, offset: placement.offset)
-        } else {
-            backwards = Evidence()
+        } else if backwards.fixes > 0 {
+            // Driving backwards is no evidence that the vehicle has left the road.
+            (backwards, against) = (Evidence(), Evidence())
         }
+        against.add(position, offset: placement.offset)
         if goesElsewhere(placement, position) { against.isBorneOut = true }
         let isExplained = against.isBorneOut || isExplained(placement, position, difference)
         let isLong =
