@@ -85,7 +85,8 @@ struct DownloadQueueTests {
         let queue = try Self.queue(source)
         queue.want([Self.want(1)], for: Self.owner)
         let waiters = (0..<5).map { _ in Task { try await queue.fetch(Self.want(1)) } }
-        try await eventually { source.waitingTiles == [Self.tile(1)] }
+        // A caller that came after the answer would start a download of its own.
+        try await eventually { source.waitingTiles == [Self.tile(1)] && queue.callerCount == 5 }
         source.answer(Self.tile(1), .success(DownloadTestSource.tile("map", Self.tile(1))))
         for waiter in waiters { #expect(try await waiter.value.tile?.address.tile == Self.tile(1)) }
         #expect(await Self.results(queue, 1).map(\.address.tile) == [Self.tile(1)])

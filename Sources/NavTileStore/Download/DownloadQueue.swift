@@ -127,6 +127,9 @@ package final class DownloadQueue: Sendable {
         return try answer.get()
     }
 
+    /// The number of callers that wait for a tile.
+    package var callerCount: Int { state.withLock { $0.waiters.values.reduce(0) { $0 + $1.count } } }
+
     // MARK: Delivery
 
     /// Waits for the next results, at least one; nil when the queue has stopped or the task is cancelled.
