@@ -271,15 +271,20 @@ struct DeviationMonitor {
         }
     }
 
-    /// Whether the vehicle has driven back far enough at any fix rate: by number of fixes, and by distance, of which half is enough over the
-    /// debounce time. A vehicle that backs out of a parking place is not going the wrong way.
+    /// Whether the vehicle has driven back far enough at any fix rate: by number of fixes, and by distance, of which half is enough after the
+    /// debounce time, and none at a speed at which no vehicle backs out of a parking place.
     private func isWrongWay(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard let first = backwards.first, backwards.fixes >= config.wrongWayFixes else { return false }
         // The route may begin at the vehicle, so that its offset does not fall.
         let driven = max(first.offset - placement.offset, Geodesy.distance(first.coordinate, position.coordinate))
-        let isLong = backwards.seconds(at: position.stamp) >= config.deviationDebounce
-        return driven >= (isLong ? config.wrongWayDistance / 2 : config.wrongWayDistance)
+        if driven >= config.wrongWayDistance { return true }
+        guard backwards.seconds(at: position.stamp) >= config.deviationDebounce else { return false }
+        return driven >= config.wrongWayDistance / 2
+            || (position.speed ?? .infinity) >= DeviationMonitor.fastestBackingOut
     }
+
+    /// The greatest speed of backing out of a parking place, m/s.
+    private static let fastestBackingOut = 4.0
 
     private mutating func set(_ new: DeviationState, _ stamp: Timestamp) {
         guard new != state else { return }

@@ -176,7 +176,7 @@ package struct NavigationConfiguration: NodeConfiguration {
                 "Number of fixes that must contradict the route."),
             .number(
                 "wrong_way.backtrack_m", \.navigator.wrongWayDistance, in: 1...1_000,
-                "Distance driven back along the route that counts as the wrong way, metres; half of it once deviation.debounce_s is over."
+                "Distance driven back along the route that counts as the wrong way, metres; half of it below 4 m/s, and none above, once deviation.debounce_s is over."
             ),
             .integer(
                 "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
