@@ -19,9 +19,13 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
+// Optimizing the tests themselves would take half of a release build, and it is what they call that has to be fast.
+let unoptimized = SwiftSetting.unsafeFlags(["-Onone"], .when(configuration: .release))
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies + ["NavTestKit"], exclude: exclude, swiftSettings: strict)
+        name: name, dependencies: dependencies + ["NavTestKit"], exclude: exclude,
+        swiftSettings: strict + [unoptimized])
 }
 
 // What --version tells besides the version: the commit, where the builder says it (launch/.prepare does). SwiftPM keeps what it read of
