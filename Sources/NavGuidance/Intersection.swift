@@ -100,16 +100,22 @@ func angularGap(_ first: Double, _ second: Double) -> Double {
 /// Returns the degrees counterclockwise from the way back, for a driver who arrives in one direction and leaves in another.
 func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle(180 - difference(arriving, leaving)) }
 
-/// A dictionary that is emptied before it grows beyond its capacity.
+/// A dictionary of the entries used last: when it is full, those not used since it was last full go.
 private struct BoundedCache<Key: Hashable, Value> {
-    private static var capacity: Int { 4_096 }
-    private var entries: [Key: Value] = [:]
+    private static var capacity: Int { 8_192 }
+    private var recent: [Key: Value] = [:]
+    private var former: [Key: Value] = [:]
 
     subscript(key: Key) -> Value? {
-        get { entries[key] }
+        mutating get {
+            if let known = recent[key] { return known }
+            guard let known = former[key] else { return nil }
+            self[key] = known
+            return known
+        }
         set {
-            if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
-            entries[key] = newValue
+            if recent.count >= Self.capacity { (former, recent) = (recent, [:]) }
+            recent[key] = newValue
         }
     }
 }
