@@ -162,8 +162,9 @@ def disk_recorder(run: Run) -> None:
     inside = pathlib.Path(f"/proc/{run.stack.pid('navigation-node')}/root{small}")
 
     def is_full() -> bool:
+        # A chunk that does not fit is taken back: what is left may be large.
         disk = os.statvfs(inside)
-        return disk.f_bavail * disk.f_bsize < 8192
+        return disk.f_bavail * disk.f_bsize < 8192 or "cannot be written further" in run.stack.log_text()
 
     filler = run.publisher("filler", {"/rig/noise": ("navbus.v1.LogEntry", 1 << 20)})
     filler.subscribers("/rig/noise", 2, 10)
