@@ -8,16 +8,16 @@ package import NavRouting
 extension RoutePreferences {
     /// Creates the core's form of options; values that they omit are those of the node's vehicle.
     ///
-    /// - Parameter isAsked: whether a caller requests the options, so that unsupported ones are an error. Otherwise they describe how an
-    ///   existing route was found: unsupported ones, such as another language, are dropped, and the route is published with the options in
-    ///   force.
+    /// - Parameter isAsked: whether a caller requests the options, so that an unsupported language is an error. Otherwise they describe how
+    ///   an existing route was found, perhaps by another planner: an unsupported language and the number of alternatives are dropped, and
+    ///   the route is published with the options in force. Other invalid options are an error, since reroutes use them.
     /// - Throws: a failure that names the invalid option.
     package init(
         _ options: NavMessages.RouteOptions, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         isAsked: Bool = true
     ) throws(RouteFailure) {
         self.init()
-        if isAsked, let defect = options.defect {
+        if let defect = options.defect(isAsked: isAsked) {
             throw RouteFailure(code: .invalidRequest, message: "options.\(defect)")
         }
         language = options.language.flatMap { PhraseTable.named($0)?.language }
@@ -45,14 +45,16 @@ extension RoutePreferences {
 }
 
 extension NavMessages.RouteOptions {
-    /// The first unsupported or invalid field, by its name and what is allowed; nil when there is none.
-    fileprivate var defect: String? {
+    /// Returns the first unsupported or invalid field, by its name and what is allowed; nil when there is none.
+    ///
+    /// - Parameter isAsked: false ignores what a route from elsewhere may have and this node does not need.
+    fileprivate func defect(isAsked: Bool) -> String? {
         // A longer text is not repeated in the error.
         if let defect = TextLimits.defect(language, of: "language", limit: TextLimits.language) { return defect }
-        if let tag = language, PhraseTable.named(tag) == nil {
+        if isAsked, let tag = language, PhraseTable.named(tag) == nil {
             return "language: '\(tag)' is not supported; supported are \(PhraseTable.tags)"
         }
-        if let alternatives, alternatives > 2 { return "alternatives is not within 0 ... 2" }
+        if isAsked, let alternatives, alternatives > 2 { return "alternatives is not within 0 ... 2" }
         if let defect = vehicle?.defect { return "vehicle.\(defect)" }
         if let departureNs, departureNs < 0 { return "departure_ns is before 1970" }
         if let initialManeuverAvoidanceM, initialManeuverAvoidanceM < 0 {

@@ -8,10 +8,13 @@ import NavRouting
 extension RoutePlan {
     /// Creates a route from a message by matching it to this map: it may come from another map version or another node.
     ///
-    /// - Parameter wording: The language and units to use if the message names none that are available.
+    /// - Parameters:
+    ///   - wording: The language and units to use if the message names none that are available.
+    ///   - snapRadius: The greatest distance of a waypoint without a radius from its place on the route, metres.
     /// - Throws: A failure that states what is wrong with the route, or how much of it is not on a road of the map.
     package init(
-        _ message: NavMessages.Route, on map: MapSnapshot, wording own: Wording = Wording()
+        _ message: NavMessages.Route, on map: MapSnapshot, wording own: Wording = Wording(),
+        snapRadius: Double = RouteRequest.defaultSnapRadius
     ) throws(RouteFailure) {
         guard let geometry = message.geometry, let line = geometry.corners, line.count >= 2 else {
             throw RouteFailure(code: .invalidRequest, message: "the route has no geometry of two points or more")
@@ -29,14 +32,18 @@ extension RoutePlan {
         if waypoints.count < 2 {
             waypoints = [NavRouting.Waypoint(line[0]), NavRouting.Waypoint(line[line.count - 1])]
         }
+        guard waypoints[waypoints.count - 1].isStop else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message:
+                    "route.waypoints[\(waypoints.count - 1)].kind: the last waypoint is the destination and cannot be a VIA"
+            )
+        }
+        let request = RouteRequest(waypoints: waypoints, snapRadius: snapRadius)
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
+        let mapped: MappedRoute
         do throws(RouteMappingError) {
-            let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))
-            let wording = Wording(
-                language: (message.options?.language).flatMap { PhraseTable.named($0)?.language } ?? own.language,
-                units: (message.options?.units).flatMap { DistanceUnits($0) } ?? own.units)
-            let guidance = RouteGuidance(route: mapped.route, graph: map.graph, options: GuidanceOptions(wording))
-            self.init(route: mapped.route, guidance: guidance, provider: .external)
+            mapped = try RouteMapping(map.router).map(provided, for: request)
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded
@@ -44,6 +51,33 @@ extension RoutePlan {
                 code: code, message: "the route cannot be followed here: \(error.message)",
                 missingTiles: error.missingTiles)
         }
+        if let defect = RoutePlan.misplacedWaypoint(of: mapped.route, request) {
+            throw RouteFailure(code: .invalidRequest, message: "the route cannot be followed here: \(defect)")
+        }
+        let wording = Wording(
+            language: (message.options?.language).flatMap { PhraseTable.named($0)?.language } ?? own.language,
+            units: (message.options?.units).flatMap { DistanceUnits($0) } ?? own.units)
+        let guidance = RouteGuidance(route: mapped.route, graph: map.graph, options: GuidanceOptions(wording))
+        self.init(route: mapped.route, guidance: guidance, provider: .external)
+    }
+
+    /// The farthest that a waypoint may be from its place on the route beyond its distance from the route's line, metres.
+    private static let orderTolerance = 50.0
+
+    /// Describes the first waypoint that the route does not lead to: guidance could not announce the arrival there.
+    private static func misplacedWaypoint(of route: NavRouting.Route, _ request: RouteRequest) -> String? {
+        for (index, waypoint) in route.waypoints.enumerated().dropFirst() {
+            let (distance, limit) = (waypoint.snapDistance, request.snapRadius(of: index))
+            if distance > limit {
+                return
+                    "waypoints[\(index)] is \(Int(distance)) m from its place on the route, more than \(Int(limit)) m"
+            }
+            let nearest = route.line.project(waypoint.waypoint.coordinate)?.distance ?? distance
+            if distance > nearest + orderTolerance {
+                return "the route does not pass waypoints[\(index)] after the waypoint before it"
+            }
+        }
+        return nil
     }
 
     private static func legs(
@@ -58,6 +92,17 @@ extension RoutePlan {
             guard let first = leg.firstPoint, let last = leg.lastPoint, first < last, last < line.count else {
                 throw RouteFailure(
                     code: .invalidRequest, message: "leg \(number) of the route names points outside the geometry")
+            }
+            // The legs of a published route share a point, or the next begins at the point after it.
+            let end = number == 0 ? 0 : Int(message.legs[number - 1].lastPoint ?? 0)
+            guard number == 0 ? first == 0 : (end...end + 1).contains(Int(first)),
+                number + 1 < message.legs.count || Int(last) == line.count - 1
+            else {
+                throw RouteFailure(
+                    code: .invalidRequest,
+                    message:
+                        "leg \(number) of the route: the legs have to cover the geometry from its first point to its last"
+                )
             }
             let part = Array(line[Int(first)...Int(last)])
             let nodes = leg.annotation?.segmentEnds ?? []

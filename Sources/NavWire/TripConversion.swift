@@ -39,7 +39,7 @@ extension TripSnapshot {
         guard var request = message.order else {
             throw RouteFailure(code: .invalidRequest, message: "the saved trip has no destination")
         }
-        // The last waypoint of a given route, or of a trip saved by an older build, may be a VIA; the trip still ends there.
+        // The last waypoint of a trip saved by an older build may be a VIA; the trip still ends there.
         if let end = request.waypoints.indices.last, request.waypoints[end].kind == .via {
             request.waypoints[end].kind = .stop
         }

@@ -322,6 +322,36 @@ struct NavigationServiceTests {
         #expect(nothing.error?.code == .invalidRequest)
     }
 
+    @Test func givenRouteThatCannotBeGuidedIsRefused() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(3))
+        let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
+        let route = try #require(try await table.routes(order).last?.routes.first)
+        let line = try #require(route.geometry?.corners)
+        func refusal(_ change: (inout Route) -> Void) async throws -> String {
+            var changed = route
+            change(&changed)
+            let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(changed)))
+            #expect(set.error?.code == .invalidRequest)
+            return set.error?.message ?? ""
+        }
+        let end = route.waypoints.count - 1
+        func via(_ share: Double) -> Waypoint {
+            let place = line[Int(Double(line.count - 1) * share)]
+            return Waypoint(latitude: place.latitude, longitude: place.longitude, kind: .via)
+        }
+        let far = try await refusal { $0.waypoints[end].latitude? += 0.02 }
+        #expect(far.contains("waypoints[\(end)] is 2") && far.contains("more than 500 m"))
+        let disordered = try await refusal { $0.waypoints.insert(contentsOf: [via(0.9), via(0.1)], at: 1) }
+        #expect(disordered.contains("waypoints["), "\(disordered)")
+        #expect(try await refusal { $0.waypoints[end].kind = .via }.contains("cannot be a VIA"))
+        #expect(try await refusal { $0.legs[0].firstPoint = 1 }.contains("cover the geometry"))
+        #expect(try await refusal { $0.legs[0].lastPoint = UInt32(line.count - 2) }.contains("cover the geometry"))
+        let low = VehicleProfile(heightM: -2)
+        #expect(try await refusal { $0.options = RouteOptions(vehicle: low) }.contains("height_m"))
+        #expect(try await refusal { $0.options = RouteOptions(departureNs: -1) }.contains("departure_ns"))
+    }
+
     private final class Owner: PolicyServiceProvider {
         var answers: [PolicyVerdict]
         let hold: Double

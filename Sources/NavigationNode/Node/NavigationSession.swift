@@ -160,7 +160,9 @@ package final class NavigationSession {
             let command = try NavigatorCommand(
                 request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC, on: map
             ) { message throws(RouteFailure) in
-                try RoutePlan(message, on: map, wording: configuration.navigator.wording)
+                try RoutePlan(
+                    message, on: map, wording: configuration.navigator.wording,
+                    snapRadius: configuration.navigator.snapRadius)
             }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {
