@@ -20,7 +20,8 @@ extension Metric {
         }
         let freeFlow = freeFlowDuration(of: edge, from: start, to: end)
         return EdgeTimes(
-            duration: duration, freeFlow: freeFlow, congestion: Congestion(duration: duration, freeFlow: freeFlow))
+            duration: duration, freeFlow: freeFlow,
+            congestion: allows(edge) ? Congestion(duration: duration, freeFlow: freeFlow) : .closed)
     }
 
     /// Returns the times of a vehicle other than the metric's: as fast as the traffic, up to its own limit.
@@ -33,6 +34,8 @@ extension Metric {
             return EdgeTimes(duration: free, freeFlow: free, congestion: .unknown)
         }
         let duration = (max(live, length / Double(other.profile.maximumSpeed)) + stops) * share
-        return EdgeTimes(duration: duration, freeFlow: free, congestion: Congestion(duration: duration, freeFlow: free))
+        return EdgeTimes(
+            duration: duration, freeFlow: free,
+            congestion: allows(edge) ? Congestion(duration: duration, freeFlow: free) : .closed)
     }
 }

@@ -43,6 +43,8 @@ public enum Congestion: String, Sendable, CaseIterable {
     case heavy
     /// Below 0.4.
     case severe
+    /// Closed by traffic information.
+    case closed
 
     /// Classifies a time in traffic by its ratio to the free-flow time.
     public init(duration: Double, freeFlow: Double) {

@@ -165,4 +165,15 @@ struct RouteResultTests {
         #expect(route.legs[0].freeFlowDuration < route.legs[0].duration)
         #expect(abs(route.edges[1].speed - 2) < 0.05)
     }
+    @Test("a road closed by traffic is shown as closed, and one with hardly any speed is not closed")
+    func closedByTraffic() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "primary"], "BC": ["highway": "primary"]])
+        let router = Router(graph: map.graph)
+        let route = try #require(try TrafficTests.route(map, router, "AC"))
+        let closed = router.live(TrafficTests.overlay(TrafficTests.speed("BC", "B", "C", 0)))
+        let priced = try #require(RoutePricing(closed).repriced(route)).route
+        #expect(priced.edges.map(\.congestion) == [.unknown, .closed])
+        let slow = router.live(TrafficTests.overlay(TrafficTests.speed("BC", "B", "C", 1e-300)))
+        #expect(try TrafficTests.route(map, slow, "AC")?.edges.map(\.congestion) == [.unknown, .severe])
+    }
 }

@@ -50,6 +50,10 @@ struct TrafficMatching {
 
     /// The lower bound of the speed on an open segment, m/s, which keeps times finite.
     static let slowestSpeed = 0.1
+
+    /// Returns a speed as it is stored; only a closed segment has 0.
+    private static func stored(_ speed: Double) -> Float { Float(speed > 0 ? max(speed, slowestSpeed) : speed) }
+
     /// The maximum number of segments that a speed between distant nodes may cover.
     static let greatestSpan = 2_000
     /// The maximum number of segments examined for such speeds, so that no overlay can cause unbounded work.
@@ -114,7 +118,7 @@ struct TrafficMatching {
                 while slot < end, segments.slotTargets[slot] == to {
                     let way = segments.ways[Int(segments.slotEdges[slot])]
                     if let speed = choose(given, next..<last, way: way, now) {
-                        speeds[Int(segments.slotSegments[slot])] = Float(speed)
+                        speeds[Int(segments.slotSegments[slot])] = Self.stored(speed)
                         isMatched = true
                     }
                     slot += 1
@@ -185,7 +189,7 @@ struct TrafficMatching {
         }
         hits.sort { ($0.segment, $0.span, $0.speed) < ($1.segment, $1.span, $1.speed) }
         for hit in hits where speeds[Int(hit.segment)] == LiveEdges.unknown {
-            speeds[Int(hit.segment)] = Float(hit.speed)
+            speeds[Int(hit.segment)] = Self.stored(hit.speed)
         }
     }
 
