@@ -189,8 +189,15 @@ extension NavNavigator.PolicyAnswer {
 
     /// Creates the core's answer from a revised instruction.
     ///
-    /// - Throws: a failure when its texts are too long to be published.
-    package init(_ answer: ReviseInstructionAnswer) throws(RouteFailure) {
+    /// - Parameter question: The question; nil for a recorded answer, which was accepted then.
+    /// - Throws: a failure when its texts are too long to be published, or when it revises an instruction of the other kind.
+    package init(_ answer: ReviseInstructionAnswer, to question: ReviseInstructionRequest? = nil) throws(RouteFailure) {
+        switch (question?.instruction, answer.instruction) {
+        case (.visual?, .spoken?), (.spoken?, .visual?):
+            throw RouteFailure(
+                code: .invalidRequest, message: "a spoken instruction is revised by a visual one, or the reverse")
+        default: break
+        }
         let size = answer.encoded().count
         guard size <= TextLimits.instruction else {
             throw RouteFailure(
@@ -204,10 +211,10 @@ extension NavNavigator.PolicyAnswer {
             revised.content = .visual(
                 primary: line(visual.primary), secondary: line(visual.secondary), sub: line(visual.sub),
                 lanes: visual.lanes.map { NavGuidance.Lane($0) })
-            revised.language = visual.language
+            revised.language = visual.language.nonEmpty
         case .spoken(let spoken):
-            revised.content = .spoken(text: spoken.text, ssml: spoken.ssml)
-            revised.language = spoken.language
+            revised.content = .spoken(text: spoken.text.nonEmpty, ssml: spoken.ssml)
+            revised.language = spoken.language.nonEmpty
         case nil: break
         }
         self.init(verdict: true, content: .instruction(revised))
@@ -244,4 +251,9 @@ extension NavNavigator.PolicyAnswer {
         default: nil
         }
     }
+}
+
+extension String? {
+    /// The text; nil when it is empty, since a client that sets an unused field to its default value means no text.
+    fileprivate var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -3,7 +3,7 @@ import NavNavigator
 import NavWire
 import Testing
 
-/// The limits of texts in answers of the policy node.
+/// What is accepted of the texts in answers of the policy node.
 struct TextLimitTests {
     @Test func longReasonIsRejected() throws {
         func answer(_ size: Int) -> NavMessages.PolicyAnswer {
@@ -20,5 +20,17 @@ struct TextLimitTests {
         }
         _ = try NavNavigator.PolicyAnswer(answer(32_000))
         #expect(throws: RouteFailure.self) { try NavNavigator.PolicyAnswer(answer(40_000)) }
+    }
+
+    @Test func emptyTextChangesNothing() throws {
+        let spoken = NavMessages.SpokenInstruction(text: "", language: "")
+        let answer = try NavNavigator.PolicyAnswer(ReviseInstructionAnswer(instruction: .spoken(spoken)))
+        #expect(answer.content == .instruction(RevisedInstruction(.spoken(text: nil, ssml: nil))))
+    }
+
+    @Test func instructionOfTheOtherKindIsRejected() {
+        let question = ReviseInstructionRequest(instruction: .visual(NavMessages.VisualInstruction()))
+        let answer = ReviseInstructionAnswer(instruction: .spoken(NavMessages.SpokenInstruction(text: "Stop")))
+        #expect(throws: RouteFailure.self) { try NavNavigator.PolicyAnswer(answer, to: question) }
     }
 }

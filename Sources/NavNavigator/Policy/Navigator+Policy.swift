@@ -64,8 +64,12 @@ extension Navigator {
     private func decision(
         on question: PolicyQuestion, _ id: UInt64, _ answer: PolicyAnswer, standard: Bool, latency: Double
     ) -> PolicyDecision {
-        PolicyDecision(
+        var decision = PolicyDecision(
             requestID: id, kind: question.kind, verdict: answer.verdict ?? standard, answer: answer, latency: latency)
+        // What is published is the time that applies.
+        let isHeld = !decision.verdict && question.kind.isHeld && [.client, .recorded].contains(answer.decider)
+        decision.answer.hold = isHeld ? hold(decision) : nil
+        return decision
     }
 
     /// Returns the seconds for which a refusal stands.

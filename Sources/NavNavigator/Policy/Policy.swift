@@ -26,6 +26,16 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
         case .rerouteOptions, .shouldDiscardFix, .reviseInstruction: false
         }
     }
+
+    /// Whether a refusal stands for a time before the same question is asked again.
+    var isHeld: Bool {
+        switch self {
+        case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute: true
+        case .rerouteOptions, .shouldDiscardFix, .shouldPreventReroutesWhenArriving, .shouldAdvanceLeg,
+            .reviseInstruction:
+            false
+        }
+    }
 }
 
 /// A decision to take, with its subject.

@@ -67,7 +67,7 @@ final class PolicyClient {
             case .shouldAdvanceLeg(let question): try put(PolicyService.shouldAdvanceLeg, question, request)
             case .reviseInstruction(let question):
                 try put(PolicyService.reviseInstruction, question, request) { answer throws(RouteFailure) in
-                    try NavNavigator.PolicyAnswer(answer)
+                    try NavNavigator.PolicyAnswer(answer, to: question)
                 }
             case nil: answered(PolicyAnswer(verdict: nil, decider: .unavailable), request)
             }
