@@ -54,9 +54,9 @@ extension Pose {
     package init(raw position: VehiclePosition) {
         let fix = position.fix
         self.init(
-            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, course: fix.course,
-            speedMps: fix.speed, horizontalAccuracyM: fix.horizontalSigma, altitudeM: fix.altitude,
-            heading: fix.heading)
+            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude,
+            course: fix.course.map(Angle.normalised), speedMps: fix.speed, horizontalAccuracyM: fix.horizontalSigma,
+            altitudeM: fix.altitude, heading: fix.heading.map(Angle.normalised))
     }
 
     package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ position: VehiclePosition) {
