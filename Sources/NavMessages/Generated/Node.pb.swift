@@ -1189,7 +1189,7 @@ extension GetSchemaResponse: WireMessage {
 
 /// A parameter of a node.
 public struct Parameter: Message {
-    /// Key, for example "faster.interval".
+    /// Key, for example "faster.interval_s".
     public var key: String?
     /// Value.
     public var value: Value?

@@ -120,7 +120,8 @@ public struct PolicyContext: Message {
     public var requestId: UInt64?
     /// When it was asked, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
-    /// When the default applies, ns since the Unix epoch, UTC.
+    /// When the default applies, ns since the Unix epoch, UTC. With sim_time, 5 s of that time later, so that a playback faster than real
+    /// time leaves the owner time to answer.
     public var deadlineNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -243,8 +244,8 @@ public struct PolicyAnswer: Message {
     public var verdict: PolicyVerdict?
     /// Why, for people, at most 1024 bytes of UTF-8.
     public var reason: String?
-    /// Time for which a NO applies before the same question is asked again, in s, 0 or more; more than 3600 counts as 3600; absent:
-    /// policy.hold_s.
+    /// Time for which a NO to ShouldReroute, AcceptReroute, ShouldTakeAlternative or AcceptFasterRoute applies before the same question is
+    /// asked again, in s, 0 or more; more than 3600 counts as 3600; absent: policy.hold_s.
     public var holdS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1319,7 +1320,8 @@ public struct PolicyDecision: Message {
     public var decidedBy: PolicyDecider?
     /// Why, for people.
     public var reason: String?
-    /// Time for which a NO applies before the same question is asked again, in s.
+    /// Time for which the client's NO applies before the same question is asked again, in s; only for ShouldReroute, AcceptReroute,
+    /// ShouldTakeAlternative and AcceptFasterRoute.
     public var holdS: Double?
     /// Time between question and answer in s.
     public var latencyS: Double?

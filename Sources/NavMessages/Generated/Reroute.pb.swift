@@ -1117,7 +1117,7 @@ public struct RouteRefresh: Message {
     public var sessionId: UInt64?
     /// Route that was refreshed.
     public var routeId: UInt64?
-    /// Header sequence of the traffic or clock that caused it.
+    /// Header sequence of the message that caused it: the traffic, or what came when a delayed refresh was due (refresh.min_interval_s).
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?

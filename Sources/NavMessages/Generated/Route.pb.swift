@@ -129,9 +129,9 @@ public struct RouteReason: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// Guidance was started with it.
+    /// Guidance was started with it: StartNavigation, waypoints of SetRoute, or a configured destination.
     public static let started = Self(rawValue: 1)
-    /// SetRoute.
+    /// SetRoute with a given route.
     public static let set = Self(rawValue: 2)
     /// A reroute.
     public static let rerouted = Self(rawValue: 3)

@@ -26,14 +26,14 @@ public enum NavigationService: ServiceSchema {
     public static let stopNavigation = UnaryMethod<StopNavigationRequest, StopNavigationResponse>(
         service: name, name: "StopNavigation", isIdempotent: false,
         summary: "Ends guidance and preview.")
-    /// State, position, progress and route at once.
+    /// Returns state, position, progress and route together.
     public static let getState = UnaryMethod<GetStateRequest, GetStateResponse>(
         service: name, name: "GetState", isIdempotent: false,
-        summary: "State, position, progress and route at once.")
-    /// Looks for a new route now.
+        summary: "Returns state, position, progress and route together.")
+    /// Calculates a new route now.
     public static let reroute = UnaryMethod<RerouteRequest, RerouteResponse>(
         service: name, name: "Reroute", isIdempotent: false,
-        summary: "Looks for a new route now.")
+        summary: "Calculates a new route now.")
     /// Makes an alternative the current route.
     public static let selectAlternative = UnaryMethod<SelectAlternativeRequest, SelectAlternativeResponse>(
         service: name, name: "SelectAlternative", isIdempotent: false,
@@ -42,10 +42,10 @@ public enum NavigationService: ServiceSchema {
     public static let acceptFasterRoute = UnaryMethod<AcceptFasterRouteRequest, AcceptFasterRouteResponse>(
         service: name, name: "AcceptFasterRoute", isIdempotent: false,
         summary: "Accepts or declines the faster route that was detected.")
-    /// Begins the next leg after an arrival that is held.
+    /// Begins the next leg while the vehicle is held after an arrival.
     public static let advanceLeg = UnaryMethod<AdvanceLegRequest, AdvanceLegResponse>(
         service: name, name: "AdvanceLeg", isIdempotent: false,
-        summary: "Begins the next leg after an arrival that is held.")
+        summary: "Begins the next leg while the vehicle is held after an arrival.")
     /// Drops the next, or the named, waypoint and reroutes.
     public static let skipWaypoint = UnaryMethod<SkipWaypointRequest, SkipWaypointResponse>(
         service: name, name: "SkipWaypoint", isIdempotent: false,
@@ -54,18 +54,18 @@ public enum NavigationService: ServiceSchema {
     public static let refreshRoute = UnaryMethod<RefreshRouteRequest, RefreshRouteResponse>(
         service: name, name: "RefreshRoute", isIdempotent: false,
         summary: "Refreshes durations and annotations of the current route now.")
-    /// Which tiles a route, or a way between places, still lacks on board.
+    /// Lists the tiles that a route, or a path between places, lacks on board.
     public static let coverage = UnaryMethod<RouteCoverageRequest, RouteCoverageResponse>(
         service: name, name: "Coverage", isIdempotent: false,
-        summary: "Which tiles a route, or a way between places, still lacks on board.")
-    /// The electronic horizon now.
+        summary: "Lists the tiles that a route, or a path between places, lacks on board.")
+    /// Returns the present electronic horizon.
     public static let getHorizon = UnaryMethod<GetHorizonRequest, GetHorizonResponse>(
         service: name, name: "GetHorizon", isIdempotent: false,
-        summary: "The electronic horizon now.")
-    /// Says the next maneuver once more, with the distance that is left now.
+        summary: "Returns the present electronic horizon.")
+    /// Repeats the next maneuver's instruction with the remaining distance.
     public static let repeatInstruction = UnaryMethod<RepeatInstructionRequest, RepeatInstructionResponse>(
         service: name, name: "RepeatInstruction", isIdempotent: false,
-        summary: "Says the next maneuver once more, with the distance that is left now.")
+        summary: "Repeats the next maneuver's instruction with the remaining distance.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -98,15 +98,15 @@ public enum PolicyService: ServiceSchema {
     public static let shouldReroute = UnaryMethod<ShouldRerouteRequest, PolicyAnswer>(
         service: name, name: "ShouldReroute", isIdempotent: false,
         summary: "May a reroute begin? Default: yes.")
-    /// Which options has the reroute's request? Default: those it has.
+    /// Which options does the reroute's request have? Default: unchanged.
     public static let rerouteOptions = UnaryMethod<RerouteOptionsRequest, RerouteOptionsAnswer>(
         service: name, name: "RerouteOptions", isIdempotent: false,
-        summary: "Which options has the reroute's request? Default: those it has.")
-    /// May a new route come into force whose first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another
-    /// one is looked for; yes after two refusals, for there may be no other way.
+        summary: "Which options does the reroute's request have? Default: unchanged.")
+    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one
+    /// is calculated; yes after two refusals, since there may be no other way.
     public static let acceptReroute = UnaryMethod<AcceptRerouteRequest, PolicyAnswer>(
         service: name, name: "AcceptReroute", isIdempotent: false,
-        summary: "May a new route come into force whose first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one is looked for; yes after two refusals, for there may be no other way.")
+        summary: "May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one is calculated; yes after two refusals, since there may be no other way.")
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     public static let shouldTakeAlternative = UnaryMethod<ShouldTakeAlternativeRequest, PolicyAnswer>(
         service: name, name: "ShouldTakeAlternative", isIdempotent: false,
@@ -115,10 +115,10 @@ public enum PolicyService: ServiceSchema {
     public static let acceptFasterRoute = UnaryMethod<ShouldAcceptFasterRouteRequest, PolicyAnswer>(
         service: name, name: "AcceptFasterRoute", isIdempotent: false,
         summary: "May the faster route be applied? Default: yes; no where approval is required and none comes.")
-    /// Is a fix that the node would reject to be discarded? Default: yes.
+    /// May a fix that the node would reject be discarded? Default: yes.
     public static let shouldDiscardFix = UnaryMethod<ShouldDiscardFixRequest, PolicyAnswer>(
         service: name, name: "ShouldDiscardFix", isIdempotent: false,
-        summary: "Is a fix that the node would reject to be discarded? Default: yes.")
+        summary: "May a fix that the node would reject be discarded? Default: yes.")
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     public static let shouldPreventReroutesWhenArriving = UnaryMethod<ShouldPreventReroutesWhenArrivingRequest, PolicyAnswer>(
         service: name, name: "ShouldPreventReroutesWhenArriving", isIdempotent: false,
@@ -127,10 +127,10 @@ public enum PolicyService: ServiceSchema {
     public static let shouldAdvanceLeg = UnaryMethod<ShouldAdvanceLegRequest, PolicyAnswer>(
         service: name, name: "ShouldAdvanceLeg", isIdempotent: false,
         summary: "Does the next leg begin after the arrival? Default: yes.")
-    /// How does the instruction read? Default: as it is.
+    /// How is the instruction worded? Default: unchanged.
     public static let reviseInstruction = UnaryMethod<ReviseInstructionRequest, ReviseInstructionAnswer>(
         service: name, name: "ReviseInstruction", isIdempotent: false,
-        summary: "How does the instruction read? Default: as it is.")
+        summary: "How is the instruction worded? Default: unchanged.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -219,22 +219,22 @@ public enum TileCacheService: ServiceSchema {
     /// Full name in the schema.
     public static let name = "navbus.v1.TileCache"
 
-    /// A tile, from the cache or from its source.
+    /// Returns a tile, from the cache or from its source.
     public static let getTile = UnaryMethod<GetTileRequest, GetTileResponse>(
         service: name, name: "GetTile", isIdempotent: false,
-        summary: "A tile, from the cache or from its source.")
+        summary: "Returns a tile, from the cache or from its source.")
     /// Creates or updates an offline region and loads it: progress first, then the region.
     public static let loadRegion = StreamingMethod<LoadRegionRequest, LoadRegionResponse>(
         service: name, name: "LoadRegion", isIdempotent: false,
         summary: "Creates or updates an offline region and loads it: progress first, then the region.")
-    /// All offline regions, or a page of them.
+    /// Lists the offline regions, all or a page of them.
     public static let listRegions = UnaryMethod<ListRegionsRequest, ListRegionsResponse>(
         service: name, name: "ListRegions", isIdempotent: false,
-        summary: "All offline regions, or a page of them.")
-    /// One offline region.
+        summary: "Lists the offline regions, all or a page of them.")
+    /// Returns an offline region.
     public static let getRegion = UnaryMethod<GetRegionRequest, GetRegionResponse>(
         service: name, name: "GetRegion", isIdempotent: false,
-        summary: "One offline region.")
+        summary: "Returns an offline region.")
     /// Removes an offline region; its tiles may then be evicted.
     public static let removeRegion = UnaryMethod<RemoveRegionRequest, RemoveRegionResponse>(
         service: name, name: "RemoveRegion", isIdempotent: false,
@@ -247,18 +247,18 @@ public enum TileCacheService: ServiceSchema {
     public static let cancelLoad = UnaryMethod<CancelLoadRequest, CancelLoadResponse>(
         service: name, name: "CancelLoad", isIdempotent: false,
         summary: "Stops loading an offline region; what was loaded stays.")
-    /// How many tiles and bytes an offline region would take.
+    /// Estimates the tiles and bytes of an offline region.
     public static let estimateRegion = UnaryMethod<EstimateRegionRequest, EstimateRegionResponse>(
         service: name, name: "EstimateRegion", isIdempotent: false,
-        summary: "How many tiles and bytes an offline region would take.")
-    /// Which tiles of an area are on board.
+        summary: "Estimates the tiles and bytes of an offline region.")
+    /// Lists the tiles of an area that are on board.
     public static let coverage = UnaryMethod<TileCoverageRequest, TileCoverageResponse>(
         service: name, name: "Coverage", isIdempotent: false,
-        summary: "Which tiles of an area are on board.")
-    /// Totals of the cache.
+        summary: "Lists the tiles of an area that are on board.")
+    /// Returns the totals of the cache.
     public static let statistics = UnaryMethod<StatisticsRequest, StatisticsResponse>(
         service: name, name: "Statistics", isIdempotent: false,
-        summary: "Totals of the cache.")
+        summary: "Returns the totals of the cache.")
     /// Removes tiles that no region pins.
     public static let purge = UnaryMethod<PurgeRequest, PurgeResponse>(
         service: name, name: "Purge", isIdempotent: false,

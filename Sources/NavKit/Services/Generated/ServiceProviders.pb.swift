@@ -18,25 +18,25 @@ public protocol NavigationServiceProvider: AnyObject {
     func setRoute(_ request: SetRouteRequest, _ call: UnaryCall<SetRouteResponse>) throws
     /// Ends guidance and preview.
     func stopNavigation(_ request: StopNavigationRequest, _ call: UnaryCall<StopNavigationResponse>) throws
-    /// State, position, progress and route at once.
+    /// Returns state, position, progress and route together.
     func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws
-    /// Looks for a new route now.
+    /// Calculates a new route now.
     func reroute(_ request: RerouteRequest, _ call: UnaryCall<RerouteResponse>) throws
     /// Makes an alternative the current route.
     func selectAlternative(_ request: SelectAlternativeRequest, _ call: UnaryCall<SelectAlternativeResponse>) throws
     /// Accepts or declines the faster route that was detected.
     func acceptFasterRoute(_ request: AcceptFasterRouteRequest, _ call: UnaryCall<AcceptFasterRouteResponse>) throws
-    /// Begins the next leg after an arrival that is held.
+    /// Begins the next leg while the vehicle is held after an arrival.
     func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws
     /// Drops the next, or the named, waypoint and reroutes.
     func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws
     /// Refreshes durations and annotations of the current route now.
     func refreshRoute(_ request: RefreshRouteRequest, _ call: UnaryCall<RefreshRouteResponse>) throws
-    /// Which tiles a route, or a way between places, still lacks on board.
+    /// Lists the tiles that a route, or a path between places, lacks on board.
     func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws
-    /// The electronic horizon now.
+    /// Returns the present electronic horizon.
     func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws
-    /// Says the next maneuver once more, with the distance that is left now.
+    /// Repeats the next maneuver's instruction with the remaining distance.
     func repeatInstruction(_ request: RepeatInstructionRequest, _ call: UnaryCall<RepeatInstructionResponse>) throws
 }
 
@@ -73,22 +73,22 @@ extension NavigationService {
 public protocol PolicyServiceProvider: AnyObject {
     /// May a reroute begin? Default: yes.
     func shouldReroute(_ request: ShouldRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Which options has the reroute's request? Default: those it has.
+    /// Which options does the reroute's request have? Default: unchanged.
     func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws
-    /// May a new route come into force whose first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another
-    /// one is looked for; yes after two refusals, for there may be no other way.
+    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one
+    /// is calculated; yes after two refusals, since there may be no other way.
     func acceptReroute(_ request: AcceptRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     func shouldTakeAlternative(_ request: ShouldTakeAlternativeRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the faster route be applied? Default: yes; no where approval is required and none comes.
     func acceptFasterRoute(_ request: ShouldAcceptFasterRouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Is a fix that the node would reject to be discarded? Default: yes.
+    /// May a fix that the node would reject be discarded? Default: yes.
     func shouldDiscardFix(_ request: ShouldDiscardFixRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     func shouldPreventReroutesWhenArriving(_ request: ShouldPreventReroutesWhenArrivingRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Does the next leg begin after the arrival? Default: yes.
     func shouldAdvanceLeg(_ request: ShouldAdvanceLegRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// How does the instruction read? Default: as it is.
+    /// How is the instruction worded? Default: unchanged.
     func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws
 }
 
@@ -177,13 +177,13 @@ extension RecorderService {
 ///
 /// A method answers through its call, at once or later; what it throws ends the call with its status.
 public protocol TileCacheServiceProvider: AnyObject {
-    /// A tile, from the cache or from its source.
+    /// Returns a tile, from the cache or from its source.
     func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws
     /// Creates or updates an offline region and loads it: progress first, then the region.
     func loadRegion(_ request: LoadRegionRequest, _ call: StreamCall<LoadRegionResponse>) throws
-    /// All offline regions, or a page of them.
+    /// Lists the offline regions, all or a page of them.
     func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws
-    /// One offline region.
+    /// Returns an offline region.
     func getRegion(_ request: GetRegionRequest, _ call: UnaryCall<GetRegionResponse>) throws
     /// Removes an offline region; its tiles may then be evicted.
     func removeRegion(_ request: RemoveRegionRequest, _ call: UnaryCall<RemoveRegionResponse>) throws
@@ -191,11 +191,11 @@ public protocol TileCacheServiceProvider: AnyObject {
     func updateRegion(_ request: UpdateRegionRequest, _ call: UnaryCall<UpdateRegionResponse>) throws
     /// Stops loading an offline region; what was loaded stays.
     func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws
-    /// How many tiles and bytes an offline region would take.
+    /// Estimates the tiles and bytes of an offline region.
     func estimateRegion(_ request: EstimateRegionRequest, _ call: UnaryCall<EstimateRegionResponse>) throws
-    /// Which tiles of an area are on board.
+    /// Lists the tiles of an area that are on board.
     func coverage(_ request: TileCoverageRequest, _ call: UnaryCall<TileCoverageResponse>) throws
-    /// Totals of the cache.
+    /// Returns the totals of the cache.
     func statistics(_ request: StatisticsRequest, _ call: UnaryCall<StatisticsResponse>) throws
     /// Removes tiles that no region pins.
     func purge(_ request: PurgeRequest, _ call: UnaryCall<PurgeResponse>) throws

@@ -242,9 +242,10 @@ struct  Navbus__V1__SetRouteRequest
   union {
     /*
      * A whole route, from CalculateRoute or another planner, which the node matches to its map by the geometry. The node reads geometry;
-     * waypoints (absent: the ends of the line); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s,
-     * distance_m and the annotation's node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other
-     * fields, such as edge_ids and map_version.
+     * waypoints (absent: the ends of the line), each within radius_m or snap.max_m of the line and in its order; legs, one for each stop
+     * (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s, distance_m and the annotation's
+     * node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other fields, such as edge_ids and
+     * map_version, and of the options alternatives and a language that it does not have.
      */
     Navbus__V1__Route *route;
     /*

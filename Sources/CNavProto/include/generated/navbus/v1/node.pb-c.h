@@ -620,7 +620,7 @@ struct  Navbus__V1__Parameter
 {
   ProtobufCMessage base;
   /*
-   * Key, for example "faster.interval".
+   * Key, for example "faster.interval_s".
    */
   char *key;
   /*

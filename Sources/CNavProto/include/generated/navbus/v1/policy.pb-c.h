@@ -154,7 +154,8 @@ struct  Navbus__V1__PolicyContext
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * When the default applies, ns since the Unix epoch, UTC.
+   * When the default applies, ns since the Unix epoch, UTC. With sim_time, 5 s of that time later, so that a playback faster than real
+   * time leaves the owner time to answer.
    */
   protobuf_c_boolean has_deadline_ns;
   int64_t deadline_ns;
@@ -208,8 +209,8 @@ struct  Navbus__V1__PolicyAnswer
    */
   char *reason;
   /*
-   * Time for which a NO applies before the same question is asked again, in s, 0 or more; more than 3600 counts as 3600; absent:
-   * policy.hold_s.
+   * Time for which a NO to ShouldReroute, AcceptReroute, ShouldTakeAlternative or AcceptFasterRoute applies before the same question is
+   * asked again, in s, 0 or more; more than 3600 counts as 3600; absent: policy.hold_s.
    */
   protobuf_c_boolean has_hold_s;
   double hold_s;
@@ -694,7 +695,8 @@ struct  Navbus__V1__PolicyDecision
    */
   char *reason;
   /*
-   * Time for which a NO applies before the same question is asked again, in s.
+   * Time for which the client's NO applies before the same question is asked again, in s; only for ShouldReroute, AcceptReroute,
+   * ShouldTakeAlternative and AcceptFasterRoute.
    */
   protobuf_c_boolean has_hold_s;
   double hold_s;

@@ -662,7 +662,7 @@ struct  Navbus__V1__RouteRefresh
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
   /*
-   * Header sequence of the traffic or clock that caused it.
+   * Header sequence of the message that caused it: the traffic, or what came when a delayed refresh was due (refresh.min_interval_s).
    */
   protobuf_c_boolean has_cause_sequence;
   uint64_t cause_sequence;

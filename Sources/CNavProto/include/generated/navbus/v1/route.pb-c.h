@@ -127,11 +127,11 @@ typedef enum _Navbus__V1__RouteReason {
    */
   NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_UNSPECIFIED = 0,
   /*
-   * Guidance was started with it.
+   * Guidance was started with it: StartNavigation, waypoints of SetRoute, or a configured destination.
    */
   NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_STARTED = 1,
   /*
-   * SetRoute.
+   * SetRoute with a given route.
    */
   NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_SET = 2,
   /*
