@@ -140,8 +140,17 @@ public struct Positioning: Sendable {
     /// the one in use is missing.
     public func time(reportedBy fix: Fix) -> Timestamp? {
         if let receiver, receiver != fix.receiver, followed & Positioning.bit(fix.receiver) != 0 { return nil }
+        if step(to: fix) != nil { return nil }
         guard let received = fix.received, let latency = tracker.usualLatency else { return fix.stamp }
         return min(fix.stamp, received.advanced(bySeconds: tracker.limits.maximumFuture - latency))
+    }
+
+    /// Returns the step from the last accepted fix's stamp if it is suspiciously long, seconds, for a fix whose stamp is the only
+    /// evidence of time.
+    private func step(to fix: Fix) -> Double? {
+        guard fix.lead == nil, fix.received == nil, let lastFix else { return nil }
+        let step = fix.stamp.seconds(since: lastFix)
+        return step > tracker.limits.maximumStep ? step : nil
     }
 
     private static func bit(_ receiver: UInt8) -> UInt64 { receiver < 8 ? 1 << UInt64(receiver) : 0 }
@@ -191,6 +200,8 @@ public struct Positioning: Sendable {
         _ fix: Fix, isApproved: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
         noteReceiver(of: fix)
+        var fix = fix
+        if let step = step(to: fix) { fix.lead = step }
         let verdict = tracker.take(
             fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage)
         effects.append(.judged(fix, verdict))
@@ -212,7 +223,7 @@ public struct Positioning: Sendable {
         odometryGate.noteFix(fix.stamp)
         if receiver == nil { (receiver, followed) = (fix.receiver, ~Positioning.bit(fix.receiver)) }
         let estimate = tracker.estimate
-        let fix = tracker.trusted(fix)
+        fix = tracker.trusted(fix)
         assess(fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, estimate?.covariance.perAxis, at: now)
         let match = match(fix, estimate, isJump: verdict == .acceptedAfterJump, prior, &effects)
         let reason = reckoning.reason

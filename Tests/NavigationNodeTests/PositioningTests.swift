@@ -172,7 +172,7 @@ struct PositioningTests {
     }
 
     @Test(arguments: [3_600.0, 619_315_200])
-    func singleFixOfAnotherTimeDoesNotAffectLaterFixes(seconds: Double) throws {
+    func singleFixOfAnotherTimeIsRejected(seconds: Double) throws {
         let seat = try Seat(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for (index, fix) in drive.prefix(80).enumerated() {
@@ -181,9 +181,24 @@ struct PositioningTests {
             if index == 30 { fix.stampNs = fix.stampNs.map { $0 + Int64(seconds * 1e9) } }
             seat.take(.fix(fix))
         }
-        #expect(seat.all(FixRejected.self).count <= 4)
+        #expect(seat.all(FixRejected.self).map(\.reason) == [.future])
+        let positions = seat.all(NavMessages.MatchedPosition.self)
+        #expect(positions.count { $0.source != .predicted } == 79)
+        #expect(positions.count { $0.source == .predicted } <= 10)
+        #expect(positions.allSatisfy { ($0.stampNs ?? 0) < Helsinki.start + 90_000_000_000 })
+    }
+
+    @Test func driveContinuesAfterAPauseOfHours() throws {
+        let seat = try Seat(Helsinki.configuration)
+        for (index, fix) in try Helsinki.drive.get().prefix(80).enumerated() {
+            var fix = fix
+            if index >= 30 { fix.stampNs = fix.stampNs.map { $0 + 7_200_000_000_000 } }
+            seat.take(.fix(fix))
+        }
+        #expect(seat.all(FixRejected.self).map(\.reason) == [.future, .future])
+        let later = Helsinki.start + 7_200_000_000_000
         let measured = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
-        #expect(measured.count >= 75)
+        #expect(measured.count { ($0.stampNs ?? 0) > later } == 48)
     }
 
     @Test func offRoadPredictionHasItsUncertainty() throws {

@@ -123,10 +123,10 @@ public enum PolicyService: ServiceSchema {
     public static let shouldPreventReroutesWhenArriving = UnaryMethod<ShouldPreventReroutesWhenArrivingRequest, PolicyAnswer>(
         service: name, name: "ShouldPreventReroutesWhenArriving", isIdempotent: false,
         summary: "Are reroutes suppressed while arriving at the waypoint? Default: yes.")
-    /// Does the next leg begin after the arrival? Default: yes.
+    /// Does the next leg begin after the arrival? Default: the value of legs.auto_advance.
     public static let shouldAdvanceLeg = UnaryMethod<ShouldAdvanceLegRequest, PolicyAnswer>(
         service: name, name: "ShouldAdvanceLeg", isIdempotent: false,
-        summary: "Does the next leg begin after the arrival? Default: yes.")
+        summary: "Does the next leg begin after the arrival? Default: the value of legs.auto_advance.")
     /// How is the instruction worded? Default: unchanged.
     public static let reviseInstruction = UnaryMethod<ReviseInstructionRequest, ReviseInstructionAnswer>(
         service: name, name: "ReviseInstruction", isIdempotent: false,

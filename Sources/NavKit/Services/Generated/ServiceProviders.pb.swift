@@ -86,7 +86,7 @@ public protocol PolicyServiceProvider: AnyObject {
     func shouldDiscardFix(_ request: ShouldDiscardFixRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     func shouldPreventReroutesWhenArriving(_ request: ShouldPreventReroutesWhenArrivingRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Does the next leg begin after the arrival? Default: yes.
+    /// Does the next leg begin after the arrival? Default: the value of legs.auto_advance.
     func shouldAdvanceLeg(_ request: ShouldAdvanceLegRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// How is the instruction worded? Default: unchanged.
     func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws
