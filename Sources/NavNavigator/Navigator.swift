@@ -92,7 +92,7 @@ public final class Navigator {
     }
 
     /// The stamp of the last accepted fix; nil before the first.
-    public var lastFix: Timestamp? { positioning.lastFix }
+    public var lastFix: Timestamp? { positioning.timing.lastFix }
 
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
@@ -103,7 +103,7 @@ public final class Navigator {
     public func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
     /// Returns the current time implied by a fix's arrival and the usual delay of fixes; nil when it cannot be derived.
-    public func time(reportedBy fix: Fix) -> Timestamp? { positioning.time(reportedBy: fix) }
+    public func time(reportedBy fix: Fix) -> Timestamp? { positioning.timing.time(reportedBy: fix) }
 
     /// Performs everything that is due by the time of an event.
     private func passTime(_ event: NavigatorEvent) {
@@ -210,7 +210,7 @@ public final class Navigator {
     private var positionKind: NavigatorState.PositionKind? {
         if simulation != nil { return .simulated }
         guard lastPosition != nil else { return nil }
-        return positioning.isPredicting ? .predicted : .measured
+        return positioning.predictionReason == nil ? .measured : .predicted
     }
 
     private var phase: NavigatorState.Phase {

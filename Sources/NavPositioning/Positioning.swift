@@ -65,17 +65,22 @@ public struct Positioning: Sendable {
     private var judge = HealthJudge()
     private var odometryGate = OdometryGate()
     private var hasHeardFix = false
-    /// A bit for each receiver: whether the receiver in use was heard since that receiver's last fix.
-    private var followed: UInt64 = 0
     /// The time of the last published position.
     private var lastEmitted: Timestamp?
     /// The time since which the filter has been converging after a prediction while its positions still differ from the fixes; nil
     /// otherwise.
     private var returnStart: Timestamp?
-    /// The stamp of the last accepted fix; nil before the first.
-    public private(set) var lastFix: Timestamp?
-    /// The receiver in use; nil before the first accepted fix.
-    private var receiver: UInt8?
+
+    // Callers read these after every event: a computed property would copy the whole pipeline.
+
+    /// The time as told by the fixes.
+    public private(set) var timing: FixTiming
+    /// The health of positioning; nil before the first fix.
+    public private(set) var health: PositionHealth?
+    /// The reason for the current prediction; nil while positions come from fixes.
+    public private(set) var predictionReason: ReckoningReason?
+    /// When ``Event/timer`` is due if no other input comes first; nil for never.
+    public private(set) var due: Timestamp?
 
     /// The greatest lag of fixes behind the prediction that they end from which they are expected to catch up, as after a stall, seconds.
     ///
@@ -103,16 +108,9 @@ public struct Positioning: Sendable {
         self.matcher = StreamingMatcher(metric: metric, config: matcher, recordsPath: isTracing)
         tracker = PositionTracker(limits: config.fixes)
         reckoning = Reckoning(config: config.reckoning)
+        timing = FixTiming(limits: config.fixes)
     }
 
-    /// The health of positioning; nil before the first fix.
-    public var health: PositionHealth? { judge.health }
-    /// The reason for the current prediction; nil while positions come from fixes.
-    public var predictionReason: ReckoningReason? { reckoning.reason }
-    /// Whether positions are being predicted for lack of fixes.
-    public var isPredicting: Bool { reckoning.reason != nil }
-    /// When ``Event/timer`` is due if no other input comes first; nil for never.
-    public var due: Timestamp? { reckoning.due }
     /// The signals that contradict the positions and are ignored.
     public var distrusted: MotionSignals { tracker.distrusted }
     /// Seconds by which odometry is ahead of the fixes, negative when behind, while it is ignored for that; nil while
@@ -125,40 +123,19 @@ public struct Positioning: Sendable {
         matcher.adopt(metric)
         reckoning.adopt { graph.edge($0.edgeKey) }
         aid.forget(&tracker)
+        updateReadings()
     }
 
     public mutating func adopt(_ config: PositioningConfig) {
         tracker.limits = config.fixes
+        timing.limits = config.fixes
         reckoning.config = config.reckoning
+        updateReadings()
     }
 
-    // MARK: Time
-
-    /// Returns the moment up to which time has passed when a fix arrives, by the usual delay of fixes.
-    ///
-    /// Nil when the fix gives no such information: receivers' clocks differ, so a receiver that is not in use determines the time only when
-    /// the one in use is missing.
-    public func time(reportedBy fix: Fix) -> Timestamp? {
-        if let receiver, receiver != fix.receiver, followed & Positioning.bit(fix.receiver) != 0 { return nil }
-        if step(to: fix) != nil { return nil }
-        guard let received = fix.received, let latency = tracker.usualLatency else { return fix.stamp }
-        return min(fix.stamp, received.advanced(bySeconds: tracker.limits.maximumFuture - latency))
-    }
-
-    /// Returns the step from the last accepted fix's stamp if it is suspiciously long, seconds, for a fix whose stamp is the only
-    /// evidence of time.
-    private func step(to fix: Fix) -> Double? {
-        guard fix.lead == nil, fix.received == nil, let lastFix else { return nil }
-        let step = fix.stamp.seconds(since: lastFix)
-        return step > tracker.limits.maximumStep ? step : nil
-    }
-
-    private static func bit(_ receiver: UInt8) -> UInt64 { receiver < 8 ? 1 << UInt64(receiver) : 0 }
-
-    private mutating func noteReceiver(of fix: Fix) {
-        hasHeardFix = true
-        if fix.receiver == receiver { followed = .max }
-        followed &= ~Positioning.bit(fix.receiver)
+    private mutating func updateReadings() {
+        (health, predictionReason, due) = (judge.health, reckoning.reason, reckoning.due)
+        timing.usualLatency = tracker.usualLatency
     }
 
     /// Whether odometry is consistent with the clock of the fixes; other odometry must not be handled.
@@ -169,7 +146,7 @@ public struct Positioning: Sendable {
         let stamp: Timestamp
         var end: Timestamp?
         switch event {
-        case .fix(let fix), .approvedFix(let fix): (stamp, end) = (fix.stamp, time(reportedBy: fix))
+        case .fix(let fix), .approvedFix(let fix): (stamp, end) = (fix.stamp, timing.time(reportedBy: fix))
         case .odometry(let odometry):
             guard hasHeardFix, admits(odometry) else { return [] }
             (stamp, end) = (odometry.stamp, odometry.stamp)
@@ -193,20 +170,22 @@ public struct Positioning: Sendable {
             predict(at: now, prior, &effects)
         case .timer: predict(at: now, prior, &effects)
         }
+        updateReadings()
         return effects
     }
 
     private mutating func take(
         _ fix: Fix, isApproved: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
-        noteReceiver(of: fix)
+        hasHeardFix = true
+        timing.note(fix)
         var fix = fix
-        if let step = step(to: fix) { fix.lead = step }
+        if let step = timing.step(to: fix) { fix.lead = step }
         let verdict = tracker.take(
             fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage)
         effects.append(.judged(fix, verdict))
         if let change = tracker.receiverChange {
-            receiver = change.new
+            timing.use(change.new)
             effects.append(.receiver(change))
         }
         switch verdict {
@@ -219,9 +198,8 @@ public struct Positioning: Sendable {
             lastEmitted = nil
             effects.append(.clockSet(fix.stamp))
         }
-        lastFix = fix.stamp
+        timing.noteAccepted(fix)
         odometryGate.noteFix(fix.stamp)
-        if receiver == nil { (receiver, followed) = (fix.receiver, ~Positioning.bit(fix.receiver)) }
         let estimate = tracker.estimate
         fix = tracker.trusted(fix)
         assess(fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, estimate?.covariance.perAxis, at: now)
@@ -297,6 +275,7 @@ public struct Positioning: Sendable {
         lastEmitted = nil
         restart(&effects)
         tracker.reset()
+        updateReadings()
         return effects
     }
 

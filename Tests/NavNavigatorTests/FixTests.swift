@@ -158,7 +158,7 @@ import Testing
         var fixes = try town.fixes("FGHIJ")
         fixes[20].stamp = fixes[20].stamp.advanced(bySeconds: 3_000)
         ride.drive(fixes)
-        #expect(ride.rejections.count == 2)
+        #expect(ride.rejections.count == 1)
         #expect(ride.story.last == "ARRIVED")
     }
 

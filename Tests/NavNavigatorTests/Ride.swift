@@ -162,7 +162,7 @@ struct Ride {
                 if fix.stamp.seconds(since: asked) >= seconds { answer(query) }
             }
         }
-        fireTimers(until: fix.stamp)
+        if let time = navigator.time(reportedBy: fix) { fireTimers(until: time) }
         send(.fix(fix), at: fix.stamp, cause: fix.sequence ?? 0)
     }
 

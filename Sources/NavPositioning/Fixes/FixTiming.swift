@@ -1,0 +1,52 @@
+public import NavGeo
+public import NavMatching
+
+/// What arriving fixes tell about the present time.
+///
+/// It is apart from the rest of ``Positioning``, which is large to copy, because it is read at every fix.
+public struct FixTiming: Sendable {
+    /// The stamp of the last accepted fix; nil before the first.
+    public internal(set) var lastFix: Timestamp?
+    /// The receiver in use; nil before the first accepted fix.
+    private var receiver: UInt8?
+    /// A bit for each receiver: whether the receiver in use was heard since that receiver's last fix.
+    private var followed: UInt64 = 0
+    /// The usual delay of a fix's arrival, seconds; nil when unknown.
+    var usualLatency: Double?
+    var limits: FixLimits
+
+    init(limits: FixLimits) { self.limits = limits }
+
+    private static func bit(_ receiver: UInt8) -> UInt64 { receiver < 8 ? 1 << UInt64(receiver) : 0 }
+
+    /// Returns the moment up to which time has passed when a fix arrives, by the usual delay of fixes.
+    ///
+    /// Nil when the fix gives no such information: receivers' clocks differ, so a receiver that is not in use determines the time only when
+    /// the one in use is missing.
+    public func time(reportedBy fix: Fix) -> Timestamp? {
+        if let receiver, receiver != fix.receiver, followed & Self.bit(fix.receiver) != 0 { return nil }
+        if step(to: fix) != nil { return nil }
+        guard let received = fix.received, let usualLatency else { return fix.stamp }
+        return min(fix.stamp, received.advanced(bySeconds: limits.maximumFuture - usualLatency))
+    }
+
+    /// Returns the step from the last accepted fix's stamp if it is suspiciously long, seconds, for a fix whose stamp is the only evidence
+    /// of time.
+    func step(to fix: Fix) -> Double? {
+        guard fix.lead == nil, fix.received == nil, let lastFix else { return nil }
+        let step = fix.stamp.seconds(since: lastFix)
+        return step > limits.maximumStep ? step : nil
+    }
+
+    mutating func note(_ fix: Fix) {
+        if fix.receiver == receiver { followed = .max }
+        followed &= ~Self.bit(fix.receiver)
+    }
+
+    mutating func noteAccepted(_ fix: Fix) {
+        lastFix = fix.stamp
+        if receiver == nil { (receiver, followed) = (fix.receiver, ~Self.bit(fix.receiver)) }
+    }
+
+    mutating func use(_ receiver: UInt8?) { self.receiver = receiver }
+}
