@@ -10,7 +10,7 @@ import NavRouting
 import NavWire
 
 /// An encoder of the core's publications as messages, which keeps those that replies and policy questions repeat.
-struct PublicationEncoder {
+final class PublicationEncoder {
     var map: MapSnapshot
     /// The local clocks' offset from UTC, minutes; nil when unknown.
     var minutesAheadOfUTC: Int?
@@ -62,7 +62,7 @@ struct PublicationEncoder {
     }
 
     /// Returns a publication's message on its topic; nil for receiver changes and policy questions, which are encoded separately.
-    mutating func encode(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
+    func encode(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
         switch publication {
         case .state(let state):
             var message = NavigationState(state, context: context)
@@ -147,7 +147,7 @@ struct PublicationEncoder {
         }
     }
 
-    private mutating func encode(_ plan: RoutePlan?, _ change: RouteChange, _ context: EventContext)
+    private func encode(_ plan: RoutePlan?, _ change: RouteChange, _ context: EventContext)
         -> NavMessages.Route
     {
         self.plan = plan
