@@ -54,14 +54,21 @@ package struct Replay {
     private let map: MapSnapshot
     private let configuration: NavigationConfiguration
     private let file: TrafficFile?
+    private let planner: RoutePlanner
 
     /// Creates a replay on a map.
     ///
-    /// - Parameter file: The speeds that apply from the start.
-    package init(map: MapSnapshot, configuration: NavigationConfiguration, file: TrafficFile? = nil) {
+    /// - Parameters:
+    ///   - file: The speeds that apply from the start.
+    ///   - planner: The planner of the routes; several replays on one map may share it.
+    package init(
+        map: MapSnapshot, configuration: NavigationConfiguration, file: TrafficFile? = nil,
+        planner: RoutePlanner = RoutePlanner()
+    ) {
         self.map = map
         self.configuration = configuration
         self.file = file
+        self.planner = planner
     }
 
     /// Replays fixes into a bag or another output.
@@ -81,7 +88,7 @@ package struct Replay {
         var run = Run(
             session: NavigationSession(
                 map: store.current, configuration: configuration, nodeName: "replay", hasJournal: Output.takesInput),
-            store: store)
+            store: store, planner: planner)
         run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
         var commands = (others?.commands ?? [])[...]
@@ -113,15 +120,16 @@ package struct Replay {
     private struct Run {
         let session: NavigationSession
         let store: MapStore
-        let planner = RoutePlanner()
+        let planner: RoutePlanner
         var summary = Summary()
         var logTime: Int64 = 0
         var policy = RecordedPolicy([], vehicle: VehicleProfile())
         private var odometry: UInt64 = 0
 
-        init(session: NavigationSession, store: MapStore) {
+        init(session: NavigationSession, store: MapStore, planner: RoutePlanner) {
             self.session = session
             self.store = store
+            self.planner = planner
         }
 
         mutating func take<Output: ReplayOutput>(_ fix: GnssFix, _ log: inout Output) throws(BagError) {

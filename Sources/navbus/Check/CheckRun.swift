@@ -16,7 +16,14 @@ import NavigationNode
 
 /// A runner of a fleet's jobs, one after another, which keeps maps between jobs.
 final class CheckRunner {
-    private var maps: [(key: String, map: MapSnapshot, traffic: TrafficFile?)] = []
+    private struct Area {
+        let map: MapSnapshot
+        let traffic: TrafficFile?
+        /// It keeps the junctions and the search's memory from drive to drive.
+        let planner = RoutePlanner()
+    }
+
+    private var areas: [(key: String, area: Area)] = []
     /// The most maps in memory.
     private static let mostMaps = 2
     /// The most events of a drive.
@@ -52,14 +59,15 @@ final class CheckRunner {
         }
         // No verdict depends on the horizon, and it takes a quarter of a drive's time.
         configuration.horizon.isEnabled = false
-        let (map, traffic) = try map(job.tiles, configuration)
+        let area = try area(job.tiles, configuration)
         let expectations = Expectations(
             try job.expect.map { try Expectation(SourceLine(number: $0.number, text: $0.text)) })
         var observer = DriveObserver(
             start: start, truth: try CheckRunner.truth(job, start: start), topics: expectations.topics,
             most: Self.mostEvents)
-        let summary = try Replay(map: map, configuration: configuration, file: traffic).run(
-            trace.fixes, others: others, into: &observer)
+        let replay = Replay(
+            map: area.map, configuration: configuration, file: area.traffic, planner: area.planner)
+        let summary = try replay.run(trace.fixes, others: others, into: &observer)
         guard !observer.isFull else {
             throw NodeError(.invalid, "'\(job.path)' has more than \(Self.mostEvents) events: check parts of it")
         }
@@ -77,18 +85,17 @@ final class CheckRunner {
         return record
     }
 
-    private func map(
-        _ tiles: String, _ configuration: NavigationConfiguration
-    ) throws -> (MapSnapshot, TrafficFile?) {
+    private func area(_ tiles: String, _ configuration: NavigationConfiguration) throws -> Area {
         let vehicle = VehicleKeys.keys.map { $0.text(of: configuration.vehicle) }
         let key = ([tiles, configuration.traffic] + vehicle).joined(separator: "\n")
-        if let known = maps.first(where: { $0.key == key }) { return (known.map, known.traffic) }
+        if let known = areas.first(where: { $0.key == key }) { return known.area }
         let graph = try TilesetDirectory(path: tiles).loadGraph()
-        let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
-        let traffic = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
-        if maps.count >= Self.mostMaps { maps.removeFirst() }
-        maps.append((key, map, traffic))
-        return (map, traffic)
+        let area = Area(
+            map: MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile)),
+            traffic: configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic))
+        if areas.count >= Self.mostMaps { areas.removeFirst() }
+        areas.append((key, area))
+        return area
     }
 
     /// Returns the destination and the stops of a simulated drive; nil when the bag has none.
@@ -138,15 +145,21 @@ final class CheckRunner {
     }
 
     private static func segments(_ bytes: [UInt8], _ name: String) throws -> Set<Truth.Segment> {
-        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-        let columns = lines.first?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+        func fields(_ line: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+            line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        }
+        func text(_ field: ArraySlice<UInt8>) -> String { String(decoding: field, as: UTF8.self) }
+        let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        let columns = lines.first.map(fields)?.map(text) ?? []
         guard let from = columns.firstIndex(of: "from_node"), let to = columns.firstIndex(of: "to_node") else {
             throw NodeError(.invalid, "'\(name)' lacks the columns from_node and to_node of driven segments")
         }
         var segments = Set<Truth.Segment>()
         for (number, line) in lines.enumerated().dropFirst() {
-            let fields = line.split(separator: ",", omittingEmptySubsequences: false)
-            guard fields.count > max(from, to), let first = Int64(fields[from]), let last = Int64(fields[to]) else {
+            let fields = fields(line)
+            guard fields.count > max(from, to), let first = Int64(text(fields[from])),
+                let last = Int64(text(fields[to]))
+            else {
                 throw NodeError(
                     .invalid,
                     "'\(name)' line \(number + 1) is not a segment: from_node and to_node must be whole numbers")
