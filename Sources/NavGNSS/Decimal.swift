@@ -6,6 +6,7 @@ package enum Decimal {
     /// Parses a decimal number `[+-]digits[.digits][e[+-]digits]` as the nearest double; `nil` for anything else, and for
     /// a number that no finite double holds.
     package static func double(_ text: ArraySlice<UInt8>) -> Double? {
+        if let value = short(text) { return value }
         // `Double` also accepts hexadecimal numbers, infinities and NaN.
         let isDecimal = text.allSatisfy { byte in
             byte.decimalDigit != nil || byte == .point || byte == .plus || byte == .minus
@@ -13,6 +14,33 @@ package enum Decimal {
         }
         guard isDecimal, let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
         return value
+    }
+
+    private static let powersOfTen: [Double] = (0...15).map { exponent in
+        (0..<exponent).reduce(1) { power, _ in power * 10 }
+    }
+
+    /// Parses `[-]digits[.digits]` with at most 15 digits; `nil` for other numbers.
+    ///
+    /// The digits and the power of ten are exact as doubles, so that their quotient is the nearest double (W. Clinger, *How to Read
+    /// Floating Point Numbers Accurately*, 1990).
+    private static func short(_ text: ArraySlice<UInt8>) -> Double? {
+        let isNegative = text.first == .minus
+        var digits = 0
+        var point: Int?
+        var value: Int64 = 0
+        for byte in isNegative ? text.dropFirst() : text {
+            if byte == .point, point == nil, digits > 0 {
+                point = digits
+                continue
+            }
+            guard digits < 15, let digit = byte.decimalDigit else { return nil }
+            value = value * 10 + Int64(digit)
+            digits += 1
+        }
+        guard digits > 0, point != digits else { return nil }
+        let magnitude = Double(value) / powersOfTen[digits - (point ?? digits)]
+        return isNegative ? -magnitude : magnitude
     }
 
     /// Parses a decimal number of seconds as nanoseconds, exactly; digits past the ninth decimal are truncated.

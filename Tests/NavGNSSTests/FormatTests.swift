@@ -32,6 +32,9 @@ struct FormatTests {
         for _ in 0..<2000 {
             let value = Double(Int64.random(in: -1_000_000_000_000_000...1_000_000_000_000_000, using: &random)) / 1e9
             #expect(Decimal.double(Array("\(value)".utf8)[...]) == value)
+            var text = "\(Int64.random(in: 0...(1 << 49), using: &random))"
+            text.insert(".", at: text.index(text.startIndex, offsetBy: Int.random(in: 1...text.count, using: &random)))
+            #expect(Decimal.double(Array(text.utf8)[...]) == Double(text))
         }
         for text in [
             "136.88146058", "1e308", "123456789012345678901234567890", "0.1234567890123456789", "5e-324", "-0",
