@@ -264,11 +264,11 @@ struct TurnJoiner {
 
     private func mayJoin(_ indices: Int...) -> Bool {
         func isBad(_ one: Int, _ other: Int) -> Bool {
-            let (first, second) = (turns[one], turns[other])
-            guard first.turn.modifier == .uTurn || second.turn.modifier == .uTurn else { return false }
+            let (first, second) = (turns[one].turn, turns[other].turn)
+            guard first.modifier == .uTurn || second.modifier == .uTurn else { return false }
             return
-                !(first.isType(.newName) && second.turn.modifier == .uTurn
-                || second.isType(.newName) && first.turn.modifier == .uTurn)
+                !(first.type == .newName && second.modifier == .uTurn
+                || second.type == .newName && first.modifier == .uTurn)
         }
         guard indices.allSatisfy({ !turns[$0].isRoundabout && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
         else { return false }
