@@ -43,6 +43,13 @@ public struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// Returns the description with the bag's path and, for a damaged bag, what to do about it.
+    package func description(of path: String) -> String {
+        let text = description.contains(path) ? description : "'\(path)': \(description)"
+        return [.truncated, .malformed, .crcMismatch].contains(code)
+            ? text + "; 'navbus bag recover' makes a bag of what can be read" : text
+    }
+
     /// The reason, followed by the byte offset if it is known.
     public var description: String {
         guard let offset else { return reason }

@@ -21,9 +21,12 @@ public struct MCAPLinearReader<Source: ByteSource> {
     }
 
     /// Begins reading all topics of a bag whose beginning may be damaged, which is skipped.
+    ///
+    /// Channels are also taken from the summary, because the chunk that defines them may be damaged.
     package init(recovering source: Source, options: BagReadOptions = BagReadOptions()) throws(BagError) {
         blocks = try BlockReader(source, options: options, isRecovery: true)
-        definitions = Definitions(topics: nil)
+        let summary = try BagIndex.summary(source, dataStart: blocks.position, options: options)
+        definitions = summary.map { Definitions($0, topics: nil) } ?? Definitions(topics: nil)
     }
 
     /// The writer of the bag.

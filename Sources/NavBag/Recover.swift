@@ -23,7 +23,7 @@ public func recoverBag<Sink: ByteSink>(
     var reader = try MCAPLinearReader(recovering: source, options: options)
     var recovery = BagRecovery()
     // The new ids by the id in the source; 0 for a channel not copied yet.
-    var channels: ContiguousArray<UInt16> = []
+    var channels = ContiguousArray<UInt16>(repeating: 0, count: reader.known.selection.count)
     while let item = try reader.advance() {
         switch item {
         case .block:

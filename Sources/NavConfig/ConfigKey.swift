@@ -45,7 +45,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     public var unit: String {
         guard kind == .number || kind == .integer, let mark = name.lastIndex(of: "_") else { return "" }
         let unit = String(name[name.index(after: mark)...])
-        return ["s", "ms", "m", "hz", "mps", "rad", "deg", "bytes"].contains(unit) ? unit : ""
+        return ["s", "ms", "m", "hz", "mps", "rad", "deg", "t", "bytes"].contains(unit) ? unit : ""
     }
 
     /// The same key, changeable while the node runs.
@@ -75,6 +75,23 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             documentation: documentation, get: { shortest($0[keyPath: path]) },
             set: { root, text in
                 guard let value = Double(text), range.contains(value) else { return false }
+                root[keyPath: path] = value
+                return true
+            })
+    }
+
+    /// Creates the key of a number within a range that may be empty, in the unit at the end of its name.
+    public static func optionalNumber<Value: BinaryFloatingPoint & LosslessStringConvertible & Sendable>(
+        _ name: String, _ path: any WritableKeyPath<Root, Value?> & Sendable, in range: ClosedRange<Value>,
+        _ documentation: String
+    ) -> ConfigKey {
+        ConfigKey(
+            name: name, kind: .number,
+            range: "\(shortest(range.lowerBound)) … \(shortest(range.upperBound)), or empty",
+            documentation: documentation, get: { $0[keyPath: path].map { shortest($0) } ?? "" },
+            set: { root, text in
+                let value = text.isEmpty ? nil : Value(text)
+                guard text.isEmpty || value.map(range.contains) == true else { return false }
                 root[keyPath: path] = value
                 return true
             })
@@ -132,7 +149,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
 }
 
 /// Returns the shortest text of a number, without a fraction if there is none.
-func shortest(_ value: Double) -> String {
+func shortest(_ value: some BinaryFloatingPoint & LosslessStringConvertible) -> String {
     value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
 }
 

@@ -8,8 +8,11 @@ import Synchronization
 /// Its queue is bounded. It is disconnected when a message that must arrive finds no room, and when it has accepted nothing
 /// for half a minute while others were dropped.
 package final class WebClient: Sendable, Hashable {
-    /// The most queued bytes for one client, unless a single message is longer.
+    /// The most queued bytes for which a message that may be dropped is accepted, unless it is the only one.
     package static let longestQueue = 4 << 20
+    /// The most queued bytes for which a message that must arrive is accepted. The difference is room for these alone, so that a client
+    /// that is merely slow does not lose its connection to them.
+    private static let limit = 2 * longestQueue
     private static let patience = TimeAmount.seconds(30)
 
     private let channel: any Channel
@@ -27,14 +30,21 @@ package final class WebClient: Sendable, Hashable {
     package func send(_ text: [UInt8]) { send(text, .text) }
 
     func send(_ bytes: [UInt8], _ opcode: WebSocketOpcode) {
-        if !offer(bytes, opcode) { disconnect() }
+        if !offer(bytes, opcode, limit: Self.limit) { disconnect() }
     }
 
     /// Sends a binary WebSocket message if there is room for it.
     ///
     /// - Returns: whether there was room.
-    package func offer(_ message: [UInt8]) -> Bool {
-        if offer(message, .binary) { return true }
+    package func offer(_ message: [UInt8]) -> Bool { offer(message, .binary) }
+
+    /// Sends a WebSocket text message if there is room for it.
+    ///
+    /// - Returns: whether there was room.
+    package func offer(text: [UInt8]) -> Bool { offer(text, .text) }
+
+    private func offer(_ message: [UInt8], _ opcode: WebSocketOpcode) -> Bool {
+        if offer(message, opcode, limit: Self.longestQueue) { return true }
         if NIODeadline.now().uptimeNanoseconds > lastProgress.load(ordering: .relaxed)
             + UInt64(Self.patience.nanoseconds)
         {
@@ -43,9 +53,9 @@ package final class WebClient: Sendable, Hashable {
         return false
     }
 
-    private func offer(_ bytes: [UInt8], _ opcode: WebSocketOpcode) -> Bool {
+    private func offer(_ bytes: [UInt8], _ opcode: WebSocketOpcode, limit: Int) -> Bool {
         let queued = waiting.load(ordering: .relaxed)
-        guard queued == 0 || queued + bytes.count <= Self.longestQueue else { return false }
+        guard queued == 0 || queued + bytes.count <= limit else { return false }
         if queued == 0 { noteProgress() }
         waiting.add(bytes.count, ordering: .relaxed)
         // Always asynchronous, even on the channel's own thread: a failed write or a close notifies the service that the client has

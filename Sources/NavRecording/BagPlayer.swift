@@ -63,6 +63,7 @@ package final class BagPlayer {
     private static let hesitation = Duration.milliseconds(50)
 
     private let bus: any Bus
+    private let path: String
     private let reader: BagReader
     private let options: Options
     private let log: NodeLog
@@ -114,7 +115,8 @@ package final class BagPlayer {
         if let rate = options.rate, !BagPlayer.rates.contains(rate) {
             throw NodeError(.usage, "the playback rate must be from 0.001 to 1000000, not \(rate)")
         }
-        (self.bus, self.options, self.control, self.log, self.stop) = (bus, options, control, log, stop)
+        (self.bus, self.path, self.options, self.control) = (bus, path, options, control)
+        (self.log, self.stop) = (log, stop)
         if options.lockstep {
             var leading = LockstepLeader.Options()
             leading.names = options.participants
@@ -130,7 +132,7 @@ package final class BagPlayer {
         do throws(BagError) {
             reader = try BagReader(path: path)
         } catch {
-            throw NodeError(.invalid, error.description)
+            throw NodeError(.invalid, error.description(of: path))
         }
         rate = options.rate
         let filter = TopicFilter(include: options.topics)
@@ -237,7 +239,7 @@ package final class BagPlayer {
             report(self)
             if leader == nil { try serve(until: MonotonicClock.now() + Duration(clampingSeconds: options.linger)) }
         } catch let error as BagError {
-            throw NodeError(.invalid, error.description)
+            throw NodeError(.invalid, error.description(of: path))
         } catch let error as BusError {
             throw NodeError(.system, error.description)
         } catch let error as NodeError {

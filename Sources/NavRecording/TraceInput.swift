@@ -86,7 +86,7 @@ package struct TraceInput: Sendable {
             loss = reader.index.origin.warning(about: path)
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
-            throw NodeError(.invalid, error.description)
+            throw NodeError(.invalid, error.description(of: path))
         }
     }
 }

@@ -71,7 +71,7 @@ package struct BagDiff: Sendable {
                     Stamped(stamp: Int64(clamping: message.publishTime), topic: topic, text: text))
             }
         } catch {
-            throw NodeError(.invalid, error.description)
+            throw NodeError(.invalid, error.description(of: path))
         }
         guard !events.isEmpty else {
             throw NodeError(

@@ -49,8 +49,9 @@ public final class SearchWorkspace {
         var frontier: UInt32 { heap.first?.cost ?? .max }
     }
 
-    var forward = Labels()
-    var backward = Labels()
+    // One search at a time uses them, and the dynamic checks would take a tenth of it.
+    @exclusivity(unchecked) var forward = Labels()
+    @exclusivity(unchecked) var backward = Labels()
     let hierarchy = HierarchyWorkspace()
     let spaces = SearchSpacesWorkspace()
 

@@ -291,7 +291,7 @@ extension NavigatorCommand {
 
 extension [NavRouting.Waypoint] {
     /// The most waypoints of one request.
-    private static let greatestCount = 100
+    static let greatestCount = 100
 
     /// Creates the core's form of a field `waypoints`.
     ///

@@ -84,7 +84,8 @@ extension NavRouting.Waypoint {
         let coordinate = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
         guard coordinate.isValid else { return nil }
         self.init(
-            coordinate, bearing: message.course, bearingTolerance: message.courseToleranceRad ?? .pi / 4,
+            coordinate, bearing: message.course.map { Angle.normalised($0) },
+            bearingTolerance: min(max(message.courseToleranceRad ?? .pi / 4, 0), .pi),
             name: message.name ?? "", isStop: message.kind != .via,
             approach: message.curbside == true ? .kerb : .unrestricted, radius: message.radiusM)
     }

@@ -19,6 +19,12 @@ extension RoutePlan {
         guard let geometry = message.geometry, let line = geometry.corners, line.count >= 2 else {
             throw RouteFailure(code: .invalidRequest, message: "the route has no geometry of two points or more")
         }
+        guard message.waypoints.count <= [NavRouting.Waypoint].greatestCount + 1 else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "route.waypoints: \(message.waypoints.count) are more than a start and "
+                    + "\([NavRouting.Waypoint].greatestCount) waypoints")
+        }
         for (index, waypoint) in message.waypoints.enumerated() {
             if let defect = waypoint.nameDefect("route.waypoints[\(index)]") {
                 throw RouteFailure(code: .invalidRequest, message: defect)

@@ -1,11 +1,15 @@
 import Foundation
 import NavBag
+import NavGeo
 import NavHTTPServer
+import NavKit
 import Synchronization
 
 /// A server of Foxglove's WebSocket protocol, version 1, that only publishes.
 final class FoxgloveBridge: WebService {
     static let mostChannels = 4_096
+    /// The shortest time between two notices of dropped messages.
+    private static let noticeInterval = Duration.seconds(1)
     /// The most subscriptions of one client.
     private static let mostSubscriptions = 4_096
 
@@ -21,6 +25,8 @@ final class FoxgloveBridge: WebService {
         var subscriptions: [UInt32: UInt32] = [:]
         /// The number of messages dropped since the client was last notified.
         var missed = 0
+        /// When the client was last notified of dropped messages.
+        var notified: MonotonicInstant?
     }
 
     private struct State {
@@ -132,9 +138,13 @@ final class FoxgloveBridge: WebService {
             state.clients[client]?.missed += 1
             return
         }
-        guard let missed = state.clients[client]?.missed, missed > 0 else { return }
+        guard let content = state.clients[client], content.missed > 0 else { return }
+        let now = MonotonicClock.now()
+        if let notified = content.notified, now - notified < noticeInterval { return }
+        let notice = "\(content.missed) messages were dropped: this client is too slow"
+        guard client.offer(text: text(Status(level: .warning, message: notice))) else { return }
         state.clients[client]?.missed = 0
-        client.send(text(Status(level: .warning, message: "\(missed) messages were dropped: this client is too slow")))
+        state.clients[client]?.notified = now
     }
 
     // MARK: Clients

@@ -70,7 +70,8 @@ struct MatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        let directory = try TilesetDirectory(path: tiles)
+        let graph = try directory.loadGraph()
         let metric = Metric(TurnGraph(graph), model: CostModel(profile: try vehicle.vehicle))
         let names = Self.outputNames(traces)
         guard outDir == nil || Set(names).count == names.count else {
@@ -78,7 +79,7 @@ struct MatchCommand: ParsableCommand {
         }
         let bar = ProgressBar()
         for (index, trace) in traces.enumerated() {
-            let inputs = try Inputs(trace)
+            let inputs = try Inputs(trace, on: directory)
             var output = Output()
             let text = TraceMatch(
                 metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth, isRaw: raw,
@@ -109,11 +110,12 @@ struct MatchCommand: ParsableCommand {
         private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]
 
         /// Reads a trace; fixes without a time, which cannot be followed, are reported on standard error.
-        init(_ path: String) throws {
+        init(_ path: String, on map: TilesetDirectory? = nil) throws {
             var timeless = 0
             var receivers = ReceiverRegister(preferred: [])
             let trace = try TraceInput(path: path)
             if let loss = trace.loss { Console.note(loss) }
+            map?.noteIfOutside(trace, path)
             try trace.forEachInput { input in
                 switch input {
                 case .odometry(let message): if let odometry = Odometry(message) { all.append(.odometry(odometry)) }
@@ -150,5 +152,19 @@ struct MatchCommand: ParsableCommand {
             guard !unclear.isEmpty else { return names }
             for index in unclear { lengths[index] += 1 }
         }
+    }
+}
+
+extension TilesetDirectory {
+    /// Reports on standard error a trace of which no position lies within the map.
+    func noteIfOutside(_ trace: TraceInput, _ path: String) {
+        let places = trace.fixes.lazy.compactMap { fix -> NavGeo.Coordinate? in
+            guard let latitude = fix.latitude, let longitude = fix.longitude else { return nil }
+            return NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+        }
+        guard let first = places.first, !places.contains(where: { tileset.bounds.contains($0) }) else { return }
+        Console.note(
+            "no position of '\(path)' lies within the map '\(self.path)'; the first is at \(first.text): "
+                + "is this the map of that drive?")
     }
 }

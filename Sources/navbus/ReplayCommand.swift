@@ -84,11 +84,13 @@ struct ReplayCommand: ParsableCommand {
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
         ).node
         if let to { configuration.destination = to }
-        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        let directory = try TilesetDirectory(path: tiles)
+        let graph = try directory.loadGraph()
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
         let trace = try TraceInput(path: input)
         if let loss = trace.loss { Console.note(loss) }
+        directory.noteIfOutside(trace, input)
         let fixes = trace.fixes
         let bar = ProgressBar()
         let summary: Replay.Summary

@@ -258,6 +258,21 @@ struct BadInputTests {
         }
     }
 
+    @Test func traceOfAnotherMapIsReported() async throws {
+        try await withSandbox { box in
+            try box.write("munich.csv", "t_s,lat,lon\n0,48.1635,11.5643\n1,48.1636,11.5644\n")
+            let tiles = try await Town.shared.tiles
+            let match = try await box.succeed("navbus", ["match", "munich.csv", "--tiles", tiles])
+            let replay = try await box.run(
+                "navbus", ["replay", "munich.csv", "--tiles", tiles, "--out", "o.mcap"])
+            for run in [match, replay] {
+                #expect(run.errors.contains("no position of 'munich.csv' lies within the map"), "\(run.errors)")
+            }
+            let home = try await box.succeed("navbus", ["match", try await Town.shared.drive, "--tiles", tiles])
+            #expect(!home.errors.contains("lies within the map"))
+        }
+    }
+
     @Test func truncatedBagIsReadAsFarAsPossible() async throws {
         try await withSandbox { box in
             let whole = box.path + "/whole.mcap"

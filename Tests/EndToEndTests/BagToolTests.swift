@@ -195,6 +195,11 @@ struct BagToolTests {
                 let run = try await box.run("navbus", ["bag", "convert", "damaged.mcap", "-o", target])
                 #expect(run.errors.contains("a damaged part was skipped: "), "\(target): \(run.errors)")
             }
+            // A drive with a hole is no replay of it.
+            let tiles = try await Town.shared.tiles
+            let replay = try await box.run("navbus", ["replay", "damaged.mcap", "--tiles", tiles, "--out", "out.mcap"])
+            #expect(replay.status == 1 && replay.errors.contains("'damaged.mcap': "), "\(replay.errors)")
+            #expect(replay.errors.contains("'navbus bag recover' makes a bag of what can be read"))
         }
     }
 

@@ -14,6 +14,8 @@ struct CacheToolTests {
                 "tile-cache-node",
                 ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(tiles)"] + more)
             try await node.says("tile store")
+            // It announces its services after it has opened the store.
+            try await box.announces("navbus.v1.TileCache", node: "tile-cache-node")
             try await body(box, node)
         }
     }

@@ -23,7 +23,7 @@ struct ReadmeTests {
     }
 
     /// The blocks of a document of the repository that are marked with a language.
-    private static func blocks(of document: String, marked language: String) throws -> [Block] {
+    static func blocks(of document: String, marked language: String) throws -> [Block] {
         let text = try #require(readFile(Project.root + "/" + document), "\(document) is missing")
         return blocks(in: text, marked: language).map { block in
             var block = block
@@ -33,7 +33,7 @@ struct ReadmeTests {
     }
 
     /// Creates the reader's folder: the repository, with build and output folders in the sandbox.
-    private func showRepository(in box: Sandbox) throws {
+    func showRepository(in box: Sandbox) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: Project.root) where !name.hasPrefix(".") {
             try FileManager.default.createSymbolicLink(
                 atPath: "\(box.path)/\(name)", withDestinationPath: "\(Project.root)/\(name)")

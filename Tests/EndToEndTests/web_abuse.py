@@ -187,12 +187,20 @@ async def slow():
         while True:
             await client.recv()
 
-    readers = [asyncio.create_task(drain(client)) for client in (quick, lazy)]
+    async def sip(client):
+        while True:
+            await client.recv()
+            await asyncio.sleep(0.02)
+
+    # Clients stay connected however slowly they read.
+    slowest, _ = await subscribed()
+    readers = [asyncio.create_task(drain(client)) for client in (quick, lazy)] + [asyncio.create_task(sip(slowest))]
     # The stalled one is disconnected half a minute after its last read.
     await asyncio.sleep(45)
     count, _ = await end(reader, "a mute client")
     assert count < 24 << 20, count
-    assert not any(reader.done() for reader in readers)
+    for name, task in zip(("quick", "lazy", "slowest"), readers):
+        assert not task.done(), (name, task.exception())
     assert memory() < 250, memory()
     print("a mute client is disconnected")
 

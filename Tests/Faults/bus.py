@@ -18,10 +18,6 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5
-FRAME_FIELDS = (
-    "kind:13 call_id:6 sequence:4 service:9 method:9 timeout_ns:4 metadata:12 idempotent:8 credit:4 code:13 "
-    "message:9 details:12 server_boot_id:6 has_response:8 expects:13 maximum_response:4"
-)
 
 
 class Messages:
@@ -38,14 +34,9 @@ class Messages:
             *sorted(glob.glob(f"{proto}/navbus/v1/*.proto")),
         ]
         files = descriptor_pb2.FileDescriptorSet.FromString(subprocess.check_output(command))
-        frames = descriptor_pb2.FileDescriptorProto(name="frame.proto", package="navbus.v1", syntax="proto2")
-        frame = frames.message_type.add(name="ServiceFrame")
-        for number, text in enumerate(FRAME_FIELDS.split(), 1):
-            name, kind = text.split(":")
-            frame.field.add(name=name, number=number, type=int(kind), label=3 if name == "metadata" else 1)
         self.files = files
         self._pool = descriptor_pool.DescriptorPool()
-        for file in [*files.file, frames]:
+        for file in files.file:
             self._pool.AddSerializedFile(file.SerializeToString())
         self._classes: dict[str, Any] = {}
 

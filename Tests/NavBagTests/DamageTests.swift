@@ -205,6 +205,22 @@ import Testing
         #expect(!reader.damage.errors.isEmpty)
     }
 
+    /// Only the first chunk defines the channels, and the summary.
+    @Test func recoveryTakesChannelsOfADamagedChunkFromTheSummary() throws {
+        let written = samples(50)
+        var bytes = try bag(written, BagWriteOptions(compression: .none, chunkSize: 256))
+        let spans = try MCAPReader(MemorySource(bytes)).index.spans
+        let first = try #require(spans.first)
+        bytes[first.offset + first.length - 1] ^= 0xFF
+
+        var writer = try MCAPWriter(MemorySink())
+        let recovery = try recoverBag(from: MemorySource(bytes), to: &writer)
+        let lost = written.count - Int(recovery.messageCount)
+        #expect(spans.count > 5 && (1..<10).contains(lost) && recovery.damage.orphanMessages == 0)
+        let recovered = try MCAPReader(MemorySource(writer.sink.bytes)).all()
+        #expect(recovered == Array(written.dropFirst(lost)))
+    }
+
     @Test func unknownRecordsAreSkippedAndCounted() throws {
         var raw = RawBag()
         raw.record(0x7F, [1, 2])

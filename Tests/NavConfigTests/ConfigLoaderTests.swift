@@ -20,6 +20,14 @@ private struct Sample: NodeConfiguration, Equatable {
     }
 }
 
+private struct Truck: NodeConfiguration, Equatable {
+    var weight: Float?
+
+    static var keys: [ConfigKey<Truck>] {
+        [.optionalNumber("vehicle.weight_t", \.weight, in: 0.5...200, "Weight, tonnes; empty for no limit.")]
+    }
+}
+
 @Suite final class ConfigLoaderTests {
     private let folder: TemporaryFolder
 
@@ -126,6 +134,20 @@ private struct Sample: NodeConfiguration, Equatable {
             ConfigLoader.markdownTable(Sample.self).contains(
                 "| `reroute.detect` | `true` | true \\| false | no | Whether leaving the route triggers a reroute. |\n")
         )
+    }
+
+    @Test func optionalNumberIsANumberWithAUnitOrEmpty() throws {
+        let key = try #require(Truck.keys.first)
+        #expect(key.kind == .number && key.unit == "t" && key.range == "0.5 … 200, or empty")
+        for (text, weight) in [("7.5", 7.5), ("40", 40), ("", nil)] as [(String, Float?)] {
+            let loaded = try ConfigLoader.load(Truck.self, file: nil, overrides: ["vehicle.weight_t=\(text)"])
+            #expect(loaded.weight == weight && key.text(of: loaded) == text)
+        }
+        for text in ["0.4", "201", "nan", "heavy"] {
+            #expect(throws: ConfigError.self) {
+                try ConfigLoader.load(Truck.self, file: nil, overrides: ["vehicle.weight_t=\(text)"])
+            }
+        }
     }
 
     @Test func keysOfAPartAreKeysOfTheWhole() throws {

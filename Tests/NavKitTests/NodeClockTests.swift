@@ -44,6 +44,18 @@ struct NodeClockTests {
         #expect(ticks == [500] && clock.healthReasons.isEmpty)
     }
 
+    @Test func timersOutliveAClockAtTheEndOfTime() {
+        let clock = NodeClock(isSimulated: true, machine: Machine().clocks)
+        var ticks: [Int64] = []
+        clock.every(.nanoseconds(10)) { ticks.append(clock.stamp?.nanoseconds ?? -1) }
+        for time in [10, .max, 20] as [Int64] {
+            _ = clock.receive(message(time), from: 1)
+            clock.runDueTimers()
+        }
+        #expect(ticks == [10, 20])
+        #expect(clock.counters.contains(Counter(name: "clock_unreadable", value: 1)))
+    }
+
     @Test(arguments: [3_600, 315_360_000] as [Int64])
     func longStepSkipsMissedPeriods(seconds: Int64) {
         let clock = NodeClock(isSimulated: true, machine: Machine().clocks)

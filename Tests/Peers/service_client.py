@@ -1,24 +1,21 @@
 #!/usr/bin/env python3
-"""Calls the probe server's unary and streaming methods: service_client.py NODE [COUNT]. Needs pyzmq and protobuf."""
+"""Calls the probe server's unary and streaming methods: service_client.py NODE [COUNT]. Needs pyzmq, protobuf, protoc."""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
 import zmq
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-# navbus.v1.ServiceFrame, as the documentation of services tabulates it.
-REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5
-FIELDS = "kind:13 call_id:6 sequence:4 service:9 method:9 timeout_ns:4 metadata:12 idempotent:8 credit:4 code:13 " \
-    "message:9 details:12 server_boot_id:6 has_response:8 expects:13 maximum_response:4"
-file = descriptor_pb2.FileDescriptorProto(name="frame.proto", package="navbus.v1", syntax="proto2")
-frame_type = file.message_type.add(name="ServiceFrame")
-for number, field in enumerate(FIELDS.split(), 1):
-    name, kind = field.split(":")
-    frame_type.field.add(name=name, number=number, type=int(kind), label=3 if name == "metadata" else 1)
+# The first frame of every message, from its .proto file.
+REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5  # of ServiceFrameKind
+proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
+compile = ["protoc", "-I", proto, "--descriptor_set_out=/dev/stdout", "navbus/v1/service_frame.proto"]
 pool = descriptor_pool.DescriptorPool()
-pool.AddSerializedFile(file.SerializeToString())
+for file in descriptor_pb2.FileDescriptorSet.FromString(subprocess.check_output(compile)).file:
+    pool.AddSerializedFile(file.SerializeToString())
 Frame = message_factory.GetMessageClass(pool.FindMessageTypeByName("navbus.v1.ServiceFrame"))
 
 # The server, from its announcement in the file system.

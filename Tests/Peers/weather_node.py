@@ -33,35 +33,23 @@ service Weather {
   rpc Forecast(Query) returns (stream Report);
 }
 """
-# The header of services, as the documentation of the bus describes it.
-FRAME = """
-syntax = "proto3";
-package wire;
-message Entry { string key = 1; bytes value = 2; }
-message Frame {
-  uint32 kind = 1; fixed64 call_id = 2; uint64 sequence = 3; string service = 4; string method = 5;
-  uint64 timeout_ns = 6; repeated Entry metadata = 7; uint64 credit = 9; uint32 code = 10; string message = 11;
-  bytes details = 12; uint32 has_response = 14;
-}
-"""
-REQUEST, RESPONSE, END, PING, PONG = 1, 2, 3, 6, 7
+REQUEST, RESPONSE, END, PING, PONG = 1, 2, 3, 6, 7  # of navbus.v1.ServiceFrameKind
 OK, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED = 0, 3, 5, 12
 
 node, has_schema = sys.argv[1], "--no-schema" not in sys.argv
 proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
 with tempfile.TemporaryDirectory() as folder:
-    for name, text in (("weather.proto", WEATHER), ("frame.proto", FRAME)):
-        with open(f"{folder}/{name}", "w") as file:
-            file.write(text)
+    with open(f"{folder}/weather.proto", "w") as file:
+        file.write(WEATHER)
     compile = lambda *files: subprocess.check_output(
         ["protoc", "-I", proto, "-I", folder, "--include_imports", "--descriptor_set_out=/dev/stdout", *files])
     weather = compile("weather.proto")
-    everything = compile("weather.proto", "frame.proto", "navbus/v1/common.proto", "navbus/v1/node.proto")
+    everything = compile("weather.proto", *(f"navbus/v1/{name}.proto" for name in ("common", "node", "service_frame")))
 pool = descriptor_pool.DescriptorPool()
 for file in descriptor_pb2.FileDescriptorSet.FromString(everything).file:
     pool.AddSerializedFile(file.SerializeToString())
 message = lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
-Header, Frame, Report, Query = (message(name) for name in ("navbus.v1.Header", "wire.Frame", "weather.v1.Report", "weather.v1.Query"))
+Header, Frame, Report, Query = (message(name) for name in ("navbus.v1.Header", "navbus.v1.ServiceFrame", "weather.v1.Report", "weather.v1.Query"))
 navbus = lambda name: message("navbus.v1." + name)
 
 folder = os.path.join(os.environ["NAVBUS_DIR"], os.environ.get("NAVBUS_DOMAIN", "0"), node)

@@ -27,26 +27,20 @@ SERVICE = "navbus.v1.Policy"
 LEAST_MANEUVER_S, LEAST_GAIN_S, HOLD_S = 4, 180, 10
 UNSPECIFIED, YES, NO = 0, 1, 2
 
-# navbus.v1.ServiceFrame, the header of a call, as the documentation of services tabulates it: the fields used here.
-REQUEST, END, PING, PONG = 1, 3, 6, 7
+REQUEST, END, PING, PONG = 1, 3, 6, 7  # of navbus.v1.ServiceFrameKind
 INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
-FRAME = "kind:13:1 call_id:6:2 sequence:4:3 service:9:4 method:9:5 credit:4:9 code:13:10 message:9:11 has_response:8:14"
 
 
 def messages():
-    """A lookup of message types by name: those of the .proto files, and the header of calls."""
+    """A lookup of the message types of the .proto files by name."""
     proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
     files = glob.glob(proto + "/navbus/v1/*.proto")
     command = ["protoc", "-I", proto, "--include_imports", "--descriptor_set_out=/dev/stdout", *files]
     protoc = subprocess.run(command, capture_output=True)
     if protoc.returncode:
         sys.exit(protoc.stderr.decode())
-    frame = descriptor_pb2.FileDescriptorProto(name="frame.proto", package="wire", syntax="proto2")
-    kind = frame.message_type.add(name="ServiceFrame")
-    for name, type, number in (field.split(":") for field in FRAME.split()):
-        kind.field.add(name=name, number=int(number), type=int(type), label=1)
     pool = descriptor_pool.DescriptorPool()
-    for file in [*descriptor_pb2.FileDescriptorSet.FromString(protoc.stdout).file, frame]:
+    for file in descriptor_pb2.FileDescriptorSet.FromString(protoc.stdout).file:
         pool.AddSerializedFile(file.SerializeToString())
     return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
 
@@ -100,7 +94,7 @@ class Node:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             sys.exit(f"error: a node named '{name}' runs already: give another --name")
-        self.frame, self.message = message("wire.ServiceFrame"), message
+        self.frame, self.message = message("navbus.v1.ServiceFrame"), message
         self.methods = message("navbus.v1.PolicyContext").DESCRIPTOR.file.services_by_name["Policy"].methods_by_name
         context = zmq.Context.instance()
         self.topics, self.calls = context.socket(zmq.XPUB), context.socket(zmq.ROUTER)

@@ -27,6 +27,9 @@ public final class NodeClock {
     /// The longest step of time in which a timer catches up on every period; in a longer step it runs once.
     package static let longestStep = Duration.seconds(60)
 
+    /// 2200-01-01, in nanoseconds since the Unix epoch: at the end of representable time, later timers would have no due time.
+    private static let latestStamp: Int64 = 7_258_118_400_000_000_000
+
     /// Whether the time comes from `/clock`.
     public let isSimulated: Bool
     /// Returns the current publishers of `/clock`, name by boot id; nil when they cannot be determined.
@@ -95,8 +98,7 @@ public final class NodeClock {
     public func receive(_ clock: Clock, from bootID: UInt64) -> ClockEvent? {
         guard isSimulated else { return nil }
         guard let stamp = clock.stampNs else {
-            unreadable += 1
-            if unreadable == 1 { warn("a message on /clock has no time and is ignored") }
+            noteUnreadable()
             return nil
         }
         return take(
@@ -111,7 +113,16 @@ public final class NodeClock {
         return take(ClockFollower.Sample(time: time, epoch: epoch, bootID: player))
     }
 
+    private func noteUnreadable() {
+        unreadable += 1
+        if unreadable == 1 { warn("a message on /clock has no time before the year 2200 and is ignored") }
+    }
+
     private func take(_ sample: ClockFollower.Sample) -> ClockEvent? {
+        guard sample.time.nanoseconds < Self.latestStamp else {
+            noteUnreadable()
+            return nil
+        }
         let machineNow = machine.monotonic()
         let before = follower.moment
         let verdict = follower.receive(sample) { isAlive($0, machineNow) }

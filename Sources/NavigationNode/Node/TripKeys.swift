@@ -33,7 +33,7 @@ extension NavigationConfiguration {
             .number(
                 "reroute.initial_maneuver_avoidance_s", \.navigator.rerouteManeuverAvoidance, in: 0...120,
                 "Time at the present speed within which a new route avoids maneuvers, seconds."),
-            optional(
+            .optionalNumber(
                 "reroute.initial_maneuver_avoidance_m", \.navigator.rerouteManeuverAvoidanceDistance, in: 0...5_000,
                 "The same as a distance, metres; empty uses the time."),
             .number(
@@ -109,10 +109,10 @@ extension NavigationConfiguration {
             .number(
                 "arrival.dwell_s", \.navigator.arrivalDwell, in: 0...60,
                 "Time that the vehicle must be at a waypoint to have arrived, seconds."),
-            optional(
+            .optionalNumber(
                 "arrival.max_speed_mps", \.navigator.arrivalMaximumSpeed, in: 0...100,
                 "Greatest speed at which a waypoint is reached, m/s; empty for any."),
-            optional(
+            .optionalNumber(
                 "arrival.max_course_deg", \.navigator.arrivalCourse, in: 1...180,
                 "Greatest difference between course and route at which a waypoint is reached, degrees; empty for any."),
             .text(
@@ -121,19 +121,6 @@ extension NavigationConfiguration {
                 parse: { $0.isEmpty ? .some(nil) : Coordinate(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
         ]
-    }
-
-    private static func optional(
-        _ name: String, _ path: any WritableKeyPath<NavigationConfiguration, Double?> & Sendable,
-        in range: ClosedRange<Double>, _ documentation: String
-    ) -> ConfigKey<NavigationConfiguration> {
-        .text(
-            name, path, range: "\(Int(range.lowerBound)) … \(Int(range.upperBound)), or empty", documentation,
-            parse: { text in
-                if text.isEmpty { return .some(nil) }
-                guard let value = Double(text), range.contains(value) else { return nil }
-                return value
-            }, format: { $0.map { "\($0)" } ?? "" })
     }
 }
 

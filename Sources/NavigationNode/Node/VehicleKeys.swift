@@ -36,11 +36,11 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
                 "vehicle.avoid", \.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
                 "Roads to avoid: a second on them counts as \(Int(CostModel.avoidanceFactor)), so that a way round is taken up to that length.",
                 parse: { Avoidance(names: $0) }, format: { $0.text }),
-            size("vehicle.height_m", \.height, in: 0.5...10, "Height, metres; \(usual(\.height))."),
-            size("vehicle.width_m", \.width, in: 0.5...10, "Width, metres; \(usual(\.width))."),
-            size("vehicle.length_m", \.length, in: 1...60, "Length, metres; \(usual(\.length))."),
-            size("vehicle.weight_t", \.weight, in: 0.1...200, "Weight, tonnes; \(usual(\.weight))."),
-            size(
+            .optionalNumber("vehicle.height_m", \.height, in: 0.5...10, "Height, metres; \(usual(\.height))."),
+            .optionalNumber("vehicle.width_m", \.width, in: 0.5...10, "Width, metres; \(usual(\.width))."),
+            .optionalNumber("vehicle.length_m", \.length, in: 1...60, "Length, metres; \(usual(\.length))."),
+            .optionalNumber("vehicle.weight_t", \.weight, in: 0.1...200, "Weight, tonnes; \(usual(\.weight))."),
+            .optionalNumber(
                 "vehicle.axle_load_t", \.axleLoad, in: 0.1...50,
                 "Greatest axle load, tonnes; \(usual(\.axleLoad))."),
             .flag(
@@ -54,19 +54,6 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
         let (truck, car) = (VehicleProfile(kind: .truck)[keyPath: size], VehicleProfile()[keyPath: size])
         let forCar = car.map { "\(plain($0)) for a car" } ?? "no limit for a car"
         return "empty means \(truck.map(plain) ?? "none") for a truck and \(forCar)"
-    }
-
-    private static func size(
-        _ name: String, _ path: any WritableKeyPath<VehicleKeys, Float?> & Sendable, in range: ClosedRange<Float>,
-        _ documentation: String
-    ) -> ConfigKey<VehicleKeys> {
-        .text(
-            name, path, range: "\(plain(range.lowerBound)) … \(plain(range.upperBound)), or empty", documentation,
-            parse: { text in
-                if text.isEmpty { return .some(nil) }
-                guard let value = Float(text), range.contains(value) else { return nil }
-                return value
-            }, format: { $0.map(plain) ?? "" })
     }
 
     /// Returns a number as text, without a fraction if it has none.
