@@ -84,7 +84,9 @@ class Contract:
         self.proved: dict[str, str] = {}
         self.answered: set[str] = set()
         self.unimplemented: set[str] = set()
-        files = [file for file in types.files.file if file.package == "navbus.v1"]
+        # The header of calls is part of the transport: every call of the walk uses it.
+        transport = "navbus/v1/service_frame.proto"
+        files = [file for file in types.files.file if file.package == "navbus.v1" and file.name != transport]
         self.messages = {message.name: message for file in files for message in file.message_type}
         self.services = {service.name: service for file in files for service in file.service}
         self.reserved = sum(

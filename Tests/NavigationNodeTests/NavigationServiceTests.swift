@@ -350,6 +350,24 @@ struct NavigationServiceTests {
         let low = VehicleProfile(heightM: -2)
         #expect(try await refusal { $0.options = RouteOptions(vehicle: low) }.contains("height_m"))
         #expect(try await refusal { $0.options = RouteOptions(departureNs: -1) }.contains("departure_ns"))
+        let many = try await refusal { $0.waypoints = Array(repeating: via(0.5), count: 102) }
+        #expect(many.contains("more than a start and 100"))
+    }
+
+    @Test func hugeCourseOfAGivenRouteDoesNotEndTheNode() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(3))
+        let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
+        var route = try #require(try await table.routes(order).last?.routes.first)
+        let end = route.waypoints.count - 1
+        (route.waypoints[end].course, route.waypoints[end].courseToleranceRad) = (1e20, 0)
+        let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
+        #expect(set.error == nil)
+        let rerouted = try await table.call(NavigationService.reroute, RerouteRequest())
+        // The reason for a failed search is put into words: the course among them.
+        #expect(rerouted.requestId != nil)
+        try await table.drive(try Helsinki.drive.get().dropFirst(3).prefix(3))
+        #expect(try await table.call(NavigationService.getState, GetStateRequest()).state != nil)
     }
 
     private final class Owner: PolicyServiceProvider {
