@@ -48,7 +48,7 @@ package final class GNSSNode: Node {
             }
             if isRegular {
                 let trace = try TraceInput(path: path)
-                if let loss = trace.loss { context.log.warning("\(loss)") }
+                if let warning = trace.warning(about: path) { context.log.warning("\(warning)") }
                 rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
                 self.trace = trace
             }

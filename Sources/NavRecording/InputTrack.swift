@@ -12,7 +12,8 @@ package struct InputTrack: Sendable {
         Topics.trafficSpeeds.name: TrafficSpeeds.fullName, Topics.odometry.name: VehicleOdometry.fullName,
     ]
 
-    private let path: String
+    /// The path of the bag.
+    package let path: String
     /// The topics of the bag's channels that carry a topic of the track with its type.
     package let channels: [UInt16: String]
     /// The numbers of messages before the first fix, between each fix and the next, and after the last.
@@ -127,7 +128,7 @@ extension TraceInput {
                 if fixes.indices.contains(index) { body(.fix(fixes[index])) }
             }
         } catch {
-            throw NodeError(.invalid, error.description)
+            throw NodeError(.invalid, others.map { error.description(of: $0.path) } ?? error.description)
         }
     }
 }

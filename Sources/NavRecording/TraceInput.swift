@@ -15,6 +15,11 @@ package struct TraceInput: Sendable {
     /// A one-line description of the unreadable part of a bag; nil when all of the bag can be read.
     package let loss: String?
 
+    /// Returns a warning about the unreadable part of a bag for a command that uses the rest; nil when there is none.
+    package func warning(about path: String) -> String? {
+        loss.map { "'\(path)' is damaged: \($0); using the readable part" }
+    }
+
     /// The largest file that is not a bag, bytes.
     private static let greatestSize = 1 << 30
 
@@ -83,7 +88,7 @@ package struct TraceInput: Sendable {
             }
             self.fixes = fixes
             others = track.isEmpty ? nil : track
-            loss = reader.index.origin.warning(about: path)
+            loss = reader.index.origin.loss
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description(of: path))

@@ -82,6 +82,12 @@ package struct BagResult: Sendable, Codable, Equatable {
         verdict = !failures.isEmpty ? .failed : changes.isEmpty ? .passed : .changed
     }
 
+    /// A one-line list of the criteria that cannot be judged; nil when there are none.
+    package var unjudgedNote: String? {
+        unjudged.isEmpty
+            ? nil : "not judged: " + unjudged.joined(separator: ", ") + " (no truth for it, or nothing to measure)"
+    }
+
     /// Whether there was a run that could be judged.
     package var hasRun: Bool { record.failure == nil }
 
@@ -169,6 +175,8 @@ package struct FleetResult: Sendable, Equatable {
     /// The version and content hash of the program that ran.
     package var build: String
     package var bags: [BagResult]
+    /// The names of the bags that passed because nothing judged them; they are not part of the result file.
+    package var unchecked: Set<String> = []
 
     package init(build: String, bags: [BagResult]) {
         self.build = build

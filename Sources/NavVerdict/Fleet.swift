@@ -101,6 +101,10 @@ extension Fleet.Settings {
         case "config": config = try value.text(pair.key)
         case "set":
             for item in try value.pairs(pair.key, nil) {
+                // A replay takes the map from the fleet's key; here it would be ignored.
+                guard item.key != "tiles" else {
+                    throw item.value.wrong("'set' cannot have 'tiles': write 'tiles: DIR' in the file or in the entry")
+                }
                 // A key may be set to an empty value, as `destination: ""`, or to a list.
                 let text =
                     switch item.value.content {

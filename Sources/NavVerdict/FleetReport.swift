@@ -5,23 +5,28 @@ extension FleetResult {
     package static let (junitBeginning, htmlBeginning) = ("<?xml", "<!DOCTYPE html>")
 
     /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed one a failure of type
-    /// `changed`.
+    /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged are the output of their bag.
     package func junit(name: String) -> String {
         let cases = bags.map { bag -> String in
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
-            guard bag.verdict != .passed else { return head + "/>" }
+            let output = bag.unjudgedNote.map { "\n    <system-out>\(escapedForMarkup($0))</system-out>" } ?? ""
+            guard bag.verdict != .passed else {
+                let skipped = unchecked.contains(bag.bag) ? "\n    <skipped message=\"not judged\"/>" : ""
+                return skipped.isEmpty && output.isEmpty ? head + "/>" : head + ">\(skipped)\(output)\n  </testcase>"
+            }
             let message = escapedForMarkup(bag.headline ?? "")
             let (element, kind) = bag.hasRun ? ("failure", bag.verdict.rawValue) : ("error", "error")
             return """
                 \(head)>
-                    <\(element) type="\(kind)" message="\(message)">\(escapedForMarkup(Self.details(of: bag)))</\(element)>
+                    <\(element) type="\(kind)" message="\(message)">\(escapedForMarkup(Self.details(of: bag)))</\(element)>\(output)
                   </testcase>
                 """
         }
         let errors = bags.count { !$0.hasRun }
+        let skippedCount = bags.count { $0.verdict == .passed && unchecked.contains($0.bag) }
         return """
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuite name="\(escapedForMarkup(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed) - errors)" errors="\(errors)" skipped="0">
+            <testsuite name="\(escapedForMarkup(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed) - errors)" errors="\(errors)" skipped="\(skippedCount)">
             \(cases.joined(separator: "\n"))
             </testsuite>
 
@@ -49,12 +54,15 @@ extension FleetResult {
         func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(escapedForMarkup(text))</\(kind)>" }
         let rows = bags.map { bag in
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
+            let unjudged = bag.unjudgedNote.map { "<p>\(escapedForMarkup($0))</p>" } ?? ""
+            let isUnchecked = bag.verdict == .passed && unchecked.contains(bag.bag)
+            let verdict = isUnchecked ? "not judged" : bag.verdict.rawValue
             let details =
                 bag.verdict == .passed
-                ? ""
-                : "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
+                ? unjudged
+                : unjudged + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
                     + "\(escapedForMarkup(Self.details(of: bag)))</pre></details>"
-            return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(bag.verdict.rawValue))"
+            return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(verdict))"
                 + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
         }
         let kinds = classes.map { "<li>\(escapedForMarkup($0.description))</li>" }

@@ -114,7 +114,7 @@ struct MatchCommand: ParsableCommand {
             var timeless = 0
             var receivers = ReceiverRegister(preferred: [])
             let trace = try TraceInput(path: path)
-            if let loss = trace.loss { Console.note(loss) }
+            if let warning = trace.warning(about: path) { Console.note(warning) }
             map?.noteIfOutside(trace, path)
             try trace.forEachInput { input in
                 switch input {
@@ -156,15 +156,25 @@ struct MatchCommand: ParsableCommand {
 }
 
 extension TilesetDirectory {
-    /// Reports on standard error a trace of which no position lies within the map.
+    /// Reports on standard error a trace of which hardly any position lies within the map.
     func noteIfOutside(_ trace: TraceInput, _ path: String) {
-        let places = trace.fixes.lazy.compactMap { fix -> NavGeo.Coordinate? in
-            guard let latitude = fix.latitude, let longitude = fix.longitude else { return nil }
-            return NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+        if let mismatch = mismatch(with: trace, path) { Console.note(mismatch) }
+    }
+
+    /// Returns a description of a trace of which fewer than one position in twenty lies within the map; nil for any other.
+    func mismatch(with trace: TraceInput, _ path: String) -> String? {
+        var (count, inside) = (0, 0)
+        var first: NavGeo.Coordinate?
+        for fix in trace.fixes {
+            guard let latitude = fix.latitude, let longitude = fix.longitude else { continue }
+            let place = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+            first = first ?? place
+            count += 1
+            if tileset.bounds.contains(place) { inside += 1 }
         }
-        guard let first = places.first, !places.contains(where: { tileset.bounds.contains($0) }) else { return }
-        Console.note(
-            "no position of '\(path)' lies within the map '\(self.path)'; the first is at \(first.text): "
-                + "is this the map of that drive?")
+        guard let first, inside * 20 < count else { return nil }
+        let share =
+            inside == 0 ? "no position of '\(path)' lies" : "only \(inside) of \(count) positions of '\(path)' lie"
+        return "\(share) within the map '\(self.path)'; the first is at \(first.text): is this the map of that drive?"
     }
 }

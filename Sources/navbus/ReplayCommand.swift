@@ -45,6 +45,9 @@ struct ReplayCommand: ParsableCommand {
         if journal, config != nil || !set.isEmpty || to != nil {
             throw ValidationError("--journal uses the recorded configuration: leave out --config, --set and --to")
         }
+        if set.contains(where: { $0.hasPrefix("tiles=") }) {
+            throw ValidationError("--set tiles has no effect: give the map with --tiles DIR")
+        }
         if !journal, out == nil { throw ValidationError("give the bag to write with --out FILE.mcap") }
     }
 
@@ -89,7 +92,7 @@ struct ReplayCommand: ParsableCommand {
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
         let trace = try TraceInput(path: input)
-        if let loss = trace.loss { Console.note(loss) }
+        if let warning = trace.warning(about: input) { Console.note(warning) }
         directory.noteIfOutside(trace, input)
         let fixes = trace.fixes
         let bar = ProgressBar()

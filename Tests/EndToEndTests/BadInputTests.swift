@@ -230,6 +230,7 @@ struct BadInputTests {
         Mistake(call: "replay DRIVE --tiles TILES --out /nowhere/o", status: 1, says: ["/nowhere/o", "No such file"]),
         Mistake(call: "replay mine.mcap --tiles TILES --out ./mine.mcap", status: 2, says: ["mine.mcap", "--out"]),
         Mistake(call: "replay DRIVE --tiles TILES --out o --set tils=x", status: 2, says: ["'tils'", "'tiles'"]),
+        Mistake(call: "replay DRIVE --tiles TILES --out o --set tiles=x", status: 2, says: ["--tiles DIR"]),
         Mistake(call: "bag record --out /nowhere/o", status: 1, says: ["/nowhere/o", "No such file"]),
         Mistake(call: "bag record --out text.csv", status: 1, says: ["text.csv", "--overwrite"]),
         Mistake(call: "bag record --out o --split-mb 0", status: 2, says: ["--split-mb"]),

@@ -197,9 +197,11 @@ struct BagToolTests {
             }
             // A drive with a hole is no replay of it.
             let tiles = try await Town.shared.tiles
-            let replay = try await box.run("navbus", ["replay", "damaged.mcap", "--tiles", tiles, "--out", "out.mcap"])
-            #expect(replay.status == 1 && replay.errors.contains("'damaged.mcap': "), "\(replay.errors)")
-            #expect(replay.errors.contains("'navbus bag recover' makes a bag of what can be read"))
+            for command in [["replay", "--out", "out.mcap"], ["match"]] {
+                let run = try await box.run("navbus", command + ["damaged.mcap", "--tiles", tiles])
+                #expect(run.status == 1 && run.errors.contains("'damaged.mcap': "), "\(run.errors)")
+                #expect(run.errors.contains("'navbus bag recover' makes a bag of what can be read"))
+            }
         }
     }
 

@@ -200,10 +200,22 @@ struct CheckTests {
             let failures = try #require(result["failures"] as? [String: String])
             #expect(result["failed"] as? Int == 2 && result["changed"] as? Int == 2)
             #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"] != nil)
+            #expect(failures["drives/cut.mcap"]?.contains("a part of a drive is not judged") == true, "\(failures)")
             _ = try await check(box, ["--junit", "r.xml"])
             #expect(readFile(box.path + "/r.xml")?.contains("failures=\"2\" errors=\"2\"") == true)
             // Only failed bags are tried again.
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
+        }
+    }
+
+    @Test func driveOnAnotherMapFails() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            try box.write("munich.csv", "t_s,lat,lon\n0,48.1635,11.5643\n1,48.1636,11.5644\n")
+            try box.write("fleet.yaml", "tiles: \(tiles)\nexpect: [never reroute FAILED]\nbags: [munich.csv]\n")
+            let result = try await check(box)
+            #expect(result.status == 1 && result.output.contains("no position of 'munich.csv' lies within the map"))
+            #expect(result.output.contains(tiles) && result.output.contains("48.1635"), "\(result.output)")
         }
     }
 
@@ -345,6 +357,7 @@ struct CheckTests {
             "did you mean 'deviation.debounce_s'"
         ),
         ("tiles: TILES\nset: {reroute.detct: true}\nbags: [d]\n", [], "line 2: did you mean 'reroute.detect'"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--set", "tiles=x"], "the map is the key 'tiles' of the fleet file"),
         ("tiles: nowhere\nbags: [d]\n", [], "no tileset at 'nowhere'"),
         ("bags: [d]\n", [], "no 'tiles'"),
         ("tiles: TILES\ncriteria: {right_road: '>= 80'}\nbags: [d]\n", [], "a share such as '>= 0.95'"),

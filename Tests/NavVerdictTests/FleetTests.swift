@@ -47,6 +47,7 @@ struct FleetTests {
     @Test(arguments: [
         ("tiels: x\nbags: [a]", "line 1: unknown key 'tiels': did you mean 'tiles'?"),
         ("bags:\n  - bags: a\n    expct: [never say]", "line 3: unknown key 'expct': did you mean 'expect'?"),
+        ("tiles: x\nset: {tiles: y}\nbags: [a]", "line 2: 'set' cannot have 'tiles': write 'tiles: DIR'"),
         ("bags: [a]\nexpect:\n  - never say\n  - never reruote", "line 4: 'reruote' is not a topic"),
         (
             "bags: [a]\nexpect: [never reroute WILL_REROTE]",

@@ -97,6 +97,20 @@ struct VerdictTests {
         #expect(page.contains("<h1>f&lt;1&gt;</h1>") && page.contains("gone") && !page.contains("<script"))
     }
 
+    @Test func criteriaWithoutTruthAreMarkedInEveryDocument() throws {
+        let right = try #require(Criterion(.rightRoad, ">= 0.9"))
+        var result = FleetResult(
+            build: "1", bags: [Self.result("a", criteria: [right]), Self.result("b", failure: "gone")])
+        let mark = "not judged: right_road"
+        let partly = result.junit(name: "f")
+        #expect(partly.contains("<system-out>\(mark)") && !partly.contains("<skipped"))
+        #expect(result.html(name: "f", comparison: nil).contains("<p>\(mark)"))
+        result.unchecked = ["a", "b"]
+        let junit = result.junit(name: "f")
+        #expect(junit.contains("<skipped message=\"not judged\"/>") && junit.contains("errors=\"1\" skipped=\"1\""))
+        #expect(result.html(name: "f", comparison: nil).contains("<td>not judged</td>"))
+    }
+
     @Test func truthWithNothingToMeasureFails() throws {
         let right = try #require(Criterion(.rightRoad, ">= 0.9"))
         var record = DriveRecord()

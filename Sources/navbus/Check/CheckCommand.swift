@@ -80,6 +80,9 @@ struct CheckCommand: ParsableCommand {
             throw ValidationError(
                 "--update stores the events of the whole fleet as configured: leave out --shard, --set, --config")
         }
+        if set.contains(where: { $0.hasPrefix("tiles=") }) {
+            throw ValidationError("--set tiles has no effect: the map is the key 'tiles' of the fleet file")
+        }
         if !merge.isEmpty, shard != nil || update {
             throw ValidationError("--merge judges the runs of all shards: leave out --shard, --update")
         }
@@ -135,6 +138,7 @@ struct CheckCommand: ParsableCommand {
         } else {
             result = try merged(plan, cache)
         }
+        result.unchecked = unchecked(result, plan)
         var comparison: PairedComparison?
         if let compare {
             let other: FleetResult
@@ -155,7 +159,7 @@ struct CheckCommand: ParsableCommand {
         try outFile?.write(Data(try result.text().utf8))
         try junitFile?.write(Data(result.junit(name: fleet).utf8))
         try htmlFile?.write(Data(result.html(name: fleet, comparison: comparison).utf8))
-        try show(result, comparison, executed: executed, unchecked: comparison == nil ? unchecked(result, plan) : 0)
+        try show(result, comparison, executed: executed, unchecked: comparison == nil ? result.unchecked.count : 0)
         if result.count(.passed) < result.bags.count || comparison?.isChange == true { throw ExitCode(1) }
     }
 
@@ -300,6 +304,8 @@ struct CheckCommand: ParsableCommand {
         var fixes: Int
         /// The number of bags without expectations.
         var unchecked: Int
+        /// The number of bags in which a criterion cannot be judged, by its name.
+        var unjudged: [String: Int]
         var failures: [String: String]
         var classes: [String]
         /// The comparison as text, and its figures.
@@ -325,12 +331,13 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// Returns the number of bags without expectations, which pass unchecked.
-    private func unchecked(_ result: FleetResult, _ plan: FleetPlan) -> Int {
-        guard plan.references == nil else { return 0 }
+    /// Returns the names of the bags without expectations that could be judged, which pass unchecked.
+    private func unchecked(_ result: FleetResult, _ plan: FleetPlan) -> Set<String> {
+        guard plan.references == nil else { return [] }
         let passed = result.bags.filter { $0.verdict == .passed }
         let unjudged = Dictionary(passed.map { ($0.bag, $0.unjudged.count) }, uniquingKeysWith: { first, _ in first })
-        return plan.items.count { $0.job.expect.isEmpty && unjudged[$0.job.name] == $0.criteria.count }
+        let items = plan.items.filter { $0.job.expect.isEmpty && unjudged[$0.job.name] == $0.criteria.count }
+        return Set(items.map(\.job.name))
     }
 
     private func show(
@@ -338,6 +345,9 @@ struct CheckCommand: ParsableCommand {
     ) throws {
         let wrong = result.bags.filter { $0.verdict != .passed }
         let classes = result.classes.map(\.description)
+        let unjudged = result.bags.reduce(into: [String: Int]()) { counts, bag in
+            for name in bag.unjudged { counts[name, default: 0] += 1 }
+        }
         if json {
             let failures = wrong.map { ($0.bag, $0.headline ?? "") }
             print(
@@ -345,7 +355,8 @@ struct CheckCommand: ParsableCommand {
                     Summary(
                         passed: result.count(.passed), failed: result.count(.failed), changed: result.count(.changed),
                         executed: executed, fixes: result.bags.reduce(0) { $0 + $1.record.fixes },
-                        unchecked: unchecked, failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
+                        unchecked: unchecked, unjudged: unjudged,
+                        failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
                         comparison: comparison?.lines, figures: comparison?.rows.map(ComparedFigure.init))))
             return
         }
@@ -361,9 +372,6 @@ struct CheckCommand: ParsableCommand {
             let more = classes.count > Self.mostShown ? ["… \(classes.count - Self.mostShown) more kinds (--html)"] : []
             print("changes by kind:\n  " + (classes.prefix(Self.mostShown) + more).joined(separator: "\n  "))
         }
-        let unjudged = result.bags.reduce(into: [String: Int]()) { counts, bag in
-            for name in bag.unjudged { counts[name, default: 0] += 1 }
-        }
         for (name, count) in unjudged.sorted(by: { $0.key < $1.key }) {
             print(
                 "\(name) is not judged in \(count) of \(result.bags.count) bags: no truth for it, or nothing to measure"
@@ -375,7 +383,8 @@ struct CheckCommand: ParsableCommand {
                     + "'references' applies to them")
         }
         if let comparison { print(comparison.lines.joined(separator: "\n")) }
+        let mark = unchecked > 0 ? " (\(unchecked) not judged)" : ""
         print(
-            "\(result.summary); \(executed) executed, \(max(result.bags.count - executed, 0)) cached")
+            "\(result.summary)\(mark); \(executed) executed, \(max(result.bags.count - executed, 0)) cached")
     }
 }

@@ -17,6 +17,7 @@ import NavigationNode
 /// A runner of a fleet's jobs, one after another, which keeps maps between jobs.
 final class CheckRunner {
     private struct Area {
+        let directory: TilesetDirectory
         let map: MapSnapshot
         let traffic: TrafficFile?
         /// It keeps the junctions and the search's memory from drive to drive.
@@ -43,7 +44,12 @@ final class CheckRunner {
     private func run(_ job: CheckJob) throws -> DriveRecord {
         var configuration = try job.configuration()
         let trace = try TraceInput(path: job.path)
-        if let loss = trace.loss { throw NodeError(.invalid, loss) }
+        if let loss = trace.loss {
+            throw NodeError(
+                .invalid,
+                "'\(job.path)' is damaged: \(loss); a part of a drive is not judged, "
+                    + "'navbus bag recover' makes a bag of what can be read")
+        }
         var others = trace.others
         if job.destination != nil {
             others = others?.withoutCommands
@@ -60,6 +66,8 @@ final class CheckRunner {
         // No verdict depends on the horizon, and it takes a quarter of a drive's time.
         configuration.horizon.isEnabled = false
         let area = try area(job.tiles, configuration)
+        // Without roads nothing is published, so a drive on another map could meet every expectation.
+        if let mismatch = area.directory.mismatch(with: trace, job.path) { throw NodeError(.invalid, mismatch) }
         let expectations = Expectations(
             try job.expect.map { try Expectation(SourceLine(number: $0.number, text: $0.text)) })
         var observer = DriveObserver(
@@ -89,9 +97,10 @@ final class CheckRunner {
         let vehicle = VehicleKeys.keys.map { $0.text(of: configuration.vehicle) }
         let key = ([tiles, configuration.traffic] + vehicle).joined(separator: "\n")
         if let known = areas.first(where: { $0.key == key }) { return known.area }
-        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        let directory = try TilesetDirectory(path: tiles)
+        let graph = try directory.loadGraph()
         let area = Area(
-            map: MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile)),
+            directory: directory, map: MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile)),
             traffic: configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic))
         if areas.count >= Self.mostMaps { areas.removeFirst() }
         areas.append((key, area))
