@@ -59,6 +59,16 @@ package enum RecordingFile {
         return TraceRecords(trace.fixes)
     }
 
+    /// Returns the MCAP files of a recording, whose metadata and attachments are not among its messages.
+    package static func mcapFiles(_ path: String) -> [String] {
+        (bags(in: path) ?? [path]).filter { file in
+            guard let handle = FileHandle(forReadingAtPath: file) else { return false }
+            defer { try? handle.close() }
+            let head = (try? handle.read(upToCount: TraceFormat.sniffLength)) ?? Data()
+            return TraceFormat.detect(Array(head), name: file) == .mcap
+        }
+    }
+
     /// Returns the bags of a folder, sorted by name; nil when the path is not a folder.
     private static func bags(in path: String) -> [String]? {
         var isFolder = ObjCBool(false)

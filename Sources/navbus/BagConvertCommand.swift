@@ -57,10 +57,14 @@ struct BagConvert: ParsableCommand {
         let damage = SkippedDamage()
         var importing = ROSImport(try open(filter, damage))
         let target = try target
-        if target == .rosbag2 { return try writeROS2(&importing, damage) }
+        if target == .rosbag2 {
+            try writeROS2(&importing, damage)
+            return noteSupplements()
+        }
         let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
         if let format = TraceExport.Format(rawValue: target.rawValue) {
             try writeTrace(format, file, filter)
+            noteSupplements()
         } else {
             try writeBag(importing, damage, file)
         }
@@ -92,8 +96,25 @@ struct BagConvert: ParsableCommand {
         print("\(out): \(count) messages")
     }
 
+    /// The readable bags of the recording, with their paths.
+    private var sources: [(path: String, reader: BagReader)] {
+        RecordingFile.mcapFiles(input).compactMap { path in (try? BagReader(path: path)).map { (path, $0) } }
+    }
+
+    /// Reports the metadata and attachments that the format cannot have.
+    private func noteSupplements() {
+        let indexes = sources.map(\.reader.index)
+        let attachments = indexes.reduce(0) { $0 + $1.attachments.count }
+        let metadata = indexes.reduce(0) { $0 + $1.metadata.count }
+        guard attachments + metadata > 0 else { return }
+        Console.note(
+            "left out: \(attachments) attachments and \(metadata) metadata records, "
+                + "which only a navbus bag (.mcap) keeps")
+    }
+
     private func writeBag(_ importing: ROSImport, _ damage: SkippedDamage, _ file: OutputFile) throws(NodeError) {
         let count: UInt64
+        var lost: [String] = []
         var records: any RecordSource = foxglove ? FoxgloveRecords(importing) : importing
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
@@ -104,8 +125,11 @@ struct BagConvert: ParsableCommand {
                 if ids[ObjectIdentifier(record.channel)] == nil { channels.append(record.channel) }
                 try writer.write(record, ids: &ids)
             }
+            for (path, reader) in sources {
+                lost += try BagSupplements.copy(reader, path, to: &writer, except: [OutputFile.convertMark])
+            }
             try writer.addMetadata(
-                name: "navbus.convert",
+                name: OutputFile.convertMark,
                 ["source": (input as NSString).lastPathComponent, "version": NavbusVersion.full])
             try writer.close()
             withExtendedLifetime(channels) {}
@@ -113,6 +137,7 @@ struct BagConvert: ParsableCommand {
         } catch {
             throw failure(error)
         }
+        for text in lost { Console.note(text) }
         let source = (records as? FoxgloveRecords)?.base ?? records
         try report(count, (source as? ROSImport)?.leftOut ?? [:], damage)
     }

@@ -55,9 +55,26 @@ struct LenientRecords: RecordSource {
     func reportDamage() { damage.report() }
 }
 
+/// The records of one of several files; its errors name it.
+private struct NamedRecords: RecordSource {
+    var base: BagRecords<BagFile>
+    let path: String
+
+    mutating func next() throws(BagError) -> Record? {
+        do throws(BagError) {
+            return try base.next()
+        } catch {
+            throw BagError(error.code, "'\(path)': \(error.reason)", offset: error.offset)
+        }
+    }
+
+    var progress: Double { base.progress }
+}
+
 /// The bags that a command reads.
 struct BagInputs {
     let readers: [BagReader]
+    private let paths: [String]
 
     /// Opens bags; of a damaged bag, the readable part is used.
     init(_ paths: [String]) throws(NodeError) {
@@ -68,10 +85,10 @@ struct BagInputs {
                 if let warning = reader.index.origin.warning(about: path) { Console.note(warning) }
                 readers.append(reader)
             } catch {
-                throw NodeError(error.code == .io ? .missing : .invalid, error.description)
+                throw NodeError(error.code == .io ? .missing : .invalid, error.description(of: path))
             }
         }
-        self.readers = readers
+        (self.readers, self.paths) = (readers, paths)
     }
 
     func topics(_ filter: TopicFilter) -> [String] {
@@ -81,7 +98,9 @@ struct BagInputs {
     /// The messages of a query, by log time.
     func records(_ query: BagQuery) -> LenientRecords {
         LenientRecords(
-            readers.count == 1 ? BagRecords(readers[0], query) : MergedRecords(readers.map { BagRecords($0, query) }))
+            readers.count == 1
+                ? BagRecords(readers[0], query)
+                : MergedRecords(zip(readers, paths).map { NamedRecords(base: BagRecords($0, query), path: $1) }))
     }
 }
 
@@ -104,9 +123,12 @@ struct BagOutput: ParsableArguments {
         let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
         let bar = ProgressBar()
         var records = records
+        var lost: [String] = []
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
-            for reader in inputs.readers { try Self.copySupplements(of: reader, to: &writer) }
+            for (reader, path) in zip(inputs.readers, paths) {
+                lost += try BagSupplements.copy(reader, path, to: &writer, except: [OutputFile.editMark])
+            }
             let names = paths.map { ($0 as NSString).lastPathComponent }
             try writer.addMetadata(
                 name: OutputFile.editMark, ["sources": names.joined(separator: ", "), "version": NavbusVersion.full])
@@ -126,19 +148,45 @@ struct BagOutput: ParsableArguments {
         }
         try file.finish()
         records.reportDamage()
+        for text in lost { Console.note(text) }
     }
+}
 
-    private static func copySupplements(of reader: BagReader, to writer: inout BagWriter) throws(BagError) {
-        for place in reader.index.metadata {
-            guard place.name != OutputFile.editMark, let metadata = try? reader.metadata(place) else { continue }
+/// The metadata and attachments of bags.
+enum BagSupplements {
+    /// Copies the metadata and attachments of a bag.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the bag.
+    ///   - names: the names of metadata that are not copied.
+    /// - Returns: a line about each part that cannot be read and is left out.
+    static func copy(
+        _ reader: BagReader, _ path: String, to writer: inout BagWriter, except names: Set<String>
+    ) throws(BagError) -> [String] {
+        var lost: [String] = []
+        for place in reader.index.metadata where !names.contains(place.name) {
+            let metadata: BagMetadata
+            do throws(BagError) {
+                metadata = try reader.metadata(place)
+            } catch {
+                lost.append("left out: the metadata '\(place.name)' of '\(path)': \(error)")
+                continue
+            }
             try writer.addMetadata(name: metadata.name, metadata.entries)
         }
         for place in reader.index.attachments {
-            guard let file = try? reader.attachment(place) else { continue }
+            let file: BagAttachment
+            do throws(BagError) {
+                file = try reader.attachment(place)
+            } catch {
+                lost.append("left out: the attachment '\(place.name)' of '\(path)': \(error)")
+                continue
+            }
             try writer.addAttachment(
                 name: file.name, mediaType: file.mediaType, logTime: file.logTime, createTime: file.createTime,
                 data: file.data)
         }
+        return lost
     }
 }
 

@@ -21,6 +21,8 @@ final class OutputFile {
 
     /// The name of the metadata of bags made from other bags, whose metadata they also contain.
     static let editMark = "navbus.edit"
+    /// The name of the metadata of converted recordings, whose metadata they also contain.
+    static let convertMark = "navbus.convert"
 
     /// The path of the file while it is written.
     let partial: String
@@ -66,7 +68,7 @@ final class OutputFile {
         case .bags, .replays:
             guard let names = (try? BagReader(path: path))?.index.metadata.map(\.name) else { return false }
             guard case .bags(let mark) = replaceable else { return names.isEmpty }
-            return names.contains(mark) && !names.contains(editMark)
+            return names.contains(mark) && !names.contains(editMark) && !names.contains(convertMark)
         }
     }
 

@@ -71,10 +71,10 @@ struct ReportCommand: ParsableCommand {
                 count += 1
                 if count % 4_096 == 0 { bar.show(records.progress, path) }
             }
-            damage.report()
+            if let text = damage.text { Console.note("'\(path)': \(text)") }
         } catch {
             bar.finish()
-            throw NodeError(error.code == .io ? .missing : .invalid, error.description)
+            throw NodeError(error.code == .io ? .missing : .invalid, error.description(of: path))
         }
         if let text = damage.text { notes.append(text) }
         return DriveReport.Run(name: (path as NSString).lastPathComponent, content: content, notes: notes)

@@ -205,6 +205,57 @@ struct BagToolTests {
         }
     }
 
+    @Test func attachmentsAndMetadataAreConvertedOrReported() async throws {
+        try await withSandbox { box in
+            let drive = try await Town.shared.drive
+            func supplements(_ bag: String) async throws -> (attachments: [String], metadata: [String]) {
+                let info = try await box.succeed("navbus", ["bag", "info", bag, "--json"])
+                let document = try json(info.output) as? [String: Any]
+                func names(_ key: String) -> [String] {
+                    (document?[key] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
+                }
+                return (names("attachments"), names("metadata"))
+            }
+            let source = try await supplements(drive)
+            #expect(!source.attachments.isEmpty && !source.metadata.isEmpty)
+            for options in [[], ["--foxglove"]] {
+                try await box.succeed("navbus", ["bag", "convert", drive, "-o", "c.mcap", "--overwrite"] + options)
+                let converted = try await supplements("c.mcap")
+                #expect(converted.attachments == source.attachments)
+                #expect(converted.metadata.sorted() == (source.metadata + ["navbus.convert"]).sorted())
+            }
+            for target in ["drive.gpx", "ros"] {
+                let run = try await box.succeed("navbus", ["bag", "convert", drive, "-o", target])
+                #expect(run.errors.contains("left out: \(source.attachments.count) attachments and"), "\(run.errors)")
+            }
+            // An attachment that is damaged is left out of a copy, and named.
+            var bytes = try #require(readBytes(drive))
+            let mark = Array("from_node,to_node".utf8)
+            let place = try #require(bytes.indices.first { bytes[$0...].starts(with: mark) })
+            bytes[place] ^= 0xff
+            try box.write("damaged.mcap", bytes)
+            let cut = try await box.succeed("navbus", ["bag", "cut", "damaged.mcap", "-o", "cut.mcap"])
+            let edges = "truth_edges.csv"
+            #expect(cut.errors.contains("left out: the attachment '\(edges)' of 'damaged.mcap'"), "\(cut.errors)")
+            let kept = try await supplements("cut.mcap").attachments
+            #expect(kept == source.attachments.filter { $0 != edges })
+        }
+    }
+
+    @Test func mergeAndReportNameTheFileThatFails() async throws {
+        try await withSandbox { box in
+            let drive = try await Town.shared.drive
+            try box.write("text.mcap", "this is no bag")
+            for call in [
+                ["bag", "merge", drive, "text.mcap", "-o", "o.mcap"],
+                ["report", drive, "--against", "text.mcap", "-o", "o.html"],
+            ] {
+                let run = try await box.run("navbus", call)
+                #expect(run.status == 1 && run.errors.contains("text.mcap"), "\(run.errors)")
+            }
+        }
+    }
+
     @Test(.enabled(if: hasROS, "needs Python with rosbags: set NAVBUS_PYTHON"))
     func rosbagsReadsTenThousandFixesWithoutADifference() async throws {
         try await withSandbox { box in
