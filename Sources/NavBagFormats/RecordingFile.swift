@@ -50,13 +50,17 @@ package enum RecordingFile {
             throw BagError(.malformed, "'\(path)': \(error)")
         }
         for (reason, count) in trace.rejections.all { note("\(path): not used: \(count) \(reason.rawValue)") }
-        let timeless = trace.fixes.count { $0.receiveStampNs == nil && $0.utcNanoseconds == nil }
+        // Before the first fix with a time, such as that of a receiver's start without a date, no time can be derived.
+        let start = trace.fixes.firstIndex(where: \.hasTime) ?? 0
+        if start > 0 { note("\(path): \(start) fixes before the first one with a time are left out") }
+        let fixes = Array(trace.fixes[start...])
+        let timeless = fixes.count { !$0.hasTime }
         if timeless > 0 {
             note(
-                "\(path): \(timeless) of \(trace.fixes.count) fixes have no time: each is put 1 s after the one before, "
-                    + "from 1970 on")
+                "\(path): \(timeless) of \(fixes.count) fixes have no time: each is put 1 s after the one before"
+                    + (timeless == fixes.count ? ", from 1970 on" : ""))
         }
-        return TraceRecords(trace.fixes)
+        return TraceRecords(fixes)
     }
 
     /// Returns the MCAP files of a recording, whose metadata and attachments are not among its messages.
@@ -128,6 +132,8 @@ struct TraceRecords: RecordSource {
 }
 
 extension GnssFix {
+    fileprivate var hasTime: Bool { receiveStampNs != nil || utcNanoseconds != nil }
+
     /// The stamp, ns since the Unix epoch; nil when it is missing or does not fit.
     var utcNanoseconds: Int64? {
         guard let timestamp else { return nil }

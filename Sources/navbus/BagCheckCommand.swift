@@ -35,20 +35,22 @@ struct BagCheckCommand: ParsableCommand {
     }
 
     func run() throws {
-        var (damaged, absent) = (0, 0)
+        var (damaged, recoverable) = (0, 0)
         for bag in bags {
             let document: Document
             do throws(BagError) {
                 document = Self.document(bag, try checkBag(BagFile(path: bag), schemaProblem: Self.problem))
+                if !document.ok { recoverable += 1 }
             } catch {
-                if error.code == .io { absent += 1 }
+                // The beginning may be damaged and the rest readable.
+                if (try? MCAPLinearReader(recovering: BagFile(path: bag))) != nil { recoverable += 1 }
                 document = Document(file: bag, ok: false, problems: [error.description], problem_count: 1)
             }
             if !document.ok { damaged += 1 }
             if json { print(try navbus.json(document)) } else { show(document) }
         }
         guard damaged == 0 else {
-            let remedy = damaged > absent ? ": 'navbus bag recover' saves what can be read" : ""
+            let remedy = recoverable > 0 ? ": 'navbus bag recover' saves what can be read" : ""
             throw NodeError(
                 .invalid, "\(damaged) of \(bags.count) bags \(damaged == 1 ? "has" : "have") problems\(remedy)")
         }
@@ -112,24 +114,37 @@ struct BagRecoverCommand: ParsableCommand {
         guard !isSameFile(bag, out) else {
             throw NodeError(.usage, "--out is the input bag: give another file")
         }
+        let source: BagFile
         do throws(BagError) {
-            let source = try BagFile(path: bag)
+            source = try BagFile(path: bag)
             // Checks the source before anything is created.
             _ = try MCAPLinearReader(recovering: source)
-            var writer = try BagWriter(path: out, overwrite: overwrite, durable: true)
-            let recovery = try recoverBag(from: source, to: &writer)
-            print("\(out): \(recovery.messageCount) messages, \(recovery.recordCount) other records")
-            for error in recovery.damage.errors { print("  ! skipped: \(error)") }
-            if recovery.damage.count > recovery.damage.errors.count {
-                print("  ! \(recovery.damage.count) damaged parts in total")
-            }
-            if recovery.damage.orphanMessages > 0 {
-                print("  ! \(recovery.damage.orphanMessages) messages of undefined channels")
-            }
-            if recovery.ending != .complete { print("  ! end of the bag: \(recovery.ending)") }
         } catch {
-            let isThere = error.code == .io && !overwrite && FileManager.default.fileExists(atPath: out)
-            throw NodeError(.invalid, "cannot recover \(bag): \(error)\(isThere ? "; --overwrite replaces it" : "")")
+            throw NodeError(.invalid, "cannot recover '\(bag)': \(error)")
         }
+        let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
+        let recovery: BagRecovery
+        do throws(BagError) {
+            var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
+            recovery = try recoverBag(from: source, to: &writer)
+        } catch {
+            throw NodeError(.invalid, "cannot recover '\(bag)' into '\(out)': \(error)")
+        }
+        let isDamaged = recovery.ending != .complete || !recovery.damage.isNone
+        guard recovery.messageCount > 0 || recovery.recordCount > 0 || !isDamaged else {
+            let cause = recovery.damage.errors.first?.description ?? recovery.ending.description
+            throw NodeError(
+                .invalid, "nothing of '\(bag)' can be recovered, '\(out)' is not written: \(cause)")
+        }
+        try file.finish()
+        print("\(out): \(recovery.messageCount) messages, \(recovery.recordCount) other records")
+        for error in recovery.damage.errors { print("  ! skipped: \(error)") }
+        if recovery.damage.count > recovery.damage.errors.count {
+            print("  ! \(recovery.damage.count) damaged parts in total")
+        }
+        if recovery.damage.orphanMessages > 0 {
+            print("  ! \(recovery.damage.orphanMessages) messages of undefined channels")
+        }
+        if recovery.ending != .complete { print("  ! end of the bag: \(recovery.ending)") }
     }
 }

@@ -234,7 +234,7 @@ struct BadInputTests {
         Mistake(call: "bag record --out /nowhere/o", status: 1, says: ["/nowhere/o", "No such file"]),
         Mistake(call: "bag record --out text.csv", status: 1, says: ["text.csv", "--overwrite"]),
         Mistake(call: "bag record --out o --split-mb 0", status: 2, says: ["--split-mb"]),
-        Mistake(call: "bag check text.mcap", status: 1, says: ["bag recover"]),
+        Mistake(call: "bag check hollow.mcap", status: 1, says: ["bag recover"]),
         Mistake(call: "bag recover text.mcap --out o", status: 1, says: ["text.mcap", "not an MCAP file"]),
         Mistake(call: "bag recover mine.mcap --out ./mine.mcap", status: 2, says: ["--out"]),
         Mistake(call: "match --tiles TILES text.csv", status: 1, says: ["text.csv", "lat"]),
@@ -256,6 +256,23 @@ struct BadInputTests {
             try box.write("hollow.mcap", Array(drive[..<1_000]))
             try await check(mistake, in: box)
             #expect(readBytes(box.path + "/mine.mcap") == drive, "the input was overwritten")
+        }
+    }
+
+    @Test func recoveryIsNotAdvisedForWhatIsNoBag() async throws {
+        try await withSandbox { box in
+            try box.write("text.mcap", "hello world, this is not a bag\n")
+            try box.write("empty.mcap", "")
+            let check = try await box.run("navbus", ["bag", "check", "text.mcap", "empty.mcap"])
+            #expect(check.status == 1 && check.errors.contains("2 of 2 bags have problems"), "\(check.errors)")
+            #expect(!check.errors.contains("bag recover"), "\(check.errors)")
+            // A bag that ends after its header has nothing to recover.
+            let drive = try #require(readBytes(try await Town.shared.drive))
+            let header = drive[9..<17].reversed().reduce(0) { $0 << 8 | Int($1) }
+            try box.write("head.mcap", Array(drive[..<(17 + header)]))
+            let recover = try await box.run("navbus", ["bag", "recover", "head.mcap", "--out", "o.mcap"])
+            #expect(recover.status == 1 && recover.errors.contains("nothing of 'head.mcap'"), "\(recover.errors)")
+            #expect(readBytes(box.path + "/o.mcap") == nil)
         }
     }
 

@@ -190,6 +190,20 @@ struct FileTests {
         }
     }
 
+    @Test func fixesBeforeTheFirstTimeAreLeftOut() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/late.gpx"
+            let times = ["", "", "<time>2026-01-01T09:00:00Z</time>", ""]
+            let points = times.map { "<trkpt lat=\"41\" lon=\"-8\">\($0)</trkpt>" }.joined()
+            try Data("<gpx><trk><trkseg>\(points)</trkseg></trk></gpx>".utf8).write(to: URL(fileURLWithPath: path))
+            var notes: [String] = []
+            let (records, failures) = drain(try RecordingFile.open(path, note: { notes.append($0) }))
+            #expect(failures == 0 && records.map(\.logTime) == [1_767_258_000_000_000_000, 1_767_258_001_000_000_000])
+            #expect(notes.count == 2 && notes[0].contains("2 fixes before the first one with a time are left out"))
+            #expect(notes[1].contains("1 of 2 fixes have no time") && !notes[1].contains("1970"))
+        }
+    }
+
     @Test func endlessViewIsNotQueried() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/trap.db3"
