@@ -133,7 +133,8 @@ package enum Reference: Sendable, Equatable {
     /// The fleet stores references but has none for this bag.
     case missing
 
-    private static let head = "# Events of "
+    /// The beginning of every reference.
+    package static let head = "# Events of "
 
     /// Reads a reference.
     ///

@@ -349,6 +349,7 @@ struct BagCat: ParsableCommand {
         let condition = filter.flatMap { FieldCondition($0) }
         var decoder = RecordText()
         var check = FieldCheck(field: path, condition: condition)
+        if let error = fieldError(inputs.readers[0], wanted, check, &decoder) { throw error }
         var output = Output()
         var printed = 0
         while count.map({ printed < $0 }) ?? true, let record = try nextRecord(&records) {
@@ -364,6 +365,19 @@ struct BagCat: ParsableCommand {
         records.reportDamage()
         if let problem = decoder.problem { throw NodeError(.invalid, problem) }
         if let error = check.error { throw error }
+    }
+
+    /// Returns the error of a field that no channel has, before anything is printed; nil when a channel has it or has no schema.
+    private func fieldError(
+        _ reader: BagReader, _ wanted: [String]?, _ check: FieldCheck, _ decoder: inout RecordText
+    ) -> NodeError? {
+        var check = check
+        for channel in reader.index.channels where wanted?.contains(channel.topic) ?? true {
+            let known = reader.recordChannel(channel)
+            guard known.messageEncoding == "protobuf", let pool = decoder.pool(known) else { return nil }
+            check.note(known.schemaName, in: pool)
+        }
+        return check.error
     }
 
     private func nextRecord(_ records: inout LenientRecords) throws(NodeError) -> Record? {

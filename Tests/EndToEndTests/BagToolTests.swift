@@ -137,6 +137,7 @@ struct BagToolTests {
             for arguments in [["--field", "spede"], ["--filter", "spede > 3"]] {
                 let typo = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"] + arguments)
                 #expect(typo.status == 2 && typo.errors.contains("no field 'spede': did you mean"), "\(typo.errors)")
+                #expect(typo.output.isEmpty, "\(typo.output)")
             }
             // So is an impossible value.
             for (condition, hint) in [

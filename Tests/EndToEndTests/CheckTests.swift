@@ -292,6 +292,23 @@ struct CheckTests {
         }
     }
 
+    @Test func referencesOfAbsentBagsAreReportedAndRemoved() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 2)
+            _ = try await check(box, ["--update"])
+            try box.write("stored/notes.txt", "not a reference\n")
+            try FileManager.default.removeItem(atPath: box.path + "/drives/1.mcap")
+            let told = try await check(box)
+            #expect(told.status == 0 && told.errors.contains("references of 1 bags not in this fleet: drives/1.mcap;"))
+            let part = try await check(box, ["--only", "drives/0*"])
+            #expect(!part.errors.contains("not in this fleet"), "\(part.errors)")
+            _ = try await check(box, ["--update", "--only", "drives/0*"])
+            #expect(readFile(box.path + "/stored/drives/1.mcap.txt") != nil)
+            _ = try await check(box, ["--update"])
+            #expect(try files(below: box.path + "/stored").keys.sorted() == ["drives/0.mcap.txt", "notes.txt"])
+        }
+    }
+
     @Test func unreadableReferenceDoesNotStopOtherBags() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)

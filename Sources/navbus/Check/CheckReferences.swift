@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NavKit
 import NavVerdict
 
@@ -20,6 +21,31 @@ struct CheckReferences {
             return try Reference(text: text)
         } catch {
             throw NodeError(.invalid, "the reference '\(path)': \(error.what); 'navbus check --update' rewrites it")
+        }
+    }
+
+    /// Returns the names of the bags that have a reference but are not in the fleet, sorted.
+    ///
+    /// Only files that begin as references do are counted: the folder may have others.
+    func strayBags() -> [String] {
+        guard let folder = plan.references else { return [] }
+        let own = Set(plan.items.map { Reference.path(bag: $0.job.name) })
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+        return names.filter { name in
+            guard name.hasSuffix(".txt"), !own.contains(name) else { return false }
+            let text = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+            return text?.hasPrefix(Reference.head) == true
+        }.map { String($0.dropLast(4)) }.sorted()
+    }
+
+    /// Removes the references of bags that are not in the fleet.
+    func remove(_ bags: [String]) throws(NodeError) {
+        guard let folder = plan.references else { return }
+        for bag in bags {
+            let path = "\(folder)/\(bag).txt"
+            guard unlink(path) == 0 else {
+                throw NodeError(.system, "'\(path)' cannot be removed: \(String(cString: strerror(errno)))")
+            }
         }
     }
 
