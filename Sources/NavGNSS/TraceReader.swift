@@ -52,7 +52,8 @@ public enum TraceReader {
             throw TraceError(
                 code: .unknownFormat, format: nil, line: nil,
                 reason:
-                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: give the format")
+                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: "
+                    + "convert it to one of these")
         }
         switch format {
         case .nmea: return try readNMEA(bytes, firstLine)
@@ -120,6 +121,11 @@ public enum TraceReader {
         let reader = GPXReader(bytes)
         guard reader.isGPX else {
             throw TraceError(code: .notThisFormat, format: .gpx, line: line, reason: "no gpx element")
+        }
+        if reader.fixes.isEmpty, reader.hasOtherPoints {
+            throw TraceError(
+                code: .notThisFormat, format: .gpx, line: nil,
+                reason: "only waypoints or routes and no track point (trkpt): give a recorded track")
         }
         return Trace(format: .gpx, fixes: reader.fixes, rejections: reader.rejections)
     }

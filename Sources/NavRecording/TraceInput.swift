@@ -1,3 +1,4 @@
+import Glibc
 import NavBag
 import NavConfig
 import NavGNSS
@@ -33,7 +34,13 @@ package struct TraceInput: Sendable {
                 TraceFormat.detect(head, name: path) == .mcap
                 ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)
         } catch {
-            throw NodeError(.missing, error.description)
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                throw NodeError(.missing, error.description)
+            }
+            throw NodeError(
+                .missing,
+                "'\(path)' is a folder: convert a ROS 2 bag with 'navbus bag convert \(path) --out FILE.mcap' first")
         }
         guard let bytes else {
             self = try TraceInput(bag: path)

@@ -62,7 +62,7 @@ package struct BagResult: Sendable, Codable, Equatable {
                 let name = criterion.metric.rawValue
                 if let value = record.metrics[name] {
                     guard !criterion.holds(value) else { continue }
-                    failures.append("\(name) is \(plainNumber(value)), expected \(criterion.text)")
+                    failures.append("\(name) is \(criterion.text(of: value)), expected \(criterion.text)")
                 } else if record.unmeasured?.contains(name) == true {
                     failures.append(
                         "\(name) has no value, expected \(criterion.text): nothing was published at the times of the truth"

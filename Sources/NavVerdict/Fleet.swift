@@ -218,7 +218,16 @@ package struct Criterion: Sendable, Hashable {
         }
     }
 
-    package var text: String { "\(comparison) \(plainNumber(limit))" }
+    package var text: String {
+        let rounded = plainNumber(limit)
+        return "\(comparison) \(Double(rounded) == limit ? rounded : "\(limit)")"
+    }
+
+    /// Returns a violating value with enough digits to differ from the limit.
+    package func text(of value: Double) -> String {
+        let rounded = plainNumber(value)
+        return rounded == plainNumber(limit) ? "\(value)" : rounded
+    }
 }
 
 /// Returns a number with at most four decimals, without trailing zeros.

@@ -151,7 +151,7 @@ struct BagConvert: ParsableCommand {
                 try handle.write(contentsOf: buffer)
                 buffer.removeAll(keepingCapacity: true)
             } catch {
-                throw BagError(.io, "cannot write '\(out)': \(error.localizedDescription)")
+                throw BagError(.io, "cannot write '\(out)': \(systemReason(error))")
             }
         }
         var export = TraceExport { (text) throws(BagError) in
@@ -175,6 +175,12 @@ struct BagConvert: ParsableCommand {
     private func writeROS2(_ importing: inout ROSImport, _ damage: SkippedDamage) throws(NodeError) {
         if overwrite, FileManager.default.fileExists(atPath: out + "/metadata.yaml") {
             try? FileManager.default.removeItem(atPath: out)
+        }
+        guard !FileManager.default.fileExists(atPath: out) else {
+            let remedy =
+                FileManager.default.fileExists(atPath: out + "/metadata.yaml")
+                ? "--overwrite replaces it" : "it is no ROS 2 bag: give another folder"
+            throw NodeError(.system, "'\(out)' exists; \(remedy)")
         }
         var leftOut: [String: Int] = [:]
         let count: UInt64

@@ -3,6 +3,12 @@ import Glibc
 import NavBag
 import NavKit
 
+/// Returns the system's words for an error of Foundation, whose own name only a domain and a number.
+func systemReason(_ error: any Error) -> String {
+    let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+    return cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription
+}
+
 /// A file that a command writes, renamed to its final name when it is complete. Anything but a regular file, such as a device or a FIFO, is
 /// written to directly.
 final class OutputFile {
@@ -86,8 +92,7 @@ final class OutputFile {
             try file.write(contentsOf: document)
             try file.close()
         } catch {
-            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-            throw self.error(cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription)
+            throw self.error(systemReason(error))
         }
         try finish()
     }

@@ -229,6 +229,10 @@ struct BagToolTests {
                 let run = try await box.succeed("navbus", ["bag", "convert", drive, "-o", target])
                 #expect(run.errors.contains("left out: \(source.attachments.count) attachments and"), "\(run.errors)")
             }
+            let again = try await box.run("navbus", ["bag", "convert", drive, "-o", "ros"])
+            #expect(again.status == 1 && again.errors.contains("'ros' exists; --overwrite replaces it"))
+            let folder = try await box.run("navbus", ["match", "ros", "--tiles", try await Town.shared.tiles])
+            #expect(folder.status == 1 && folder.errors.contains("'ros' is a folder: convert"), "\(folder.errors)")
             // An attachment that is damaged is left out of a copy, and named.
             var bytes = try #require(readBytes(drive))
             let mark = Array("from_node,to_node".utf8)

@@ -387,6 +387,7 @@ struct CheckTests {
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--merge", "x", "--update"], "--merge judges"),
         ("tiles: TILES\nbags: ['loop/**/*.yaml', fleet.yaml]\n", [], "no file matches 'loop/**/*.yaml'"),
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--shard", "3/2"], "--shard"),
+        ("tiles: TILES\nreferences: fleet.yaml\nbags: [fleet.yaml]\n", ["--update"], "is a file: name a folder"),
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--update"], "no 'references: FOLDER'"),
     ])
     func invalidCallExitsWithStatusTwo(text: String, options: [String], message: String) async throws {

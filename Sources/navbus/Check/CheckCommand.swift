@@ -116,6 +116,7 @@ struct CheckCommand: ParsableCommand {
         let plan = try plan(fleet, config: config)
         if list { return plan.items.forEach { print($0.job.name) } }
         // Checked before the runs, which may take hours.
+        try CheckReferences(plan).checkFolder()
         func output(_ path: String?, beginning: String) throws(NodeError) -> OutputFile? {
             try path.map { (path) throws(NodeError) in
                 try OutputFile(path, replacing: .documents(beginning: beginning))

@@ -9,6 +9,24 @@ struct CheckReferences {
 
     init(_ plan: FleetPlan) { self.plan = plan }
 
+    /// Checks that the references are a readable folder, or can become one.
+    func checkFolder() throws(NodeError) {
+        guard let folder = plan.references else { return }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return }
+        guard isFolder.boolValue else {
+            throw NodeError(
+                .usage, "fleet file '\(plan.file)': 'references: \(folder)' is a file: name a folder for the references"
+            )
+        }
+        guard access(folder, R_OK | X_OK) == 0 else {
+            throw NodeError(
+                .usage,
+                "fleet file '\(plan.file)': the references '\(folder)' cannot be read: "
+                    + String(cString: strerror(errno)))
+        }
+    }
+
     /// Returns the reference of a bag; nil when the fleet stores none.
     func read(_ bag: String) throws(NodeError) -> Reference? {
         guard let folder = plan.references else { return nil }
@@ -64,7 +82,7 @@ struct CheckReferences {
                 if (try? String(contentsOfFile: path, encoding: .utf8)) == text { continue }
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
             } catch {
-                throw NodeError(.system, "'\(path)' cannot be written: \(error.localizedDescription)")
+                throw NodeError(.system, "'\(path)' cannot be written: \(systemReason(error))")
             }
         }
     }
