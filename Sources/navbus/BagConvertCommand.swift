@@ -98,7 +98,9 @@ struct BagConvert: ParsableCommand {
 
     /// The readable bags of the recording, with their paths.
     private var sources: [(path: String, reader: BagReader)] {
-        RecordingFile.mcapFiles(input).compactMap { path in (try? BagReader(path: path)).map { (path, $0) } }
+        RecordingFile.mcapFiles(input).compactMap { path in
+            (try? BagReader(path: path)).map { (path: path, reader: $0) }
+        }
     }
 
     /// Reports the metadata and attachments that the format cannot have.
