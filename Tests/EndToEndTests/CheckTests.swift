@@ -292,7 +292,7 @@ struct CheckTests {
         }
     }
 
-    @Test func referencesOfAbsentBagsAreReportedAndRemoved() async throws {
+    @Test func referencesOfAbsentBagsAreReported() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             _ = try await check(box, ["--update"])
@@ -302,10 +302,9 @@ struct CheckTests {
             #expect(told.status == 0 && told.errors.contains("references of 1 bags not in this fleet: drives/1.mcap;"))
             let part = try await check(box, ["--only", "drives/0*"])
             #expect(!part.errors.contains("not in this fleet"), "\(part.errors)")
-            _ = try await check(box, ["--update", "--only", "drives/0*"])
-            #expect(readFile(box.path + "/stored/drives/1.mcap.txt") != nil)
+            // Another fleet file may keep its references in the same folder.
             _ = try await check(box, ["--update"])
-            #expect(try files(below: box.path + "/stored").keys.sorted() == ["drives/0.mcap.txt", "notes.txt"])
+            #expect(readFile(box.path + "/stored/drives/1.mcap.txt") != nil)
         }
     }
 

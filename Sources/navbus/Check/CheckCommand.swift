@@ -134,7 +134,7 @@ struct CheckCommand: ParsableCommand {
             let (records, count) = try records(plan, cache, bar)
             executed = count
             if update { try CheckReferences(plan).store(records) }
-            try tidyReferences(plan)
+            noteStrayReferences(plan)
             result = judged(plan, records, build: build)
             if out != nil { result.noteInputs(inputs(plan.items, try settings(plan.items), cache)) }
         } else {
@@ -165,19 +165,17 @@ struct CheckCommand: ParsableCommand {
         if result.count(.passed) < result.bags.count || comparison?.isChange == true { throw ExitCode(1) }
     }
 
-    /// Reports the references of bags that are not in the fleet, or removes them with `--update`; of a part of the fleet they are unknown.
-    private func tidyReferences(_ plan: FleetPlan) throws(NodeError) {
+    /// Reports the references of bags that are not in the fleet; of a part of the fleet they are unknown.
+    ///
+    /// They are not removed, because another fleet file may keep them in the same folder.
+    private func noteStrayReferences(_ plan: FleetPlan) {
         guard tag.isEmpty, only.isEmpty, shard == nil else { return }
-        let references = CheckReferences(plan)
-        let stray = references.strayBags()
+        let stray = CheckReferences(plan).strayBags()
         guard !stray.isEmpty else { return }
         let names = stray.prefix(3).joined(separator: ", ") + (stray.count > 3 ? ", …" : "")
-        if update {
-            try references.remove(stray)
-            Console.note("removed the references of \(stray.count) bags not in this fleet: \(names)")
-        } else {
-            Console.note("references of \(stray.count) bags not in this fleet: \(names); --update removes them")
-        }
+        Console.note(
+            "references of \(stray.count) bags not in this fleet: \(names); remove them from '\(plan.references ?? "")' "
+                + "unless another fleet uses them")
     }
 
     private static var usualCache: String {

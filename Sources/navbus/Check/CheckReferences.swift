@@ -56,17 +56,6 @@ struct CheckReferences {
         }.map { String($0.dropLast(4)) }.sorted()
     }
 
-    /// Removes the references of bags that are not in the fleet.
-    func remove(_ bags: [String]) throws(NodeError) {
-        guard let folder = plan.references else { return }
-        for bag in bags {
-            let path = "\(folder)/\(bag).txt"
-            guard unlink(path) == 0 else {
-                throw NodeError(.system, "'\(path)' cannot be removed: \(String(cString: strerror(errno)))")
-            }
-        }
-    }
-
     /// Stores the events of runs; a bag without a run keeps its reference.
     func store(_ records: [DriveRecord]) throws {
         guard let folder = plan.references else {
