@@ -167,6 +167,7 @@ public struct Positioning: Sendable {
         case .approvedFix(let fix): take(fix, isApproved: true, at: now, prior, &effects)
         case .odometry(let odometry):
             tracker.take(odometry)
+            timing.noteTime(odometry.stamp)
             predict(at: now, prior, &effects)
         case .timer: predict(at: now, prior, &effects)
         }
@@ -180,7 +181,8 @@ public struct Positioning: Sendable {
         hasHeardFix = true
         timing.note(fix)
         var fix = fix
-        if let step = timing.step(to: fix) { fix.lead = step }
+        let step = timing.step(to: fix)
+        if let step { fix.lead = step }
         let verdict = tracker.take(
             fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage)
         effects.append(.judged(fix, verdict))
@@ -190,7 +192,9 @@ public struct Positioning: Sendable {
         }
         switch verdict {
         case .standby: return
-        case .rejected(let rejection): return reject(fix, rejection, at: now, prior, &effects)
+        case .rejected(let rejection):
+            if step == nil { timing.noteTime(fix.stamp) }
+            return reject(fix, rejection, at: now, prior, &effects)
         case .accepted: break
         case .acceptedAfterJump: restart(&effects)
         case .acceptedAfterClockSet:

@@ -73,10 +73,10 @@ extension NavMessages.InstructionText {
 }
 
 extension RevisedInstruction.Line {
-    /// Creates a line from a message; nil without text and components.
+    /// Creates a line from a message; nil without any text. Components without text are left out.
     package init?(_ line: NavMessages.InstructionText) {
-        let components = line.components.map { BannerComponent($0) }
-        let text = line.text ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }
+        let components = line.components.filter { $0.text.nonEmpty != nil }.map { BannerComponent($0) }
+        let text = line.text.nonEmpty ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }
         guard !text.isEmpty || !components.isEmpty else { return nil }
         self.init(text: text, components: components.isEmpty ? [.text(text)] : components)
     }

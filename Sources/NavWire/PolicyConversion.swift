@@ -213,7 +213,7 @@ extension NavNavigator.PolicyAnswer {
                 lanes: visual.lanes.map { NavGuidance.Lane($0) })
             revised.language = visual.language.nonEmpty
         case .spoken(let spoken):
-            revised.content = .spoken(text: spoken.text.nonEmpty, ssml: spoken.ssml)
+            revised.content = .spoken(text: spoken.text.nonEmpty, ssml: spoken.ssml.nonEmpty)
             revised.language = spoken.language.nonEmpty
         case nil: break
         }
@@ -255,5 +255,5 @@ extension NavNavigator.PolicyAnswer {
 
 extension String? {
     /// The text; nil when it is empty, since a client that sets an unused field to its default value means no text.
-    fileprivate var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
+    var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -35,7 +35,14 @@ extension RoutePlan {
             throw RouteFailure(
                 code: .invalidRequest, message: "a waypoint of the route has no valid latitude and longitude")
         }
-        if waypoints.count < 2 {
+        guard waypoints.count != 1 else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message:
+                    "route.waypoints: one waypoint is not enough: give the start and the destination, or none for the ends "
+                    + "of the geometry")
+        }
+        if waypoints.isEmpty {
             waypoints = [NavRouting.Waypoint(line[0]), NavRouting.Waypoint(line[line.count - 1])]
         }
         guard waypoints[waypoints.count - 1].isStop else {
@@ -67,7 +74,8 @@ extension RoutePlan {
         self.init(route: mapped.route, guidance: guidance, provider: .external)
     }
 
-    /// The farthest that a waypoint may be from its place on the route beyond its distance from the route's line, metres.
+    /// The farthest that a waypoint may be from its place on the route beyond its distance from the legs to and from it, metres. The route
+    /// may pass it more closely on another leg.
     private static let orderTolerance = 50.0
 
     /// Describes the first waypoint that the route does not lead to: guidance could not announce the arrival there.
@@ -76,11 +84,11 @@ extension RoutePlan {
             let (distance, limit) = (waypoint.snapDistance, request.snapRadius(of: index))
             if distance > limit {
                 return
-                    "waypoints[\(index)] is \(Int(distance)) m from its place on the route, more than \(Int(limit)) m"
+                    "route.waypoints[\(index)] is \(Int(distance)) m from its place on the route, more than \(Int(limit)) m"
             }
-            let nearest = route.line.project(waypoint.waypoint.coordinate)?.distance ?? distance
+            let nearest = route.line(around: index).project(waypoint.waypoint.coordinate)?.distance ?? distance
             if distance > nearest + orderTolerance {
-                return "the route does not pass waypoints[\(index)] after the waypoint before it"
+                return "the route does not pass route.waypoints[\(index)] after the waypoint before it"
             }
         }
         return nil
@@ -120,6 +128,22 @@ extension RoutePlan {
                     duration: leg.durationS ?? 0, length: leg.distanceM ?? Polyline(part).length))
         }
         return legs
+    }
+}
+
+extension NavRouting.Route {
+    /// Returns the line of the legs to and from a waypoint: of the leg that passes it or ends there, and of the next one if it ends there.
+    fileprivate func line(around waypoint: Int) -> Polyline {
+        let near = legs.indices.filter { index in
+            let first = index > 0 ? legs[index - 1].destination : 0
+            return (first...legs[index].destination).contains(waypoint)
+        }
+        guard let first = near.first, let last = near.last, !legs[first].edges.isEmpty, !legs[last].edges.isEmpty else {
+            return line
+        }
+        let start = edges[legs[first].edges.lowerBound].coordinates.lowerBound
+        let end = edges[legs[last].edges.upperBound - 1].coordinates.upperBound
+        return Polyline(Array(coordinates[start...end]))
     }
 }
 

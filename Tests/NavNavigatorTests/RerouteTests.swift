@@ -268,6 +268,26 @@ import Testing
         #expect(ride.phases.last == .guidance(.offRoute))
     }
 
+    /// A vehicle backs up for 20 m at walking pace, and one fix reports a higher speed.
+    @Test(arguments: [0, 1, 3]) func oneWrongSpeedDoesNotMakeBackingUpTheWrongWay(fastFixes: Int) throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let there = try town.fixes("FGH")
+        ride.drive(there)
+        let last = try #require(there.last)
+        for second in 1...10 {
+            var fix = last
+            fix.stamp = last.stamp.advanced(bySeconds: Double(second))
+            fix.coordinate = LocalFrame(origin: last.coordinate)
+                .coordinate(of: LocalPoint(east: -2 * Double(second), north: 0))
+            fix.course = 1.5 * .pi
+            fix.speed = (8..<8 + fastFixes).contains(second) ? 5 : 2
+            ride.drive([fix])
+        }
+        #expect(ride.deviations.contains(.wrongWay) == (fastFixes > 1), "\(ride.deviations)")
+    }
+
     @Test func uTurnOnTheRouteIsTheWrongWay() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -188,6 +188,34 @@ struct PositioningTests {
         #expect(positions.allSatisfy { ($0.stampNs ?? 0) < Helsinki.start + 90_000_000_000 })
     }
 
+    /// Twelve minutes in which only odometry, or only fixes that are too poor to be used, tell that time passes.
+    @Test(arguments: [true, false])
+    func fixesAfterALongOutageAreUsedAtOnce(hasOdometry: Bool) throws {
+        let seat = try Seat(Helsinki.configuration)
+        let drive = try Helsinki.drive.get()
+        for fix in drive.prefix(30) { seat.take(.fix(fix)) }
+        let start = try #require(drive[29].stampNs)
+        for second in 1...720 {
+            let stamp = start + Int64(second) * 1_000_000_000
+            if hasOdometry {
+                seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: 0)))
+            } else {
+                var poor = drive[29]
+                (poor.stampNs, poor.horizontalAccuracyM) = (stamp, 900)
+                seat.take(.fix(poor))
+            }
+        }
+        for fix in drive[30..<40] {
+            var fix = fix
+            fix.stampNs = fix.stampNs.map { $0 + 720_000_000_000 }
+            seat.take(.fix(fix))
+        }
+        #expect(!seat.all(FixRejected.self).contains { $0.reason == .future })
+        let later = start + 720_000_000_000
+        let measured = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
+        #expect(measured.count { ($0.stampNs ?? 0) > later } == 10)
+    }
+
     @Test func driveContinuesAfterAPauseOfHours() throws {
         let seat = try Seat(Helsinki.configuration)
         for (index, fix) in try Helsinki.drive.get().prefix(80).enumerated() {

@@ -23,9 +23,21 @@ struct TextLimitTests {
     }
 
     @Test func emptyTextChangesNothing() throws {
-        let spoken = NavMessages.SpokenInstruction(text: "", language: "")
+        let spoken = NavMessages.SpokenInstruction(text: "", ssml: "", language: "")
         let answer = try NavNavigator.PolicyAnswer(ReviseInstructionAnswer(instruction: .spoken(spoken)))
         #expect(answer.content == .instruction(RevisedInstruction(.spoken(text: nil, ssml: nil))))
+    }
+
+    @Test func componentsWithoutTextAreLeftOut() throws {
+        let named = InstructionComponent(kind: .text, text: "Main Street")
+        let visual = NavMessages.VisualInstruction(
+            primary: InstructionText(text: "", components: [InstructionComponent(), named]),
+            secondary: InstructionText(components: [InstructionComponent()]))
+        let answer = try NavNavigator.PolicyAnswer(ReviseInstructionAnswer(instruction: .visual(visual)))
+        let line = RevisedInstruction.Line(text: "Main Street", components: [.text("Main Street")])
+        #expect(
+            answer.content
+                == .instruction(RevisedInstruction(.visual(primary: line, secondary: nil, sub: nil, lanes: []))))
     }
 
     @Test func instructionOfTheOtherKindIsRejected() {

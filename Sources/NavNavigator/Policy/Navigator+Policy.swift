@@ -10,9 +10,14 @@ extension Navigator {
     /// cannot fill the memory. 64: more than a drive ever asks at once.
     private static let mostQuestions = 64
 
+    /// Whether the owner is asked for decisions of a kind now.
+    func isAsked(_ kind: PolicyKind) -> Bool {
+        config.policy.asked.contains(kind) && questions.all.count < Navigator.mostQuestions
+    }
+
     /// Requests a decision: it is the default answer at once if the owner is not asked, else the owner's answer when it comes.
     func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
-        guard config.policy.asked.contains(question.kind), questions.all.count < Navigator.mostQuestions else {
+        guard isAsked(question.kind) else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
             return proceed(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
         }

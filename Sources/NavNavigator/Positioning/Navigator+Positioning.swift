@@ -7,17 +7,25 @@ import NavRouting
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    /// Passes an input to positioning and handles the effects; returns false for a rejected fix.
+    /// Passes an input to positioning and handles the effects; returns whether its stamp tells the present time, which that of a fix that is
+    /// not used does not.
     @discardableResult
     func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
         if simulation != nil {
-            followVehicle(positioning.handle(input, at: event.stamp), event)
-            return true
+            let effects = positioning.handle(input, at: event.stamp)
+            followVehicle(effects, event)
+            return Self.tellsTime(effects)
         }
         let effects = positioning.handle(input, at: event.stamp, prior: prior)
         take(effects, event)
-        if case .judged(_, .rejected)? = effects.first { return false }
-        return true
+        return Self.tellsTime(effects)
+    }
+
+    private static func tellsTime(_ effects: [Positioning.Effect]) -> Bool {
+        switch effects.first {
+        case .judged(_, .rejected)?, .judged(_, .standby)?: false
+        default: true
+        }
     }
 
     /// Publishes the results of positioning, in order, and follows positions.

@@ -56,7 +56,7 @@ extension Navigator {
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
             forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
         faster.keep(offer)
-        let isAsked = approval != .manual && config.policy.asked.contains(.acceptFasterRoute)
+        let isAsked = approval != .manual && isAsked(.acceptFasterRoute)
         let answerBy = isAsked ? event.stamp.advanced(bySeconds: config.policy.patience(.acceptFasterRoute)) : nil
         report(.detected(acceptUntil: offer.until ?? answerBy), offer, event)
         guard approval != .manual else { return }

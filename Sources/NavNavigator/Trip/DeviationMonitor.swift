@@ -27,6 +27,8 @@ struct DeviationMonitor {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double, coordinate: Coordinate)?
         private var last: Timestamp?
+        /// The number of last fixes faster than a vehicle backs out of a parking place; an unknown speed counts as fast.
+        private(set) var fastFixes = 0
         /// Whether the vehicle's movement confirmed one of the fixes.
         var isBorneOut = false
 
@@ -34,6 +36,7 @@ struct DeviationMonitor {
             if first == nil { first = (position.stamp, offset, position.coordinate) }
             last = position.stamp
             fixes += 1
+            fastFixes = (position.speed ?? .infinity) >= DeviationMonitor.fastestBackingOut ? fastFixes + 1 : 0
         }
 
         /// Returns the seconds since the last fix; nil when there are none.
@@ -279,12 +282,14 @@ struct DeviationMonitor {
         let driven = max(first.offset - placement.offset, Geodesy.distance(first.coordinate, position.coordinate))
         if driven >= config.wrongWayDistance { return true }
         guard backwards.seconds(at: position.stamp) >= config.deviationDebounce else { return false }
-        return driven >= config.wrongWayDistance / 2
-            || (position.speed ?? .infinity) >= DeviationMonitor.fastestBackingOut
+        return driven >= config.wrongWayDistance / 2 || backwards.fastFixes >= DeviationMonitor.fewestFastFixes
     }
 
     /// The greatest speed of backing out of a parking place, m/s.
     private static let fastestBackingOut = 4.0
+
+    /// The number of consecutive fixes at such a speed that excludes a single wrong speed.
+    private static let fewestFastFixes = 2
 
     private mutating func set(_ new: DeviationState, _ stamp: Timestamp) {
         guard new != state else { return }

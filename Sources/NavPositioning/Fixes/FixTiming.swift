@@ -7,6 +7,8 @@ public import NavMatching
 public struct FixTiming: Sendable {
     /// The stamp of the last accepted fix; nil before the first.
     public internal(set) var lastFix: Timestamp?
+    /// The newest stamp of the fixes, rejected ones included, and of the odometry since; nil before the first accepted fix.
+    private var newest: Timestamp?
     /// The receiver in use; nil before the first accepted fix.
     private var receiver: UInt8?
     /// A bit for each receiver: whether the receiver in use was heard since that receiver's last fix.
@@ -30,11 +32,10 @@ public struct FixTiming: Sendable {
         return min(fix.stamp, received.advanced(bySeconds: limits.maximumFuture - usualLatency))
     }
 
-    /// Returns the step from the last accepted fix's stamp if it is suspiciously long, seconds, for a fix whose stamp is the only evidence
-    /// of time.
+    /// Returns the step from the newest known stamp if it is suspiciously long, seconds, for a fix whose stamp is the only evidence of time.
     func step(to fix: Fix) -> Double? {
-        guard fix.lead == nil, fix.received == nil, let lastFix else { return nil }
-        let step = fix.stamp.seconds(since: lastFix)
+        guard fix.lead == nil, fix.received == nil, let newest else { return nil }
+        let step = fix.stamp.seconds(since: newest)
         return step > limits.maximumStep ? step : nil
     }
 
@@ -45,8 +46,13 @@ public struct FixTiming: Sendable {
 
     mutating func noteAccepted(_ fix: Fix) {
         lastFix = fix.stamp
+        newest = fix.stamp
         if receiver == nil { (receiver, followed) = (fix.receiver, ~Self.bit(fix.receiver)) }
     }
+
+    /// Notes the stamp of a rejected fix, unless it is a suspicious step itself, or of odometry on the clock of the fixes: a long tunnel, or
+    /// minutes of poor fixes, are no step of the clock.
+    mutating func noteTime(_ stamp: Timestamp) { newest = newest.map { max($0, stamp) } }
 
     mutating func use(_ receiver: UInt8?) { self.receiver = receiver }
 }

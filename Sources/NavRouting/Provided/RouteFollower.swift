@@ -269,8 +269,10 @@ package struct RouteFollower {
         typealias Hit = (index: Int, offset: Double, total: Double, parent: Int)
         let lastIndex = walk.edges.count - 1
         var layers: [[Hit]] = []
-        for point in points {
-            let near = metric.turns.graph.edges(near: point.coordinate, radius: request.snapRadius)
+        for number in points.indices {
+            let point = request.waypoints[number]
+            let radius = request.snapRadius(of: number)
+            let near = metric.turns.graph.edges(near: point.coordinate, radius: radius)
             var hits: [Hit] = []
             for (index, edge) in walk.edges.enumerated() {
                 guard let hit = near.first(where: { $0.edge == edge }) else { continue }
@@ -291,7 +293,7 @@ package struct RouteFollower {
             // A point that the leg does not pass counts as passed at the previous point.
             if hits.isEmpty {
                 let before = layers.last ?? [(0, walk.start, 0, 0)]
-                hits = before.enumerated().map { ($1.index, $1.offset, $1.total + request.snapRadius, $0) }
+                hits = before.enumerated().map { ($1.index, $1.offset, $1.total + radius, $0) }
             }
             layers.append(hits)
         }

@@ -6,7 +6,9 @@ package import NavRouting
 
 extension RouteOutcome {
     /// Returns the found route; throws the reason why there is none, worded for both bus and command line.
-    package func route(of request: RouteRequest) throws(RouteFailure) -> Route {
+    ///
+    /// - Parameter isRest: Whether the request is for the rest of a trip, so that its waypoints are not numbered as the client's.
+    package func route(of request: RouteRequest, isRest: Bool = false) throws(RouteFailure) -> Route {
         switch self {
         case .found(let route): return route
         case .unreachable(let waypoint, let nearest):
@@ -16,7 +18,7 @@ extension RouteOutcome {
             throw RouteFailure(
                 code: .noRoute,
                 message:
-                    "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request)) for this vehicle"
+                    "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request, isRest)) for this vehicle"
                     + (distance ?? ""), nearestRoad: nearest)
         case .offRoad(let waypoint, let nearest):
             let advice =
@@ -27,7 +29,7 @@ extension RouteOutcome {
             throw RouteFailure(
                 code: .noRoadNearby,
                 message: "no road for this vehicle\(RouteOutcome.course(waypoint, request)) within "
-                    + "\(RouteOutcome.radius(waypoint, request)) m of \(RouteOutcome.place(waypoint, request)): \(advice)",
+                    + "\(RouteOutcome.radius(waypoint, request)) m of \(RouteOutcome.place(waypoint, request, isRest)): \(advice)",
                 nearestRoad: nearest)
         case .tilesNeeded(let tiles):
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
@@ -53,13 +55,13 @@ extension RouteOutcome {
     }
 
     /// Returns a waypoint in words. A request has its start apart from its waypoints, so the first of these is number 0.
-    private static func place(_ waypoint: Int, _ request: RouteRequest) -> String {
+    private static func place(_ waypoint: Int, _ request: RouteRequest, _ isRest: Bool) -> String {
         guard request.waypoints.indices.contains(waypoint) else { return "waypoint \(waypoint)" }
         let name =
             switch waypoint {
             case 0: "start"
             case request.waypoints.count - 1: "destination"
-            default: "waypoints[\(waypoint - 1)]"
+            default: isRest ? "a waypoint on the way" : "waypoints[\(waypoint - 1)]"
             }
         return "\(request.waypoints[waypoint].coordinate.text) (\(name))"
     }

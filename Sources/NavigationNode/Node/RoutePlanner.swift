@@ -74,7 +74,8 @@ package final class RoutePlanner {
         let router = router(for: query, on: map)
         do throws(RouteFailure) {
             if query.alternatives > 0, router.isHierarchical { return .found(try several(query, router, map)) }
-            let route = try router.route(query.request, workspace: workspace).route(of: query.request)
+            let route = try router.route(query.request, workspace: workspace).route(
+                of: query.request, isRest: query.isRest)
             return .found(FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map))))
         } catch {
             return .failed(error)
@@ -94,7 +95,7 @@ package final class RoutePlanner {
                     AlternativePlan(alternative: $0, guidance: guidance($0.route, query, map))
                 })
         case .notFound(let outcome):
-            let route = try outcome.route(of: query.request)
+            let route = try outcome.route(of: query.request, isRest: query.isRest)
             return FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map)))
         }
     }
@@ -103,5 +104,15 @@ package final class RoutePlanner {
         let model = JunctionModel.reusing(junctions, of: map.graph, for: route.vehicle.access)
         junctions = model
         return RouteGuidance(route: route, junctions: model, options: GuidanceOptions(query.wording))
+    }
+}
+
+extension RouteQuery {
+    /// Whether the waypoints are the remaining ones of a trip.
+    fileprivate var isRest: Bool {
+        switch purpose {
+        case .calculate, .start: false
+        case .reroute, .fasterRoute, .alternatives: true
+        }
     }
 }
