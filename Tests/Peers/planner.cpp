@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
