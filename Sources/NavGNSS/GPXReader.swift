@@ -13,8 +13,6 @@ public struct GPXReader: Sendable {
     public let rejections: RejectionCounts
     /// Whether the document has a `gpx` element.
     public let isGPX: Bool
-    /// Whether the document has waypoints or points of routes, which are not a trace.
-    let hasOtherPoints: Bool
 
     /// Reads a whole document; if it is truncated, only the complete points.
     public init(_ document: [UInt8]) {
@@ -26,7 +24,6 @@ public struct GPXReader: Sendable {
         fixes = reading.fixes
         rejections = reading.rejections
         isGPX = reading.isGPX
-        hasOtherPoints = reading.hasOtherPoints
     }
 
     /// Returns UTF-16, with a byte-order mark or beginning with `<`, as ASCII bytes: only ASCII is significant here.
@@ -48,7 +45,6 @@ private struct GPXReading {
     var fixes: [GnssFix] = []
     var rejections = RejectionCounts()
     var isGPX = false
-    var hasOtherPoints = false
     var isOpen = false
     private var point: GnssFix?
     /// The number of open elements inside the point.
@@ -85,8 +81,6 @@ private struct GPXReading {
             name = opened
             text.removeAll(keepingCapacity: true)
             isTextUsable = true
-        } else if opened.elementsEqual("wpt") || opened.elementsEqual("rtept") {
-            hasOtherPoints = true
         }
     }
 

@@ -122,11 +122,6 @@ public enum TraceReader {
         guard reader.isGPX else {
             throw TraceError(code: .notThisFormat, format: .gpx, line: line, reason: "no gpx element")
         }
-        if reader.fixes.isEmpty, reader.hasOtherPoints {
-            throw TraceError(
-                code: .notThisFormat, format: .gpx, line: nil,
-                reason: "only waypoints or routes and no track point (trkpt): give a recorded track")
-        }
         return Trace(format: .gpx, fixes: reader.fixes, rejections: reader.rejections)
     }
 

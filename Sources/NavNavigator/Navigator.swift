@@ -19,6 +19,8 @@ public final class Navigator {
     // Positioning.
     var positioning: Positioning
     var lastPosition: VehiclePosition?
+    /// Whether the prediction of positions was given up since then.
+    var isLost = false
     var simulation: DriveAlong?
     // The trip.
     var session = Session()
@@ -209,8 +211,9 @@ public final class Navigator {
 
     private var positionKind: NavigatorState.PositionKind? {
         if simulation != nil { return .simulated }
-        guard lastPosition != nil else { return nil }
-        return positioning.predictionReason == nil ? .measured : .predicted
+        guard let lastPosition, !isLost else { return nil }
+        if positioning.predictionReason != nil { return .predicted }
+        return lastPosition.fix.type == .simulated ? .simulated : .measured
     }
 
     private var phase: NavigatorState.Phase {
@@ -220,7 +223,8 @@ public final class Navigator {
         switch trip.deviation.state {
         case .offRoute, .wrongWay: return .guidance(.offRoute)
         case .uncertain: return .guidance(.uncertain)
-        case .onRoute, .offStep: return .guidance(trip.wasSeenOnRoute ? .tracking : .initialized)
+        case .onRoute, .offStep:
+            return .guidance(isLost ? .uncertain : trip.wasSeenOnRoute ? .tracking : .initialized)
         }
     }
 }

@@ -133,7 +133,7 @@ extension RoutePlan {
 
 extension NavRouting.Route {
     /// Returns the line of the legs to and from a waypoint: of the leg that passes it or ends there, and of the next one if it ends there.
-    fileprivate func line(around waypoint: Int) -> Polyline {
+    fileprivate func line(around waypoint: Int) -> NavGeo.Polyline {
         let near = legs.indices.filter { index in
             let first = index > 0 ? legs[index - 1].destination : 0
             return (first...legs[index].destination).contains(waypoint)
@@ -143,7 +143,7 @@ extension NavRouting.Route {
         }
         let start = edges[legs[first].edges.lowerBound].coordinates.lowerBound
         let end = edges[legs[last].edges.upperBound - 1].coordinates.upperBound
-        return Polyline(Array(coordinates[start...end]))
+        return NavGeo.Polyline(Array(coordinates[start...end]))
     }
 }
 

@@ -166,8 +166,6 @@ struct FormatTests {
         #expect(failure("hello")?.code == .unknownFormat)
         #expect(failure("\nlatitude,longitude\n1,2", .csv)?.line == 2)
         #expect(failure("t_s,lat,lat,lon\n", .csv)?.reason == "the header names the column lat twice")
-        let waypoints = "<gpx><wpt lat=\"60\" lon=\"24\"/></gpx>"
-        #expect(failure(waypoints)?.reason.contains("no track point") == true)
         #expect(failure("t_s,lat,lon\n1,2,3,4\n")?.description == "csv: line 2: no row is usable: 1 field_count")
         #expect(failure("\n\nhello", .gpsd)?.line == 3)
         #expect(failure("<html>", .gpx)?.code == .notThisFormat)

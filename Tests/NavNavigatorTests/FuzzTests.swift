@@ -240,6 +240,7 @@ import Testing
         var lastRequest: UInt64 = 0
         var arrived: Set<Int> = []
         var state: NavigatorState?
+        var stateContext: (UInt64, UInt64)?
         /// Counts of each kind of event, to detect a run that tests nothing.
         var (progress, applied, rejected, predicted) = (0, 0, 0, 0)
         var (shown, previews, asked) = (0, 0, 0)
@@ -323,8 +324,9 @@ import Testing
                     isComplete = event.isDestination
                 }
             case .state(let new):
-                try #require(new != state)
-                state = new
+                // The message carries the session and the route.
+                try #require(new != state || stateContext.map { $0 != (context.sessionID, context.routeID) } ?? true)
+                (state, stateContext) = (new, (context.sessionID, context.routeID))
             case .fixRejected(_, let rejection):
                 rejected += 1
                 try #require((rejection.value ?? 0).isFinite)

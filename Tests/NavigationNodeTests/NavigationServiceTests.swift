@@ -355,27 +355,6 @@ struct NavigationServiceTests {
         #expect(try await refusal { $0.waypoints = [via(0.5)] }.contains("one waypoint is not enough"))
     }
 
-    @Test func aWaypointMayBeAsFarFromItsRouteAsItsOwnRadius() async throws {
-        let table = try ServiceTable()
-        try await table.drive(try Helsinki.drive.get().prefix(3))
-        let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
-        let direct = try #require(try await table.routes(order).last?.routes.first)
-        let line = try #require(direct.geometry?.corners)
-        let middle = line[line.count / 2]
-        let via = Waypoint(latitude: middle.latitude + 0.00018, longitude: middle.longitude, kind: .via, radiusM: 100)
-        var route = try #require(
-            try await table.routes(CalculateRouteRequest(waypoints: [via, Self.destination], preview: false)).last?
-                .routes
-                .first)
-        let map = try Helsinki.map.get()
-        route.waypoints[2].radiusM = 500
-        let plan = try RoutePlan(route, on: map, snapRadius: 1)
-        #expect(plan.route.waypoints.count == 3 && plan.route.waypoints[1].routeOffset > 0)
-        var strict = route
-        strict.waypoints[1].radiusM = nil
-        #expect(throws: RouteFailure.self) { try RoutePlan(strict, on: map, snapRadius: 1) }
-    }
-
     @Test func hugeCourseOfAGivenRouteDoesNotEndTheNode() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(3))

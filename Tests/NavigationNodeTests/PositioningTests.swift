@@ -188,14 +188,14 @@ struct PositioningTests {
         #expect(positions.allSatisfy { ($0.stampNs ?? 0) < Helsinki.start + 90_000_000_000 })
     }
 
-    /// Twelve minutes in which only odometry, or only fixes that are too poor to be used, tell that time passes.
+    /// More than an hour in which only odometry, or only fixes that are too poor to be used, tell that time passes.
     @Test(arguments: [true, false])
     func fixesAfterALongOutageAreUsedAtOnce(hasOdometry: Bool) throws {
         let seat = try Seat(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for fix in drive.prefix(30) { seat.take(.fix(fix)) }
         let start = try #require(drive[29].stampNs)
-        for second in 1...720 {
+        for second in 1...3_720 {
             let stamp = start + Int64(second) * 1_000_000_000
             if hasOdometry {
                 seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: 0)))
@@ -207,13 +207,28 @@ struct PositioningTests {
         }
         for fix in drive[30..<40] {
             var fix = fix
-            fix.stampNs = fix.stampNs.map { $0 + 720_000_000_000 }
+            fix.stampNs = fix.stampNs.map { $0 + 3_720_000_000_000 }
             seat.take(.fix(fix))
         }
         #expect(!seat.all(FixRejected.self).contains { $0.reason == .future })
-        let later = start + 720_000_000_000
+        let later = start + 3_720_000_000_000
         let measured = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
         #expect(measured.count { ($0.stampNs ?? 0) > later } == 10)
+    }
+
+    /// Some bridges fill in a speed of 0 with a good course.
+    @Test func constantSpeedOfZeroIsLeftOut() throws {
+        let seat = try Seat(Helsinki.configuration)
+        for fix in try Helsinki.drive.get() {
+            var fix = fix
+            fix.speed = 0
+            seat.take(.fix(fix))
+        }
+        let sigmas = seat.all(NavMessages.MatchedPosition.self).dropFirst(30).compactMap(\.alongSigmaM)
+        #expect(sigmas.count > 200 && sigmas.allSatisfy { $0 < 30 }, "\(sigmas.max() ?? 0)")
+        // Until the contradiction is found, the signal is believed.
+        #expect(seat.all(FixRejected.self).count { $0.reason == .jump } <= 6)
+        #expect(!seat.all(NavMessages.NavigationState.self).contains { $0.gnss?.quality == .lost })
     }
 
     @Test func driveContinuesAfterAPauseOfHours() throws {

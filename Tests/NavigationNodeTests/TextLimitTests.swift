@@ -1,3 +1,4 @@
+import NavGuidance
 import NavMessages
 import NavNavigator
 import NavWire

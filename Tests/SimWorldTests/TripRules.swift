@@ -268,6 +268,8 @@ struct StateTellsTheTruth: Invariant {
     static let rule = "the state is published on change and agrees with the events"
     private var told: (state: NavigatorState, session: UInt64, route: UInt64)?
     private var (hasPosition, hasPreview, isComplete, isHeld) = (false, false, false, false)
+    /// Whether the prediction of positions was given up.
+    private var isLost = false
     private var reroute: UInt64?
     private var plan: RoutePlan?
     private var leg = 0
@@ -281,7 +283,8 @@ struct StateTellsTheTruth: Invariant {
                 let now = (state: state, session: context.sessionID, route: context.routeID)
                 if let told, told == now { return "the same state twice" }
                 told = now
-            case .position: hasPosition = true
+            case .position: (hasPosition, isLost) = (true, false)
+            case .simulation(let event): if event.phase == .ended { isLost = event.end == .gaveUp }
             case .preview(let preview): hasPreview = !preview.routes.isEmpty
             case .route(let plan, let change):
                 self.plan = plan
@@ -322,7 +325,8 @@ struct StateTellsTheTruth: Invariant {
         switch deviation {
         case .offRoute, .wrongWay: return [.guidance(.offRoute)]
         case .uncertain: return [.guidance(.uncertain)]
-        case .onRoute, .offStep: return [.guidance(.tracking), .guidance(.initialized)]
+        case .onRoute, .offStep:
+            return isLost ? [.guidance(.uncertain)] : [.guidance(.tracking), .guidance(.initialized)]
         }
     }
 }

@@ -69,10 +69,20 @@ extension HorizonBuilder {
         return LaneGuidance.lanes(tag, at: seen, onto: road, for: vehicle.access)
     }
 
+    /// Returns the node of a step's maneuver; nil at a waypoint inside an edge.
+    private func nodeID(of step: RouteStep, _ route: Route) -> Int64? {
+        guard route.edges.indices.contains(step.maneuver.edge) else { return nil }
+        let piece = route.edges[step.maneuver.edge]
+        guard piece.startOffset < 0.5, let edge = graph.edge(piece.key) else { return nil }
+        return graph.nodeOSMIDs[graph.edgeTails[edge.index].index]
+    }
+
     private func addPlaces(of route: HorizonRoute, to points: inout [HorizonPoint]) {
         let here = route.route.edges[route.piece].routeOffset
         for step in route.guidance.steps where step.routeOffset > here {
-            points.append(HorizonPoint(offset: step.routeOffset - route.begin, kind: .maneuver))
+            points.append(
+                HorizonPoint(
+                    offset: step.routeOffset - route.begin, kind: .maneuver, nodeID: nodeID(of: step, route.route)))
         }
         for waypoint in route.route.waypoints where waypoint.routeOffset > here {
             points.append(

@@ -40,7 +40,8 @@ extension HorizonBuilder {
         let duration = live.duration(of: edge, from: 0, to: length)
         return [
             limit.speed.map { .speedLimit(Double($0)) }, limit.isUnlimited ? .speedUnlimited : nil,
-            duration > 0 ? .expectedSpeed(length / duration) : nil, road.lanes.map { .laneCount(Int($0)) },
+            duration > 0 ? .expectedSpeed((length / duration * 100).rounded() / 100) : nil,
+            road.lanes.map { .laneCount(Int($0)) },
             .roadClass(road.roadClass), flags.contains(.tunnel) ? .tunnel : nil,
             flags.contains(.bridge) ? .bridge : nil, flags.contains(.roundabout) ? .roundabout : nil,
             flags.contains(toll) ? .toll : nil, flags.contains(.link) ? .link : nil,

@@ -95,6 +95,13 @@ struct PathChoice {
             arms.append(PathArm(state: target, edge: onto, turnAngle: angle, probability: 1))
         }
         arms.sort { $0.edge < $1.edge }
+        // The angles that drivers perceive, as for instructions: the first metres of a road may point elsewhere.
+        if arms.count > 1, let seen = junctions.intersection(after: edge) {
+            for index in arms.indices {
+                guard let road = seen.roads.first(where: { $0.leaving == arms[index].edge }) else { continue }
+                arms[index].turnAngle = (180 - road.angle) * .pi / 180
+            }
+        }
         return arms
     }
 

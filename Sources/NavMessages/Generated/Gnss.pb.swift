@@ -222,11 +222,11 @@ public struct GnssQuality: ProtoEnum {
 
     /// Unknown: no fix yet.
     public static let unspecified = Self(rawValue: 0)
-    /// As good as configured.
+    /// Good.
     public static let full = Self(rawValue: 1)
-    /// Usable, worse than configured.
+    /// Usable, but one of the reasons applies.
     public static let reduced = Self(rawValue: 2)
-    /// No qualified fix for longer than configured.
+    /// No accepted fix for 10 s and no prediction, or an accuracy worse than 100 m.
     public static let lost = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -254,7 +254,7 @@ public struct GnssQualityReason: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// No fix arrives.
     public static let noFix = Self(rawValue: 1)
-    /// Accuracy is worse than configured.
+    /// The accuracy of the position is worse than 15 m (1 sigma per axis), beyond which parallel roads are confused.
     public static let accuracy = Self(rawValue: 2)
     /// The fix type is worse than configured, for example no RTK.
     public static let fixType = Self(rawValue: 3)

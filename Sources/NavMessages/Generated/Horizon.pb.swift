@@ -66,7 +66,7 @@ public struct Horizon: Message {
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
-    /// Route that is followed; absent in free drive.
+    /// Route that the main path follows; absent in free drive, while the vehicle is off its route, and after the arrival.
     public var routeId: UInt64?
     /// Header sequence of the fix that caused it.
     public var causeSequence: UInt64?
@@ -76,7 +76,8 @@ public struct Horizon: Message {
     public var pathId: UInt32?
     /// Distance of the vehicle from the beginning of that path in m.
     public var offsetM: Double?
-    /// The paths: the most probable path first, and each path before the stubs that branch off it.
+    /// The paths: the most probable path first, and each path before the stubs that branch off it. Empty while the vehicle
+    /// is on no road, or drives against traffic.
     public var paths: [HorizonPath]
     /// Map version of the road graph.
     public var mapVersion: String?
@@ -215,7 +216,7 @@ public struct HorizonPath: Message {
     public var points: [HorizonPoint]
     /// Turn angle at the branch in radians, positive to the right, -pi to pi.
     public var turnAngleRad: Double?
-    /// Whether it is part of the route.
+    /// Whether it follows the route, up to the route's end if it goes on beyond.
     public var isOnRoute: Bool?
 
     /// Makes a message; a field that is left out is unknown.

@@ -307,11 +307,11 @@ public struct LaneIndication: ProtoEnum {
     public static let left = Self(rawValue: 7)
     /// Sharp left.
     public static let sharpLeft = Self(rawValue: 8)
-    /// Merge to the left.
+    /// Merge to the left. Not published: it is SLIGHT_LEFT.
     public static let mergeToLeft = Self(rawValue: 9)
-    /// Merge to the right.
+    /// Merge to the right. Not published: it is SLIGHT_RIGHT.
     public static let mergeToRight = Self(rawValue: 10)
-    /// Mapped as a lane without a painted direction.
+    /// Mapped as a lane without a painted direction. Not published: such a lane has no indications.
     public static let noMarking = Self(rawValue: 11)
 
     /// Names in the schema, by number.

@@ -114,7 +114,7 @@ public struct NavigatorState: Sendable, Hashable {
     public var destination: Waypoint?
     /// The health of positioning; nil before the first fix.
     public var health: PositionHealth?
-    /// The kind of the last position; nil before the first.
+    /// The kind of the last position; nil before the first, and after a prediction was given up.
     public var positions: PositionKind?
     /// The number of road tiles around the vehicle that the tileset has but that are not loaded.
     public var missingTiles = 0

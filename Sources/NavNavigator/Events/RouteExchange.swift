@@ -86,13 +86,19 @@ public struct RouteQuery: Sendable, Equatable {
 public struct AlternativePlan: Sendable, Equatable {
     public var alternative: AlternativeRoute
     public let guidance: RouteGuidance
+    /// The preferences that it was requested with; nil when unknown.
+    var preferences: RoutePreferences?
 
     public init(alternative: AlternativeRoute, guidance: RouteGuidance) {
         self.alternative = alternative
         self.guidance = guidance
     }
 
-    public var plan: RoutePlan { RoutePlan(route: alternative.route, guidance: guidance) }
+    public var plan: RoutePlan {
+        var plan = RoutePlan(route: alternative.route, guidance: guidance)
+        plan.preferences = preferences
+        return plan
+    }
 }
 
 public struct FoundRoutes: Sendable, Equatable {

@@ -46,6 +46,7 @@ extension Navigator {
                             SimulationEvent(phase: phase, reason: SimulationReason(reason), position: position)), event)
                 }
             case .predictionEnded(let reason, let end, let position):
+                isLost = end == .gaveUp
                 for phase in [SimulationEvent.Phase.willEnd, .ended] {
                     publish(
                         .simulation(
@@ -61,7 +62,7 @@ extension Navigator {
 
     /// Continues with a position from a fix or a prediction.
     func follow(_ position: VehiclePosition, _ event: NavigatorEvent) {
-        lastPosition = position
+        (lastPosition, isLost) = (position, false)
         now = event.stamp
         publish(.position(position), event)
         if let order = search.startDue(at: event.stamp, position, isPrecise: canStart(at: position)) {

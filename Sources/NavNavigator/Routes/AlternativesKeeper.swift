@@ -60,7 +60,10 @@ struct AlternativesKeeper {
     }
 
     /// Accepts found alternatives to a trip; drops those whose fork is less than `leastToFork` metres ahead.
-    mutating func take(_ found: FoundRoutes, for trip: Trip, leastToFork: Double, at stamp: Timestamp)
+    mutating func take(
+        _ found: FoundRoutes, with preferences: RoutePreferences, for trip: Trip, leastToFork: Double,
+        at stamp: Timestamp
+    )
         -> AlternativesUpdate?
     {
         let known = kept
@@ -69,7 +72,8 @@ struct AlternativesKeeper {
         let onRoute = Set(trip.plan.route.edges.map(\.key))
         var isLate = false
         if found.mainIsCurrent {
-            for plan in found.alternatives {
+            for var plan in found.alternatives {
+                plan.preferences = preferences
                 let alternative = plan.alternative
                 let forkOffset = trip.plan.route.length - (found.main.route.length - alternative.fork.routeOffset)
                 guard forkOffset - trip.offset >= leastToFork else {
@@ -88,7 +92,8 @@ struct AlternativesKeeper {
                         plan: plan, forkOffset: forkOffset, own: own, join: Self.join(of: alternative, with: onRoute)))
             }
         }
-        if kept.isEmpty, isLate { bringForward(at: stamp) }
+        // The vehicle was at no place of its route, as shortly before the stop that it has arrived at.
+        if kept.isEmpty, isLate || !found.mainIsCurrent { bringForward(at: stamp) }
         for old in known
         where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
             removed.append(AlternativesUpdate.Removed(id: old.plan.alternative.id, reason: .replaced))

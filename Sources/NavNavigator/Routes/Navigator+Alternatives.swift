@@ -32,7 +32,9 @@ extension Navigator {
         guard let trip else { return }
         switch answer {
         case .found(let found):
-            report(alternatives.take(found, for: trip, leastToFork: leastToFork, at: event.stamp), event)
+            report(
+                alternatives.take(
+                    found, with: session.preferences, for: trip, leastToFork: leastToFork, at: event.stamp), event)
         case .failed(let failure): report(alternatives.fail(failure, for: trip), event)
         }
     }

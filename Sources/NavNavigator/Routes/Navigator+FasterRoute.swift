@@ -20,8 +20,19 @@ extension Navigator {
         request(
             query(
                 routes.nextID(), .fasterRoute, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
-                session.preferences, at: event.stamp),
+                preferencesInForce, at: event.stamp),
             for: .fasterRoute(from: position), cause: event.causeSequence, event)
+    }
+
+    /// The preferences of the route in force: a reroute may have been requested with its own, which a faster route must not undo.
+    private var preferencesInForce: RoutePreferences {
+        guard var preferences = trip?.plan.preferences else { return session.preferences }
+        // These held for the reroute alone.
+        let usual = session.preferences.options
+        preferences.options.initialManeuverAvoidance = usual.initialManeuverAvoidance
+        preferences.options.chosenRoute = usual.chosenRoute
+        preferences.options.chosenRouteFactor = usual.chosenRouteFactor
+        return preferences
     }
 
     /// Whether the fork is too near or already passed.
@@ -51,8 +62,10 @@ extension Navigator {
         }
         faster.counts.detected += 1
         let approval = config.faster.approval
+        var plan = found.main
+        plan.preferences = preferencesInForce
         let offer = FasterRouteWatch.Offer(
-            id: session.nextRoute(), plan: found.main, gain: gain, origin: origin,
+            id: session.nextRoute(), plan: plan, gain: gain, origin: origin,
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
             forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
         faster.keep(offer)

@@ -78,7 +78,11 @@ extension MotionFilter {
         if let speed { measureSpeed(self.speed < 0 ? -speed : speed, sigma: config.speedSigma) }
         guard var course = fix.course, course.isFinite else { return orient(by: fix) }
         let moved = speed ?? abs(self.speed)
-        guard moved >= config.courseSpeed else { return }
+        guard moved >= config.courseSpeed else {
+            // Without a usable speed, the filter's own may be wrong: only the positions show that the vehicle moves.
+            if speed == nil { orient(by: fix, isSlow: true) }
+            return
+        }
         if self.speed < 0 { course += .pi }
         let sigma = (config.courseSigma * config.courseSigma + pow(config.speedSigma / moved, 2)).squareRoot()
         measureCourse(course, sigma: sigma)
@@ -88,14 +92,16 @@ extension MotionFilter {
     ///
     /// It applies at the start, and when the estimated course contradicts the positions: positions cannot correct a course that is
     /// uncertain by a radian (see ``predict(to:)``).
-    private mutating func orient(by fix: Fix) {
+    ///
+    /// - Parameter isSlow: Whether the estimate stands still, so that its speed is corrected even if its course fits.
+    private mutating func orient(by fix: Fix, isSlow: Bool = false) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)
         let distance = Geodesy.distance(anchor.coordinate, fix.coordinate)
         guard seconds > 0, distance > 2 * (sigma + anchor.sigma) else { return }
         let isBackwards = isOriented && speed < 0
         let bearing = Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate) + (isBackwards ? .pi : 0)
-        if !isOriented || courseSigma > MotionFilter.lostCourse
+        if !isOriented || courseSigma > MotionFilter.lostCourse || isSlow
             || Angle.separation(course, bearing) > MotionFilter.otherCourse
         {
             if fix.usableSpeed == nil {

@@ -166,9 +166,14 @@ struct SignalMonitor: Sendable {
         // Nobody drives that far so fast in reverse: the gear or the sign is wrong.
         let isBackwards = (wheelsForwards.total(of: seconds) ?? 0) < -SignalMonitor.fastestReverse * seconds
         let ofWheels = isBackwards ? 1 : verdict(wheelsWay)
+        // The course, measured independently, shows that the positions move as the speed does not say.
+        let isSeenByCourse =
+            ofReceiver == -1 && !distrusted.contains(.receiverCourse)
+            && heading.map { Angle.separation($0, bearing) < SignalMonitor.towards } ?? false
         // Two signals that deviate in the same way are both right.
         if ofReceiver == 0 || ofReceiver != ofWheels {
-            weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
+            let isSided = ofWheels == 0 || isSeenByCourse
+            weigh(.receiverSpeed, ofReceiver, legs: isSided ? SignalMonitor.sided : SignalMonitor.alone)
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
         }
         if isStraight, ofReceiver ?? 0 == 0 {

@@ -20,9 +20,9 @@ public struct FixLimits: Sendable, Hashable {
     public var maximumFuture = 0.7
     /// The same limit for a fix without an arrival time, seconds; it may only appear early because earlier fixes were delayed.
     public var maximumLead = 5.0
-    /// The longest step between stamps that needs no other evidence of time, seconds. 600: receivers with a wrong date are years off, and
-    /// few recorded drives pause for longer; a longer pause costs ``clockSetFixes`` − 1 fixes.
-    public var maximumStep = 600.0
+    /// The longest step between stamps that needs no other evidence of time, seconds. 3,000: less than the hour by which a time in another
+    /// zone is off, and longer than outages while driving; a longer pause costs ``clockSetFixes`` − 1 fixes.
+    public var maximumStep = 3_000.0
     /// The speed of the fastest road vehicle, m/s.
     public var maximumSpeed = 70.0
     /// The distance a vehicle must drive before an exactly repeated position counts as frozen, metres. 2: beyond the

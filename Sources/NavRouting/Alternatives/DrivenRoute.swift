@@ -10,6 +10,8 @@ struct DrivenRoute {
 
     /// The greatest distance between the vehicle and the route's place on the edge, metres along the edge.
     private static let tolerance = 1.0
+    /// The farthest that a vehicle may be before the start of its leg, metres along the edge: it arrives at a stop some metres before it.
+    private static let arrivalReach = 30.0
 
     /// Nil when the vehicle is not on the route, when the route's remaining waypoints differ from the request's, or
     /// when the graph lacks some of its edges.
@@ -31,11 +33,13 @@ struct DrivenRoute {
             paths[paths.count - 1].end = EdgePosition(edge: edge, offset: piece.endOffset)
         }
         let ahead = request.waypoints.count - 1
-        guard paths.count >= ahead else { return nil }
+        let legCount = paths.count
+        guard legCount >= ahead else { return nil }
         paths.removeFirst(paths.count - ahead)
         for hit in snapper.nearest(first, radius: request.snapRadius(of: 0)) {
             guard let place = paths[0].edges.firstIndex(of: hit.edge) else { continue }
-            if place == 0, hit.offset < paths[0].start.offset - Self.tolerance { continue }
+            let reach = paths.count < legCount ? Self.arrivalReach : Self.tolerance
+            if place == 0, hit.offset < paths[0].start.offset - reach { continue }
             if place == paths[0].edges.count - 1, hit.offset > paths[0].end.offset + Self.tolerance { continue }
             paths[0].edges.removeFirst(place)
             paths[0].start = EdgePosition(edge: hit.edge, offset: hit.offset)

@@ -21,7 +21,8 @@ package struct HorizonKeys: Sendable, Hashable {
         [
             .flag("horizon.enabled", \.isEnabled, "Whether the electronic horizon is published."),
             .number(
-                "horizon.length_m", \.extent.length, in: lengths, "Length of the horizon along the main path, metres."),
+                "horizon.length_m", \.extent.length, in: lengths,
+                "Length of the horizon along the main path from the end of the vehicle's road segment, metres."),
             .number(
                 "horizon.stub_length_m", \.extent.stubLength, in: 0...2_000,
                 "Length of the roads that leave the main path, metres; 0 for none."),

@@ -155,7 +155,8 @@ package struct NavigationConfiguration: NodeConfiguration {
                 "Longest delay of a usable fix beyond the usual delay, seconds."),
             .number(
                 "dead_reckoning.start_after_s", \.navigator.positioning.reckoning.startAfter, in: 0.2...60,
-                "Time without a usable fix after which positions are predicted, seconds."),
+                "Time without a usable fix after which positions are predicted, seconds; at least 1.5 times the usual time "
+                    + "between fixes."),
             .number(
                 "dead_reckoning.tunnel_start_after_s", \.navigator.positioning.reckoning.tunnelStartAfter, in: 0.2...60,
                 "The same in a mapped tunnel, seconds."),

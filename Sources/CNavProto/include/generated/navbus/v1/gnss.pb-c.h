@@ -202,15 +202,15 @@ typedef enum _Navbus__V1__GnssQuality {
    */
   NAVBUS__V1__GNSS_QUALITY__GNSS_QUALITY_UNSPECIFIED = 0,
   /*
-   * As good as configured.
+   * Good.
    */
   NAVBUS__V1__GNSS_QUALITY__GNSS_QUALITY_FULL = 1,
   /*
-   * Usable, worse than configured.
+   * Usable, but one of the reasons applies.
    */
   NAVBUS__V1__GNSS_QUALITY__GNSS_QUALITY_REDUCED = 2,
   /*
-   * No qualified fix for longer than configured.
+   * No accepted fix for 10 s and no prediction, or an accuracy worse than 100 m.
    */
   NAVBUS__V1__GNSS_QUALITY__GNSS_QUALITY_LOST = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__GNSS_QUALITY)
@@ -228,7 +228,7 @@ typedef enum _Navbus__V1__GnssQualityReason {
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_NO_FIX = 1,
   /*
-   * Accuracy is worse than configured.
+   * The accuracy of the position is worse than 15 m (1 sigma per axis), beyond which parallel roads are confused.
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_ACCURACY = 2,
   /*

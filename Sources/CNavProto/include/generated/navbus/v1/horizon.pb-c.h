@@ -104,7 +104,7 @@ struct  Navbus__V1__Horizon
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
   /*
-   * Route that is followed; absent in free drive.
+   * Route that the main path follows; absent in free drive, while the vehicle is off its route, and after the arrival.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -129,7 +129,8 @@ struct  Navbus__V1__Horizon
   protobuf_c_boolean has_offset_m;
   double offset_m;
   /*
-   * The paths: the most probable path first, and each path before the stubs that branch off it.
+   * The paths: the most probable path first, and each path before the stubs that branch off it. Empty while the vehicle
+   * is on no road, or drives against traffic.
    */
   size_t n_paths;
   Navbus__V1__HorizonPath **paths;
@@ -204,7 +205,7 @@ struct  Navbus__V1__HorizonPath
   protobuf_c_boolean has_turn_angle_rad;
   double turn_angle_rad;
   /*
-   * Whether it is part of the route.
+   * Whether it follows the route, up to the route's end if it goes on beyond.
    */
   protobuf_c_boolean has_is_on_route;
   protobuf_c_boolean is_on_route;

@@ -321,15 +321,15 @@ typedef enum _Navbus__V1__LaneIndication {
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_SHARP_LEFT = 8,
   /*
-   * Merge to the left.
+   * Merge to the left. Not published: it is SLIGHT_LEFT.
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_MERGE_TO_LEFT = 9,
   /*
-   * Merge to the right.
+   * Merge to the right. Not published: it is SLIGHT_RIGHT.
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_MERGE_TO_RIGHT = 10,
   /*
-   * Mapped as a lane without a painted direction.
+   * Mapped as a lane without a painted direction. Not published: such a lane has no indications.
    */
   NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_NO_MARKING = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LANE_INDICATION)
