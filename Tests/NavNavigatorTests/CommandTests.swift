@@ -34,6 +34,26 @@ import Testing
         #expect(ride.story == ["ROUTE(started)"])
     }
 
+    @Test func fasterRouteKeepsThePreferencesOfARerouteByHand() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.faster.interval = 30
+        config.faster.minimumRemaining = 1
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHIJ")
+        ride.drive(fixes[..<5])
+        var preferences = RoutePreferences()
+        preferences.vehicle = VehicleProfile()
+        preferences.vehicle?.avoid = .tolls
+        ride.command(.reroute(preferences))
+        ride.drive(fixes[5..<80])
+        let faster = ride.looks.filter { $0.purpose == .fasterRoute }
+        #expect(!faster.isEmpty && faster.allSatisfy { $0.vehicle?.avoid == .tolls })
+        let alternatives = ride.looks.filter { $0.purpose == .alternatives }
+        #expect(alternatives.allSatisfy { $0.vehicle?.avoid != .tolls })
+    }
+
     @Test func tripThatCannotStartIsRetriedWithBackoff() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -52,6 +52,20 @@ import Testing
         #expect(!outcome.ride.reroutesWherePredicted)
     }
 
+    @Test func noPositionIsStatedAfterAPredictionIsGivenUp() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHI")
+        var config = NavigatorConfig()
+        config.positioning.reckoning.maximumTime = 20
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHI")))
+        ride.drive(fixes[..<20])
+        ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 60))
+        #expect(ride.simulations.last?.end == .gaveUp)
+        #expect(ride.states.contains { $0.positions == .predicted })
+        #expect(ride.states.last?.positions == nil && ride.states.last?.phase == .guidance(.uncertain))
+    }
+
     @Test func twoTurnsInARowAreFollowed() throws {
         let outcome = try OutageTests.drive("FGHMN", planned: "FGHIJ", blind: 480...1_150)
         #expect(outcome.error < 25, "\(outcome.error) m beside the truth")
