@@ -78,7 +78,7 @@ struct FasterRoutesEnd: Invariant {
             default: break
             }
         }
-        guard order.isOpen else { return nil }
+        guard order.isOpen, step.tellsTime else { return nil }
         let age = step.event.stamp.seconds(since: detected.stamp)
         return age > detected.patience + 0.001 ? "a faster route is open for \(age) s" : nil
     }
