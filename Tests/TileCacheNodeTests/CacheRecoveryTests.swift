@@ -123,7 +123,7 @@ struct CacheRecoveryTests {
         let table = try CacheTable([
             "tilesets=name=roads,source=\(server.url)/roads;"
                 + "name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12",
-            "edition.check_interval_s=86400", "region.retry_s=86400", "network.retries=0", "predictive.enabled=true",
+            "edition.check_interval_s=86400", "region.retry_s=86400", "network.retries=1", "predictive.enabled=true",
             "predictive.navigation.current_radius_m=60000", "predictive.maps.zoom_max=5",
         ])
         table.position(TileFolders.porto)
