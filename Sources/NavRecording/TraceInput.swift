@@ -14,11 +14,12 @@ package struct TraceInput: Sendable {
     /// The counts of rejected input, by reason.
     package let rejected: [(reason: String, count: Int)]
     /// A one-line description of the unreadable part of a bag; nil when all of the bag can be read.
-    package let loss: String?
+    package var loss: String? { origin?.loss }
+    private let origin: BagIndex.Origin?
 
     /// Returns a warning about the unreadable part of a bag for a command that uses the rest; nil when there is none.
     package func warning(about path: String) -> String? {
-        loss.map { "'\(path)' is damaged: \($0); using the readable part" }
+        origin?.warning(about: path)
     }
 
     /// The largest file that is not a bag, bytes.
@@ -50,7 +51,7 @@ package struct TraceInput: Sendable {
             let trace = try TraceReader.read(bytes, name: path)
             fixes = trace.fixes
             others = nil
-            loss = nil
+            origin = nil
             rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
         } catch {
             throw NodeError(.invalid, "'\(path)': \(error)")
@@ -95,7 +96,7 @@ package struct TraceInput: Sendable {
             }
             self.fixes = fixes
             others = track.isEmpty ? nil : track
-            loss = reader.index.origin.loss
+            origin = reader.index.origin
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description(of: path))

@@ -179,6 +179,9 @@ package struct FleetResult: Sendable, Equatable {
     /// The names of the bags that passed because nothing judged them; they are not part of the result file.
     package var unchecked: Set<String> = []
 
+    /// Whether a bag passed because nothing judged it.
+    func isUnchecked(_ bag: BagResult) -> Bool { bag.verdict == .passed && unchecked.contains(bag.bag) }
+
     package init(build: String, bags: [BagResult]) {
         self.build = build
         self.bags = bags.sorted { $0.bag < $1.bag }

@@ -11,7 +11,7 @@ extension FleetResult {
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
             let output = bag.unjudgedNote.map { "\n    <system-out>\(escapedForMarkup($0))</system-out>" } ?? ""
             guard bag.verdict != .passed else {
-                let skipped = unchecked.contains(bag.bag) ? "\n    <skipped message=\"not judged\"/>" : ""
+                let skipped = isUnchecked(bag) ? "\n    <skipped message=\"not judged\"/>" : ""
                 return skipped.isEmpty && output.isEmpty ? head + "/>" : head + ">\(skipped)\(output)\n  </testcase>"
             }
             let message = escapedForMarkup(bag.headline ?? "")
@@ -23,7 +23,7 @@ extension FleetResult {
                 """
         }
         let errors = bags.count { !$0.hasRun }
-        let skippedCount = bags.count { $0.verdict == .passed && unchecked.contains($0.bag) }
+        let skippedCount = bags.count(where: isUnchecked)
         return """
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuite name="\(escapedForMarkup(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed) - errors)" errors="\(errors)" skipped="\(skippedCount)">
@@ -55,8 +55,7 @@ extension FleetResult {
         let rows = bags.map { bag in
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
             let unjudged = bag.unjudgedNote.map { "<p>\(escapedForMarkup($0))</p>" } ?? ""
-            let isUnchecked = bag.verdict == .passed && unchecked.contains(bag.bag)
-            let verdict = isUnchecked ? "not judged" : bag.verdict.rawValue
+            let verdict = isUnchecked(bag) ? "not judged" : bag.verdict.rawValue
             let details =
                 bag.verdict == .passed
                 ? unjudged

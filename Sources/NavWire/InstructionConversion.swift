@@ -77,7 +77,7 @@ extension RevisedInstruction.Line {
     package init?(_ line: NavMessages.InstructionText) {
         let components = line.components.filter { $0.text.nonEmpty != nil }.map { BannerComponent($0) }
         let text = line.text.nonEmpty ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }
-        guard !text.isEmpty || !components.isEmpty else { return nil }
+        guard !text.isEmpty else { return nil }
         self.init(text: text, components: components.isEmpty ? [.text(text)] : components)
     }
 }

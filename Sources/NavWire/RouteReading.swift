@@ -86,7 +86,8 @@ extension RoutePlan {
                 return
                     "route.waypoints[\(index)] is \(Int(distance)) m from its place on the route, more than \(Int(limit)) m"
             }
-            let nearest = route.line(around: index).project(waypoint.waypoint.coordinate)?.distance ?? distance
+            let passing = route.line.project(waypoint.waypoint.coordinate, within: route.part(around: index))
+            let nearest = passing?.distance ?? distance
             if distance > nearest + orderTolerance {
                 return "the route does not pass route.waypoints[\(index)] after the waypoint before it"
             }
@@ -132,18 +133,15 @@ extension RoutePlan {
 }
 
 extension NavRouting.Route {
-    /// Returns the line of the legs to and from a waypoint: of the leg that passes it or ends there, and of the next one if it ends there.
-    fileprivate func line(around waypoint: Int) -> NavGeo.Polyline {
+    /// Returns the part of the line that the legs to and from a waypoint cover, metres: the leg that passes it or ends there, and the next one
+    /// if it ends there.
+    fileprivate func part(around waypoint: Int) -> ClosedRange<Double>? {
         let near = legs.indices.filter { index in
             let first = index > 0 ? legs[index - 1].destination : 0
             return (first...legs[index].destination).contains(waypoint)
         }
-        guard let first = near.first, let last = near.last, !legs[first].edges.isEmpty, !legs[last].edges.isEmpty else {
-            return line
-        }
-        let start = edges[legs[first].edges.lowerBound].coordinates.lowerBound
-        let end = edges[legs[last].edges.upperBound - 1].coordinates.upperBound
-        return NavGeo.Polyline(Array(coordinates[start...end]))
+        guard let first = near.first, let last = near.last else { return nil }
+        return legs[first].routeOffset...legs[last].routeOffset + legs[last].length
     }
 }
 

@@ -164,24 +164,22 @@ enum BagSupplements {
         _ reader: BagReader, _ path: String, to writer: inout BagWriter, except names: Set<String>
     ) throws(BagError) -> [String] {
         var lost: [String] = []
-        for place in reader.index.metadata where !names.contains(place.name) {
-            let metadata: BagMetadata
+        func readable<Part>(_ name: String, _ read: () throws(BagError) -> Part) -> Part? {
             do throws(BagError) {
-                metadata = try reader.metadata(place)
+                return try read()
             } catch {
-                lost.append("left out: the metadata '\(place.name)' of '\(path)': \(error)")
-                continue
+                lost.append("left out: the \(name) of '\(path)': \(error)")
+                return nil
             }
+        }
+        for place in reader.index.metadata where !names.contains(place.name) {
+            let found = readable("metadata '\(place.name)'") { () throws(BagError) in try reader.metadata(place) }
+            guard let metadata = found else { continue }
             try writer.addMetadata(name: metadata.name, metadata.entries)
         }
         for place in reader.index.attachments {
-            let file: BagAttachment
-            do throws(BagError) {
-                file = try reader.attachment(place)
-            } catch {
-                lost.append("left out: the attachment '\(place.name)' of '\(path)': \(error)")
-                continue
-            }
+            let found = readable("attachment '\(place.name)'") { () throws(BagError) in try reader.attachment(place) }
+            guard let file = found else { continue }
             try writer.addAttachment(
                 name: file.name, mediaType: file.mediaType, logTime: file.logTime, createTime: file.createTime,
                 data: file.data)

@@ -57,8 +57,10 @@ struct PathChoice {
     ///   - next: the edge that the route takes next; nil without a route.
     ///   - entry: the entry to the current roundabout; nil elsewhere.
     func arms(from state: TurnState, next: EdgeIndex?, entry: RoundaboutEntry?) -> [PathArm] {
+        let edge = metric.turns.edge(of: state)
         var arms = ways(from: state, next: next)
-        weigh(&arms, from: metric.turns.edge(of: state), next: next, entry)
+        perceive(&arms, from: edge)
+        weigh(&arms, from: edge, next: next, entry)
         return arms
     }
 
@@ -95,14 +97,16 @@ struct PathChoice {
             arms.append(PathArm(state: target, edge: onto, turnAngle: angle, probability: 1))
         }
         arms.sort { $0.edge < $1.edge }
-        // The angles that drivers perceive, as for instructions: the first metres of a road may point elsewhere.
-        if arms.count > 1, let seen = junctions.intersection(after: edge) {
-            for index in arms.indices {
-                guard let road = seen.roads.first(where: { $0.leaving == arms[index].edge }) else { continue }
-                arms[index].turnAngle = (180 - road.angle) * .pi / 180
-            }
-        }
         return arms
+    }
+
+    /// Gives arms the angles that drivers perceive, as instructions do: the first metres of a road may point elsewhere.
+    private func perceive(_ arms: inout [PathArm], from edge: EdgeIndex) {
+        guard arms.count > 1, let seen = junctions.intersection(after: edge) else { return }
+        for index in arms.indices {
+            guard let road = seen.roads.first(where: { $0.leaving == arms[index].edge }) else { continue }
+            arms[index].turnAngle = Angle.radians(180 - road.angle)
+        }
     }
 
     private func weigh(_ arms: inout [PathArm], from edge: EdgeIndex, next: EdgeIndex?, _ entry: RoundaboutEntry?) {

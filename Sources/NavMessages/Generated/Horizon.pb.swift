@@ -216,7 +216,7 @@ public struct HorizonPath: Message {
     public var points: [HorizonPoint]
     /// Turn angle at the branch in radians, positive to the right, -pi to pi.
     public var turnAngleRad: Double?
-    /// Whether it follows the route, up to the route's end if it goes on beyond.
+    /// Whether the path follows the route, as far as the route goes.
     public var isOnRoute: Bool?
 
     /// Makes a message; a field that is left out is unknown.

@@ -63,9 +63,7 @@ struct AlternativesKeeper {
     mutating func take(
         _ found: FoundRoutes, with preferences: RoutePreferences, for trip: Trip, leastToFork: Double,
         at stamp: Timestamp
-    )
-        -> AlternativesUpdate?
-    {
+    ) -> AlternativesUpdate? {
         let known = kept
         kept = []
         var removed: [AlternativesUpdate.Removed] = []

@@ -33,12 +33,11 @@ struct DrivenRoute {
             paths[paths.count - 1].end = EdgePosition(edge: edge, offset: piece.endOffset)
         }
         let ahead = request.waypoints.count - 1
-        let legCount = paths.count
-        guard legCount >= ahead else { return nil }
+        guard paths.count >= ahead else { return nil }
+        let reach = paths.count > ahead ? Self.arrivalReach : Self.tolerance
         paths.removeFirst(paths.count - ahead)
         for hit in snapper.nearest(first, radius: request.snapRadius(of: 0)) {
             guard let place = paths[0].edges.firstIndex(of: hit.edge) else { continue }
-            let reach = paths.count < legCount ? Self.arrivalReach : Self.tolerance
             if place == 0, hit.offset < paths[0].start.offset - reach { continue }
             if place == paths[0].edges.count - 1, hit.offset > paths[0].end.offset + Self.tolerance { continue }
             paths[0].edges.removeFirst(place)

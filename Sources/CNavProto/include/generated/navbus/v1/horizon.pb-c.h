@@ -205,7 +205,7 @@ struct  Navbus__V1__HorizonPath
   protobuf_c_boolean has_turn_angle_rad;
   double turn_angle_rad;
   /*
-   * Whether it follows the route, up to the route's end if it goes on beyond.
+   * Whether the path follows the route, as far as the route goes.
    */
   protobuf_c_boolean has_is_on_route;
   protobuf_c_boolean is_on_route;
