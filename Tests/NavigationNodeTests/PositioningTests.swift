@@ -231,6 +231,33 @@ struct PositioningTests {
         #expect(!seat.all(NavMessages.NavigationState.self).contains { $0.gnss?.quality == .lost })
     }
 
+    /// Some bridges fill in a course of 0, due north, in every fix; others keep sending an old one.
+    @Test(arguments: [0, 2.0], [true, false])
+    func constantCourseIsLeftOut(course: Double, hasSpeed: Bool) throws {
+        func drive(course: (Int, Double?) -> Double?) throws -> (edges: [Int64: UInt64], reroutes: Int) {
+            let seat = try Seat(Helsinki.configuration)
+            for (index, fix) in try Helsinki.drive.get().enumerated() {
+                var fix = fix
+                fix.course = course(index, fix.course)
+                if !hasSpeed { fix.speed = nil }
+                seat.take(.fix(fix))
+            }
+            let positions = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
+            let edges = positions.compactMap { position in position.road.map { (position.stampNs ?? 0, $0.edgeId ?? 0) }
+            }
+            return (
+                Dictionary(edges) { $1 },
+                seat.all(NavMessages.RerouteEvent.self).count { $0.phase == .applied }
+            )
+        }
+        let usual = try drive { _, _ in nil }
+        let constant = try drive { index, given in course == 0 || index >= 30 ? course : given }
+        let others = usual.edges.filter { constant.edges[$0.key] != $0.value }.count
+        // Until the contradiction is found, the signal is believed.
+        #expect(others <= (course == 0 ? 0 : 12) && usual.edges.count > 300, "\(others) on another road")
+        #expect(constant.reroutes == usual.reroutes)
+    }
+
     @Test func driveContinuesAfterAPauseOfHours() throws {
         let seat = try Seat(Helsinki.configuration)
         for (index, fix) in try Helsinki.drive.get().prefix(80).enumerated() {

@@ -214,11 +214,11 @@ public struct PositionTracker: Sendable {
         (base, measured, onRoad) = (nil, nil, nil)
     }
 
-    /// Returns a fix without the signals that contradict the positions.
+    /// Returns a fix without the signals that contradict the positions or are not set.
     public func trusted(_ fix: Fix) -> Fix {
         var fix = fix
         if distrusted.contains(.receiverSpeed) { fix.speed = nil }
-        if distrusted.contains(.receiverCourse) { fix.course = nil }
+        if distrusted.contains(.receiverCourse) || !monitor.hasCourse { fix.course = nil }
         return fix
     }
 

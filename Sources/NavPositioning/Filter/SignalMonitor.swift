@@ -63,6 +63,23 @@ struct SignalMonitor: Sendable {
         func total(of length: Double) -> Double? { seconds >= SignalMonitor.coverage * length ? value : nil }
     }
 
+    /// The receiver's courses during a leg.
+    private struct CourseSum: Sendable {
+        private var (east, north, count) = (0.0, 0.0, 0)
+        private var first = 0.0
+        /// Whether all courses were the same number, which a receiver that measures one does not send for seconds.
+        private(set) var isConstant = true
+
+        /// The mean course; nil without two of them.
+        var mean: Double? { count > 1 ? atan2(east, north) : nil }
+
+        mutating func add(_ angle: Double) {
+            if count == 0 { first = angle }
+            isConstant = isConstant && angle == first
+            (east, north, count) = (east + sin(angle), north + cos(angle), count + 1)
+        }
+    }
+
     private var longWay = LongWay()
     private var anchor: (stamp: Timestamp, coordinate: Coordinate, sigma: Double)?
     private var newest: Timestamp?
@@ -71,8 +88,9 @@ struct SignalMonitor: Sendable {
     /// The same with its sign: negative in reverse.
     private var wheelsForwards = Sum()
     private var turn = Sum()
-    /// The sum of the receiver's courses as unit vectors, and their count.
-    private var course = (east: 0.0, north: 0.0, count: 0)
+    private var course = CourseSum()
+    /// Whether a course other than exactly 0 was seen. Until then it counts as not set, since bridges fill in 0 for an unknown one.
+    private(set) var hasCourse = false
     private var before: Leg?
     private var evidence = InlineArray<4, SignalEvidence>(repeating: SignalEvidence())
 
@@ -90,13 +108,15 @@ struct SignalMonitor: Sendable {
     /// The same limits for directions, radians: 60° and 30°; below for turns: 45° and 20°.
     private static let (astray, towards) = (Double.pi / 3, Double.pi / 6)
     private static let (mistaken, followed) = (Double.pi / 4, Double.pi / 9)
-    /// The number of legs that contradict a signal: when another signal agrees with the positions, for a direction, and for a speed alone.
-    private static let (sided, direction, alone) = (3, 6, 10)
+    /// The number of legs that contradict a signal: for a direction that never changes, when another signal agrees with the positions,
+    /// for a direction, and for a speed alone.
+    private static let (constant, sided, direction, alone) = (2, 3, 6, 10)
     /// The mean speed of a leg from which its drive in reverse is implausible, m/s.
     private static let fastestReverse = 4.0
 
     /// Processes a position, accepted or not, with the odometry up to it.
     mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
+        if let angle = fix.course, angle.isFinite, angle != 0 { hasCourse = true }
         guard newest.map({ fix.stamp > $0 }) ?? true else {
             // A clock that was set back starts over; a position that is slightly late is skipped.
             if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest {
@@ -108,9 +128,7 @@ struct SignalMonitor: Sendable {
         newest = fix.stamp
         for index in 0..<reports.count where reports[index].stamp <= fix.stamp { add(reports[index]) }
         if let speed = fix.usableSpeed { receiver.add(speed, at: fix.stamp, longest: SignalMonitor.receiverGap) }
-        if let angle = fix.course, angle.isFinite {
-            course = (course.east + sin(angle), course.north + cos(angle), course.count + 1)
-        }
+        if hasCourse, let angle = fix.course, angle.isFinite { course.add(angle) }
         guard let anchor else { return begin(fix, sigma) }
         let seconds = fix.stamp.seconds(since: anchor.stamp)
         guard seconds >= SignalMonitor.shortest else { return }
@@ -140,12 +158,12 @@ struct SignalMonitor: Sendable {
         wheels.begin()
         wheelsForwards.begin()
         turn.begin()
-        course = (0, 0, 0)
+        course = CourseSum()
     }
 
     private mutating func judge(_ distance: Double, _ bearing: Double, spread: Double, _ seconds: Double) {
         let turned = turn.total(of: seconds)
-        let heading = course.count > 1 ? atan2(course.east, course.north) : nil
+        let heading = course.mean
         var leg: Leg? = Leg(bearing: bearing, course: heading, turned: turned)
         defer { before = leg }
         let bend = before.map { Angle.difference(from: $0.bearing, to: bearing) }
@@ -185,8 +203,11 @@ struct SignalMonitor: Sendable {
         guard !isDoubtful else { return leg = nil }
         if let heading {
             let separation = Angle.separation(heading, bearing)
-            let found = separation > SignalMonitor.astray ? 1 : separation < SignalMonitor.towards ? 0 : nil
-            weigh(.receiverCourse, found, legs: SignalMonitor.direction)
+            // A constant course that is followed by chance proves nothing.
+            let isRight =
+                separation < SignalMonitor.towards && !(course.isConstant && distrusted.contains(.receiverCourse))
+            let found = separation > SignalMonitor.astray ? 1 : isRight ? 0 : nil
+            weigh(.receiverCourse, found, legs: course.isConstant ? SignalMonitor.constant : SignalMonitor.direction)
         }
         if let bend, let first = before?.turned, let turned {
             let rate = (first + turned) / 2
