@@ -59,6 +59,9 @@ public struct InstructionTiming: Sendable, Hashable {
     public var latest = 2.5
     /// The time within which a maneuver is not announced again in the same words, seconds.
     public var repeatGap = 8.0
+    /// The greatest share of the distance at its last announcement at which a maneuver is announced ahead again: an accelerating vehicle
+    /// would otherwise hear nearly the same distance twice.
+    public var repeatShare = 0.7
     /// The least speed for ``fast``, m/s (72 km/h).
     public var fastSpeed = 20.0
     /// The distance to the next maneuver from which "Continue on …" is spoken, metres.

@@ -16,6 +16,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     private var spokenUntil = 0.0
     /// When the maneuver at the start of each step was last announced, on ``clock``.
     private var spokenOf: [Double]
+    /// The distance to the maneuver at that announcement, metres.
+    private var spokenAt: [Double]
     /// The offset and stamp of the last update, and the metres driven between the last two updates.
     private var lastOffset: Double?
     private var lastStamp: Timestamp?
@@ -62,6 +64,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         self.guidance = guidance
         given = Array(repeating: [], count: guidance.steps.count)
         spokenOf = Array(repeating: -.infinity, count: guidance.steps.count)
+        spokenAt = Array(repeating: .infinity, count: guidance.steps.count)
     }
 
     /// Returns the instructions that are due, banners first.
@@ -256,7 +259,10 @@ public struct InstructionTrigger: Sendable, Equatable {
         } else if clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
             // Announced less than `repeatGap` ago: wait until the last moment, unless there are further maneuvers to name.
             let announcesMore = plan.isChained && !given[step + 1].contains(.chained)
-            if !announcesMore {
+            if announcesMore {
+                // The maneuver was named just now, so that this can wait for the end of the sentence.
+                guard clock >= spokenUntil || remaining <= leads.latest else { return nil }
+            } else {
                 guard remaining <= leads.latest else { return nil }
                 if given[step].contains(.chained) {
                     given[step].insert(.now)
@@ -285,7 +291,9 @@ public struct InstructionTrigger: Sendable, Equatable {
             default: (.far, .opening)
             }
         let timing = guidance.options.timing
-        guard given[step].isDisjoint(with: own), clock - spokenOf[step + 1] >= timing.repeatGap else { return nil }
+        guard given[step].isDisjoint(with: own), clock - spokenOf[step + 1] >= timing.repeatGap,
+            remaining <= spokenAt[step + 1] * timing.repeatShare
+        else { return nil }
         let text = guidance.text(step)
         var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
         let pause = kind == .near ? timing.pause : timing.longPause
@@ -354,7 +362,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let phrases = guidance.options.text.phrases
         let finished = guidance.options.text.finished(sentence)
         spokenUntil = clock + phrases.speechSeconds(finished.text)
-        if kind != .depart, kind != .continue { spokenOf[step + 1] = clock }
+        if kind != .depart, kind != .continue { (spokenOf[step + 1], spokenAt[step + 1]) = (clock, remaining) }
         return SpokenInstruction(
             id: InstructionID(leg: guidance.steps[step].leg, step: guidance.steps[step].index, kind: kind),
             distance: remaining, triggerDistance: lead, text: finished.text,
