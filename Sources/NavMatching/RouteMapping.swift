@@ -57,8 +57,11 @@ public struct RouteMapping: Sendable {
         public var freeDetour = 300.0
         /// Metres between two points of a line that is matched.
         public var spacing = 12.0
-        /// The maximum number of points of a provided route, with lines sampled at ``spacing``; more are rejected.
+        /// The maximum number of points of a provided route; more are rejected.
         public var maximumPoints = 1_000_000
+        /// The maximum number of points that are matched like a drive: those of legs without OSM node ids, sampled at ``spacing``. More
+        /// are rejected, since a few distant points can stand for hours of driving.
+        public var maximumSamples = 1_000_000
 
         public init() {}
     }
@@ -83,11 +86,22 @@ public struct RouteMapping: Sendable {
                 code: .invalid,
                 message: "the provided route has \(provided.legs.count) legs for \(follower.stops.count) stops")
         }
-        let points = provided.legs.reduce(0) {
-            $0 + $1.line.count + Int(min(Polyline($1.line).length, 1e9) / config.spacing)
-        }
+        let points = provided.legs.reduce(0) { $0 + $1.line.count }
         guard points <= config.maximumPoints else {
-            throw RouteMappingError(code: .invalid, message: "the provided route is too long")
+            throw RouteMappingError(
+                code: .invalid, message: "the provided route has \(points) points; the most are \(config.maximumPoints)"
+            )
+        }
+        let matched = provided.legs.filter(\.nodeIDs.isEmpty)
+        let length = matched.reduce(0) { $0 + min(Polyline($1.line).length, 1e9) }
+        let samples = length / config.spacing + Double(matched.reduce(0) { $0 + $1.line.count })
+        guard samples <= Double(config.maximumSamples) else {
+            let most = Double(config.maximumSamples) * config.spacing / 1_000
+            throw RouteMappingError(
+                code: .invalid,
+                message:
+                    "\(Int(length / 1_000)) km of the provided route have no OSM node ids; the most are \(Int(most)) km"
+            )
         }
         let sequences = provided.legs.map { follower.edges(steps(of: $0, follower.metric)) }
         let route: Route

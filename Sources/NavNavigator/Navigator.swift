@@ -127,6 +127,7 @@ public final class Navigator {
         search.noteTiles(at: event.stamp)
         if old !== snapshot.graph {
             missingTiles = MissingTileCounter()
+            if old.mapVersion != snapshot.graph.mapVersion { adoptRoutes(from: old, to: snapshot.graph, event) }
             session.adopt(from: old, to: snapshot.graph)
             if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
                 report(alternatives.clear(.invalidated, at: event.stamp), event)
@@ -134,6 +135,13 @@ public final class Navigator {
             }
         }
         noteTraffic(event)
+    }
+
+    /// Translates the previewed routes to another map version, and withdraws those that are being decided: better ones will be found.
+    private func adoptRoutes(from old: RoadGraph, to new: RoadGraph, _ event: NavigatorEvent) {
+        supersedeOffers(event)
+        if search.proposal != nil { cancelSearch(event) }
+        if preview.adopt(from: old, to: new), let shown = preview.shown { publish(.preview(shown.preview), event) }
     }
 
     private func adopt(_ config: NavigatorConfig) {

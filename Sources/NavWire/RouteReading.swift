@@ -56,7 +56,7 @@ extension RoutePlan {
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
         let mapped: MappedRoute
         do throws(RouteMappingError) {
-            mapped = try RouteMapping(map.router).map(provided, for: request)
+            mapped = try RouteMapping(map.router, config: .client).map(provided, for: request)
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded
@@ -155,5 +155,14 @@ extension NavMessages.Annotation {
             nodes[index] = nodes[index + 1]
         }
         return nodes
+    }
+}
+
+extension RouteMapping.Config {
+    /// The limits for a route of a client, which is mapped while fixes wait: a line of some 700 km takes half a second.
+    fileprivate static var client: RouteMapping.Config {
+        var config = RouteMapping.Config()
+        config.maximumSamples = 60_000
+        return config
     }
 }

@@ -317,6 +317,27 @@ struct RouteMappingTests {
         }
     }
 
+    @Test("a line without node ids is limited by its length, one with them is not")
+    func distantPoints() throws {
+        let map = try RandomMap(seed: 1, size: 8, gridMetres: 150)
+        let router = Router(Metric(TurnGraph(map.graph), model: CostModel()))
+        var random = SeededRandom(seed: 7)
+        let request = RouteRequest(waypoints: (0..<2).map { _ in Waypoint(map.place(&random)) })
+        guard case .found(let route) = router.route(request, workspace: SearchWorkspace()), route.length > 300 else {
+            Issue.record("no route")
+            return
+        }
+        var config = RouteMapping.Config()
+        config.maximumSamples = 20
+        var provided = ProvidedRoute(route, factor: 1)
+        #expect(try RouteMapping(router, config: config).map(provided, for: request).share == 1)
+        provided.legs[0].nodeIDs = []
+        let error = #expect(throws: RouteMappingError.self) {
+            try RouteMapping(router, config: config).map(provided, for: request)
+        }
+        #expect(error?.code == .invalid && error?.message.contains("no OSM node ids") == true)
+    }
+
     @Test("in a real town the line alone gives the same roads")
     func helsinki() throws {
         let router = try RealMap.helsinki.get().router()

@@ -223,6 +223,65 @@ import Testing
         #expect(ride.states.count == known + 1)
     }
 
+    @Test func previewIsFollowedOnAnotherMapVersion() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.drive(try town.fixes("FGHIJ")[..<5])
+        ride.command(.calculate(RouteOrder(waypoints: [try town.waypoint("IJ")]), isPreview: true), call: 7)
+        ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
+        ride.command(.start(preview: nil, nil), call: 8)
+        let plan = try #require(ride.plans.last)
+        #expect(plan.route.mapVersion == "other" && plan.route.edges.allSatisfy { town.map.graph.edge($0.key) != nil })
+    }
+
+    @Test func routeThatWasFoundOnAnotherMapVersionIsNotUsed() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.drive(try town.fixes("FGHIJ")[..<5])
+        ride.command(.calculate(RouteOrder(waypoints: [try town.waypoint("IJ")]), isPreview: true), call: 7)
+        ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
+        // The router still has the old map.
+        ride.answerOpen()
+        guard case .failed(let failure)? = ride.replies.last else {
+            Issue.record("\(ride.replies)")
+            return
+        }
+        #expect(failure.isRetryable && failure.message.contains("map was replaced"))
+    }
+
+    @Test func simulatedDriveContinuesFromItsPlaceOnAnotherRoute() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.drive(try town.fixes("FGHIJ")[..<5])
+        ride.command(.navigate(RouteOrder(waypoints: [try town.waypoint("IJ")]), SimulatedDrive()))
+        let start = ride.now
+        ride.fireTimers(until: start.advanced(bySeconds: 20))
+        let before = try #require(ride.progress.last)
+        ride.command(.reroute(nil))
+        ride.fireTimers(until: start.advanced(bySeconds: 23))
+        let after = try #require(ride.progress.last)
+        #expect(ride.plans.count == 2 && before.offset > 100)
+        #expect(abs(after.distanceRemaining - before.distanceRemaining) < 100, "\(before) then \(after)")
+    }
+
+    @Test func refreshKeepsTheVehicleOfAReroute() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        ride.drive(try town.fixes("FGHIJ")[..<5])
+        var preferences = RoutePreferences()
+        preferences.vehicle = VehicleProfile()
+        preferences.vehicle?.maximumSpeed = 3
+        ride.command(.reroute(preferences))
+        let slow = try #require(ride.progress.last).durationRemaining
+        guard case .refreshed(let refreshed)? = ride.command(.refreshRoute, call: 7) else {
+            Issue.record("\(ride.replies)")
+            return
+        }
+        #expect(abs(refreshed.delta) < 1, "\(slow) s, then \(refreshed.delta) s more")
+    }
+
     @Test func skippingNamesTheWaypointThatIsDropped() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -56,6 +56,23 @@ import Testing
         }
     }
 
+    /// A trip file of another build may claim anything.
+    @Test func tripThatWaitsAtItsDestinationIsNotTrusted() throws {
+        let town = try Town.grid()
+        let (route, fixes) = try Self.trip(town)
+        var first = Ride(town.map)
+        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        first.drive(fixes.prefix(20))
+        for leg in [route.legs.count - 1, route.legs.count, -1] {
+            var kept = try #require(first.kept.last ?? nil)
+            (kept.leg, kept.isAtStop) = (leg, true)
+            var second = Ride(town.map)
+            second.command(.resume(kept))
+            second.drive(fixes.dropFirst(22).prefix(5))
+            #expect(second.queries.count == 1, "leg \(leg)")
+        }
+    }
+
     @Test func resumedTripElsewhereKeepsTheRemainingWaypoints() throws {
         let town = try Town.grid()
         let (route, fixes) = try Self.trip(town)

@@ -181,6 +181,7 @@ struct Ride {
     var progress: [RouteProgress] {
         told.compactMap { if case .progress(let progress) = $0.what { progress } else { nil } }
     }
+    var plans: [RoutePlan] { told.compactMap { if case .route(let plan?, _) = $0.what { plan } else { nil } } }
     var positions: Int { told.count { if case .position = $0.what { true } else { false } } }
     var states: [NavigatorState] { told.compactMap { if case .state(let state) = $0.what { state } else { nil } } }
     var phases: [NavigatorState.Phase] { states.map(\.phase) }

@@ -19,7 +19,7 @@ struct EnumBridgeTests {
         (NavigatorState.PositionKind.self, []), (NavNavigator.SimulationReason.self, []),
         (NavNavigator.SimulationEvent.Phase.self, []), (NavNavigator.SimulationEvent.End.self, []),
         (FixRejection.Reason.self, []), (PositionHealth.Level.self, []), (ReceiverChange.Reason.self, []),
-        (NavPositioning.PredictionMethod.self, ["straightOn"]), (NavMatching.FixType.self, ["unknown"]),
+        (NavMatching.FixType.self, ["unknown"]),
         (SpeedLimit.Source.self, []), (NavMap.RoadClass.self, []), (NavRouting.Congestion.self, ["unknown"]),
         (DistanceUnits.self, ["ofCountry"]), (NavGuidance.ManeuverType.self, []),
         (NavGuidance.ManeuverModifier.self, []), (NavGuidance.LaneIndication.self, []),

@@ -207,16 +207,16 @@ import Testing
         try withTemporaryFolder { (folder: String) throws in
             let path = folder + "/trip"
             let file = TripFile(path: path, waker: waker)
-            #expect(try file.load(maximumAge: 0, now: 0) == nil)
+            #expect(try file.load(maximumAge: 0, now: NavGeo.Timestamp(nanoseconds: 0)) == nil)
             _ = file.keep(trip)
             file.stop()
-            #expect(try file.load(maximumAge: 0, now: 0) == trip && file.problem == nil)
+            #expect(try file.load(maximumAge: 0, now: NavGeo.Timestamp(nanoseconds: 0)) == trip && file.problem == nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["trip"])
             let second = TripFile(path: path, waker: waker)
             let number = second.keep(nil)
             second.stop()
             #expect(second.done == number)
-            #expect(try second.load(maximumAge: 0, now: 0) == nil)
+            #expect(try second.load(maximumAge: 0, now: NavGeo.Timestamp(nanoseconds: 0)) == nil)
         }
     }
 
@@ -228,13 +228,13 @@ import Testing
             let file = TripFile(path: path, waker: waker)
             _ = file.keep(trip)
             file.stop()
-            let kept = try #require(Files.status(path)).modified
-            let day: Int64 = 86_400_000_000_000
-            #expect(try file.load(maximumAge: 86_400, now: kept + day) == trip)
-            #expect(try file.load(maximumAge: 0, now: kept + 1_000 * day) == trip)
+            let kept = NavGeo.Timestamp(nanoseconds: try #require(Files.status(path)).modified)
+            func after(days: Double) -> NavGeo.Timestamp { kept.advanced(bySeconds: days * 86_400) }
+            #expect(try file.load(maximumAge: 86_400, now: after(days: 1)) == trip)
+            #expect(try file.load(maximumAge: 0, now: after(days: 1_000)) == trip)
             // Before the machine's clock is set, it is behind the file.
-            #expect(try file.load(maximumAge: 86_400, now: 0) == trip)
-            let refusal = #expect(throws: NodeError.self) { try file.load(maximumAge: 86_400, now: kept + 2 * day) }
+            #expect(try file.load(maximumAge: 86_400, now: NavGeo.Timestamp(nanoseconds: 0)) == trip)
+            let refusal = #expect(throws: NodeError.self) { try file.load(maximumAge: 86_400, now: after(days: 2)) }
             #expect(refusal.map { "\($0)" }?.contains("48 h ago, more than state.max_age_s") == true)
         }
     }
@@ -246,6 +246,6 @@ import Testing
         file.stop()
         #expect(file.done == number)
         #expect(file.problem?.contains("/no/such/folder/trip") == true)
-        #expect(try file.load(maximumAge: 0, now: 0) == nil)
+        #expect(try file.load(maximumAge: 0, now: NavGeo.Timestamp(nanoseconds: 0)) == nil)
     }
 }

@@ -414,7 +414,8 @@ public struct GnssFix: Message {
     public var headingVariance: Double?
     /// Speed over ground in m/s, 0 or more.
     public var speed: Double?
-    /// Course over ground (direction of travel), radians clockwise from true north, [0, 2 pi).
+    /// Course over ground (direction of travel), radians clockwise from true north, [0, 2 pi). Absent when unknown; exactly 0 counts as
+    /// absent until the receiver has sent another value, because some bridges fill it in.
     public var course: Double?
     /// Velocity towards the east in m/s.
     public var velocityEastMps: Double?
@@ -855,7 +856,7 @@ extension GnssHealth: WireMessage {
 
 /// A fix that was not used, published on /nav/fix_rejected.
 public struct FixRejected: Message {
-    /// Time of the event: the fix's own time where it has one, ns since the Unix epoch, UTC.
+    /// Time of the event, ns since the Unix epoch, UTC: the fix's own time, or that of the decision where the owner was asked.
     public var stampNs: Int64?
     /// Navigation session, unique within a run of the node; absent outside a session.
     public var sessionId: UInt64?

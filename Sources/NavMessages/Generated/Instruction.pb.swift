@@ -25,9 +25,9 @@ public struct InstructionComponentKind: ProtoEnum {
     public static let exit = Self(rawValue: 4)
     /// The number of an exit.
     public static let exitNumber = Self(rawValue: 5)
-    /// The name of a road.
+    /// The name of a road. Not published: names are TEXT, also those of an owner's answer.
     public static let name = Self(rawValue: 6)
-    /// A signposted destination.
+    /// A signposted destination. Not published: destinations are TEXT, also those of an owner's answer.
     public static let destination = Self(rawValue: 7)
 
     /// Names in the schema, by number.

@@ -51,6 +51,8 @@ public struct PredictionMethod: ProtoEnum {
     public static let alongRoute = Self(rawValue: 2)
     /// Along the most probable road with the last speed.
     public static let alongRoad = Self(rawValue: 3)
+    /// Straight on with the last speed, off the roads or where no road is known.
+    public static let straightOn = Self(rawValue: 4)
 
     /// Names in the schema, by number.
     public static var names: [(value: Int32, name: String)] {
@@ -59,6 +61,7 @@ public struct PredictionMethod: ProtoEnum {
             (1, "PREDICTION_METHOD_ODOMETRY"),
             (2, "PREDICTION_METHOD_ALONG_ROUTE"),
             (3, "PREDICTION_METHOD_ALONG_ROAD"),
+            (4, "PREDICTION_METHOD_STRAIGHT_ON"),
         ]
     }
 }
@@ -523,7 +526,7 @@ extension MatchedPosition: WireMessage {
     public static var fullName: String { "navbus.v1.MatchedPosition" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x24e6f2f136f329f2 }
+    public static var schemaFingerprint: UInt64 { 0x7f2bdacb3ed4b332 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -599,7 +599,8 @@ public struct RouteOptions: Message {
     public var avoid: [AvoidFeature]
     /// Areas to avoid.
     public var excludeAreas: [Polygon]
-    /// Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. In a route: the number requested with it.
+    /// Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them: during guidance the
+    /// node offers alternatives by itself. In a route: the number requested with it.
     public var alternatives: UInt32?
     /// Whether live traffic is taken into account; absent: yes. Without it, routes are found on board, and traffic closes no road.
     public var useTraffic: Bool?

@@ -70,7 +70,7 @@ public struct AvoidFeature: ProtoEnum {
 public struct VehicleOdometry: Message {
     /// When it was measured, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
-    /// When it was measured, ns of the host's monotonic clock.
+    /// When it was measured, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
     public var monotonicNs: Int64?
     /// Speed over ground in m/s, 0 or more; see the field reverse for the direction.
     public var speedMps: Double?
@@ -84,9 +84,9 @@ public struct VehicleOdometry: Message {
     public var reverse: Bool?
     /// Whether the wheels are certainly at standstill.
     public var standstill: Bool?
-    /// Distance covered since an arbitrary start in m, never decreasing.
+    /// Distance covered since an arbitrary start in m, never decreasing. For recordings: the navigation node does not use it.
     public var odometerM: Double?
-    /// Longitudinal acceleration in m/s^2, positive forwards.
+    /// Longitudinal acceleration in m/s^2, positive forwards. For recordings: the navigation node does not use it.
     public var accelerationMps2: Double?
 
     /// Makes a message; a field that is left out is unknown.

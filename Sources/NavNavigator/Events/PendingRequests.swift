@@ -1,4 +1,5 @@
 import NavGeo
+import NavMap
 import NavPositioning
 import NavRouting
 
@@ -130,6 +131,13 @@ extension Navigator {
     private func end(
         _ request: PendingRequests<PendingRoute>.Request, _ answer: RouteAnswer, _ event: NavigatorEvent
     ) {
+        var answer = answer
+        if case .found(let found) = answer, found.main.route.mapVersion != map.graph.mapVersion {
+            // The ids of its edges belong to other edges now.
+            answer = .failed(
+                RouteFailure(
+                    code: .internal, message: "the map was replaced during the search: request the route again"))
+        }
         switch request.purpose {
         case .calculation(let calculation): answerCalculation(calculation, answer, event)
         case .alternatives: takeAlternatives(answer, event)

@@ -6,8 +6,11 @@ import NavRouting
 /// A simulated drive along the route, which generates the fixes of a vehicle.
 struct DriveAlong {
     var speedFactor: Double
+    private var routeID: UInt64
     /// Metres from the route's start.
-    private(set) var offset: Double
+    private var offset: Double
+    /// The place of the last fix; nil before the first.
+    private var place: Coordinate?
     var due: Timestamp
     var last: Timestamp
     /// The positioning of the generated fixes.
@@ -23,12 +26,12 @@ struct DriveAlong {
     private static let sigma = 1.0
 
     init(
-        _ drive: SimulatedDrive, from offset: Double, at stamp: Timestamp, vehicle: VehiclePosition?,
+        _ drive: SimulatedDrive, on trip: Trip, at stamp: Timestamp, vehicle: VehiclePosition?,
         positioning: Positioning
     ) {
         let range = SimulatedDrive.speedRange
         speedFactor = drive.speedFactor.isFinite ? min(max(drive.speedFactor, range.lowerBound), range.upperBound) : 1
-        self.offset = offset
+        (routeID, offset) = (trip.routeID, trip.offset)
         last = stamp
         due = stamp
         self.vehicle = vehicle
@@ -43,16 +46,22 @@ struct DriveAlong {
             return nil
         }
         let seconds = min(max(stamp.seconds(since: last), 0), 2 * interval)
-        // A new route begins at the vehicle's position.
-        if offset > trip.plan.route.length || offset < trip.offset - 50 { offset = trip.offset }
+        let line = trip.plan.route.line
+        if trip.routeID != routeID {
+            routeID = trip.routeID
+            // The drive continues from the same place, which is near the beginning of the new route.
+            let ahead = trip.offset...max(trip.offset, trip.plan.route.length)
+            offset = place.flatMap { line.project($0, within: ahead)?.offset } ?? trip.offset
+        }
         let reached = trip.times.offset(seconds * speedFactor, after: offset)
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
         offset = reached
         last = stamp
         due = stamp.advanced(bySeconds: interval)
-        let line = trip.plan.route.line
+        let coordinate = line.coordinate(at: offset) ?? trip.stop.snapped
+        place = coordinate
         return Fix(
-            stamp: stamp, coordinate: line.coordinate(at: offset) ?? trip.stop.snapped,
+            stamp: stamp, coordinate: coordinate,
             horizontalSigma: DriveAlong.sigma, speed: speed, course: line.bearing(at: offset), type: .simulated)
     }
 }
@@ -65,7 +74,7 @@ extension Navigator {
     func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
         simulation = DriveAlong(
-            drive, from: trip.offset, at: event.stamp, vehicle: lastPosition, positioning: positioning)
+            drive, on: trip, at: event.stamp, vehicle: lastPosition, positioning: positioning)
         // Simulations do not nest: a prediction for lack of fixes ends now, and begins again when this simulation ends.
         if let reason = positioning.predictionReason {
             take([.predictionEnded(reason, .startedOver, nil)], event)

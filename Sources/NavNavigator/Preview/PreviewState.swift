@@ -1,3 +1,4 @@
+import NavMap
 import NavPositioning
 import NavRouting
 
@@ -23,4 +24,18 @@ struct PreviewState {
     var shown: Shown?
 
     var isActive: Bool { shown?.preview.routes.isEmpty == false }
+
+    /// Translates the routes to another map version and removes those with roads that are gone; returns whether there were any.
+    mutating func adopt(from old: RoadGraph, to new: RoadGraph) -> Bool {
+        guard var shown, isActive else { return false }
+        let active = shown.preview.routes[shown.preview.active].id
+        let count = shown.preview.routes.count
+        shown.preview.routes = shown.preview.routes.compactMap { previewed in
+            var previewed = previewed
+            return previewed.plan.route.adopt(from: old, to: new).isEmpty ? previewed : nil
+        }
+        shown.preview.active = shown.preview.routes.firstIndex { $0.id == active } ?? 0
+        self.shown = shown
+        return shown.preview.routes.count < count
+    }
 }

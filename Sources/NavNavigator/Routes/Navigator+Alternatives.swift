@@ -74,14 +74,14 @@ extension Navigator {
                 AlternativeSwitch(
                     phase: phase, id: offered.id, isByDriving: isByDriving, position: lastPosition))
         }
-        // Only one route change at a time: the search that began when the vehicle left its route is no longer needed.
-        cancelSearch(event)
         publish(step(.willTake), event)
         let plan = offered.plan.plan
         if let failure = RouteFailure(defectOf: plan) ?? obstacle(on: plan) {
             publish(step(.failed(failure)), event)
             return reply(.failed(failure), to: call)
         }
+        // Only one route change at a time: the search that began when the vehicle left its route is no longer needed.
+        cancelSearch(event)
         replaceRoute(
             plan, origin: lastPosition, start: alternatives.offset(of: offered, isByDriving ? lastPosition : nil),
             .alternativeTaken, taking: offered.id, event)

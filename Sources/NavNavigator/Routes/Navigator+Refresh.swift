@@ -31,9 +31,11 @@ struct RefreshSchedule {
 
 /// Refreshes of the route's durations with the latest traffic. The geometry, the cursor and past instructions stay as they are.
 extension Navigator {
-    /// The pricing of roads for the trip's vehicle.
+    /// The pricing of roads for the vehicle of the route in force.
     var pricing: RoutePricing {
-        RoutePricing(map.router, for: session.preferences.vehicle, usesTraffic: session.preferences.usesTraffic)
+        // A reroute may have been requested with its own preferences.
+        let preferences = trip?.plan.preferences ?? session.preferences
+        return RoutePricing(map.router, for: preferences.vehicle, usesTraffic: preferences.usesTraffic)
     }
 
     /// Handles a change of traffic or tiles.

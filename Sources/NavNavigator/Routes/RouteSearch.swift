@@ -223,6 +223,8 @@ struct RouteSearch {
         switch request.purpose {
         case .reroute(let draft) where draft.reason == .manual || draft.reason == .waypoint:
             state = .idle
+            // Automatic reroutes do not wait until the vehicle has moved on from here.
+            lastReroute = nil
             return nil
         case .start(let order) where order.call != 0:
             finish()

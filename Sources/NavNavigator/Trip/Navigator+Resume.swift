@@ -48,9 +48,10 @@ extension Navigator {
     /// Starts a requested trip: along its previous route if that is still suitable, else along a new one.
     func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
-            plan.route.legs.indices.contains(kept.leg),
+            plan.route.legs.indices.contains(kept.isAtStop ? kept.leg + 1 : kept.leg), kept.leg >= 0,
             let place = Trip.place(of: position, on: plan.route, from: kept, config)
         else { return requestStart(wanted, from: position, event) }
+        endPreview(event)
         search = RouteSearch(config)
         session.resume(kept, alongSameRoute: true)
         // The previous process's traffic is outdated.

@@ -52,7 +52,8 @@ extension Navigator {
         let wanted = RouteSearch.TripOrder(order: order, simulation: drive, call: call)
         if order.origin != nil || drive != nil && vehiclePosition == nil && config.originFallback != nil {
             requestStart(wanted, from: vehiclePosition, event)
-        } else if let vehiclePosition, canStart(at: vehiclePosition) {
+        } else if let vehiclePosition, canStart(at: vehiclePosition) || trip?.isComplete == false {
+            // A trip under way can be rerouted only while no other waits for a position.
             requestStart(wanted, from: vehiclePosition, event)
         } else {
             awaitPosition(for: wanted)

@@ -174,24 +174,9 @@ final class Trip {
     func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
         defer { prior = Trip.prior(route, in: new) }
         guard old.mapVersion != new.mapVersion else { return false }
-        let translation = EdgeTranslation(from: old, to: new)
-        var renamed = route
-        renamed.mapVersion = new.mapVersion
-        gone = []
-        for (index, edge) in route.edges.enumerated() {
-            let middle = route.line.coordinate(at: edge.routeOffset + edge.length / 2)
-            let known = old.edge(edge.key)
-            if let known, let middle, let now = translation.edge(known, at: middle) {
-                renamed.edges[index].key = new.key(of: now)
-            } else {
-                // A key that no edge has, because the old one may now belong to another edge.
-                renamed.edges[index].key = EdgeKey(rawValue: .max)
-                let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
-                if known != nil, isLoaded { gone.append(edge.routeOffset) }
-            }
-        }
-        plan.route = renamed
-        cursor.adopt(renamed)
+        // Edges that were gone before stay so: nothing tells where they were.
+        gone += plan.route.adopt(from: old, to: new)
+        cursor.adopt(route)
         return true
     }
 
@@ -424,5 +409,29 @@ final class Trip {
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
             snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,
             waypointsRemaining: remainingCount, stopsRemaining: remainingStopCount)
+    }
+}
+
+extension Route {
+    /// Translates the edges to another map version.
+    ///
+    /// - Returns: The start of each edge that is gone, metres from the route's start.
+    mutating func adopt(from old: RoadGraph, to new: RoadGraph) -> [Double] {
+        let translation = EdgeTranslation(from: old, to: new)
+        var gone: [Double] = []
+        mapVersion = new.mapVersion
+        for (index, edge) in edges.enumerated() {
+            let middle = line.coordinate(at: edge.routeOffset + edge.length / 2)
+            let known = old.edge(edge.key)
+            if let known, let middle, let now = translation.edge(known, at: middle) {
+                edges[index].key = new.key(of: now)
+            } else {
+                // A key that no edge has, because the old one may now belong to another edge.
+                edges[index].key = EdgeKey(rawValue: .max)
+                let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
+                if known != nil, isLoaded { gone.append(edge.routeOffset) }
+            }
+        }
+        return gone
     }
 }

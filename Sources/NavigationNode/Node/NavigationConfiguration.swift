@@ -220,8 +220,13 @@ package struct NavigationConfiguration: NodeConfiguration {
 }
 
 extension NavigationConfiguration {
-    /// The conflict of deviation thresholds that exclude each other; nil when there is none.
+    /// The conflict of keys that exclude each other; nil when there is none.
     package var conflict: String? {
+        if online.directions.isEnabled, online.directions.deadline >= navigator.rerouteDeadline {
+            return
+                "directions.deadline_ms (\(Int(online.directions.deadline * 1_000))) must be less than reroute.deadline_s "
+                + "(\(navigator.rerouteDeadline)), so that a route can be computed on board when the provider does not answer"
+        }
         let (least, greatest) = (navigator.deviationMinimumDistance, navigator.deviationMaximumDistance)
         guard least > greatest else { return nil }
         return

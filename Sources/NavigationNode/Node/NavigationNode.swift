@@ -79,7 +79,7 @@ package final class NavigationNode: Node {
         session = NavigationSession(
             map: store.current, configuration: configuration, nodeName: context.name,
             resuming: file.flatMap {
-                Self.savedTrip($0, configuration.tripMaximumAge, context.clock.epochNanoseconds, context.log)
+                Self.savedTrip($0, configuration.tripMaximumAge, context.stamp, context.log)
             })
         do throws(DirectionsError) {
             finder = RouteFinder(
@@ -155,7 +155,7 @@ package final class NavigationNode: Node {
 
     /// Returns the trip kept from the node's last run.
     private static func savedTrip(
-        _ file: TripFile, _ maximumAge: Double, _ now: Int64, _ log: NodeLog
+        _ file: TripFile, _ maximumAge: Double, _ now: NavGeo.Timestamp, _ log: NodeLog
     ) -> SavedTrip? {
         do throws(NodeError) {
             guard let trip = try file.load(maximumAge: maximumAge, now: now) else { return nil }

@@ -77,6 +77,8 @@ package final class NavigationSession {
     private var savedTrip: SavedTrip?
     /// The configured places that led to the trip; nil when a call started it.
     private var configuredTrip: String?
+    /// The call that will replace or stop that trip if it succeeds; 0 for none.
+    private var replacingCall: UInt64 = 0
 
     /// A session on a map.
     ///
@@ -152,7 +154,7 @@ package final class NavigationSession {
         switch request {
         // The request has already been answered, and changes nothing.
         case .getHorizon: return
-        case .setRoute, .startNavigation, .stopNavigation: configuredTrip = nil
+        case .setRoute, .startNavigation, .stopNavigation: replacingCall = call
         case .resumeTrip(let trip): configuredTrip = trip.configured
         default: break
         }
@@ -185,6 +187,8 @@ package final class NavigationSession {
     /// Handles the answer to a policy question, stamped with the current time.
     package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
+        // An answer to a question of before the clock was set.
+        guard journalSequence > 0 else { return outcome }
         let stamp = max(present ?? request.stamp, request.stamp)
         journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .policyAnswer(requestID: request.requestID, answer)))
@@ -391,7 +395,12 @@ package final class NavigationSession {
             case .askPolicy(let request):
                 if let asked { outcome.questions.append((request, asked)) }
             case .withdrawPolicy(let id): outcome.withdrawn.append(id)
-            case .reply(let call, let reply): outcome.replies.append((call, reply))
+            case .reply(let call, let reply):
+                if call == replacingCall {
+                    if case .failed = reply {} else { configuredTrip = nil }
+                    replacingCall = 0
+                }
+                outcome.replies.append((call, reply))
             case .judged(let fix, let verdict): note(fix, verdict, at: event)
             case .keepTrip(let trip):
                 outcome.savedTrips = [

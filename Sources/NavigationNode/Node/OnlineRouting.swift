@@ -53,10 +53,11 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
                 "directions.max_bytes", \.directions.maximumBytes, in: 1_024...268_435_456,
                 "Greatest size of an answer, bytes."),
             .integer(
-                "directions.alternatives", \.directions.alternatives, in: 0...3, "Number of alternatives to request."),
+                "directions.alternatives", \.directions.alternatives, in: 0...3,
+                "Number of alternatives to request; the node uses only the best route and finds alternatives on board."),
             .string(
                 "directions.language", \.directions.language,
-                "Language of the provider's names, such as en; empty for its default."),
+                "Language to request, such as en; empty for its default. Instructions are worded on board."),
             .flag(
                 "directions.steps", \.directions.includesSteps,
                 "Whether the provider's steps are requested; instructions are generated on board in any case."),

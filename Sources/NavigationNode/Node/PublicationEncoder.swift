@@ -15,6 +15,9 @@ final class PublicationEncoder {
     /// The local clocks' offset from UTC, minutes; nil when unknown.
     var minutesAheadOfUTC: Int?
     var fix = NavMessages.GnssFix()
+    /// The fixes that the owner was asked about, by their sequence.
+    private var askedFixes: [UInt64: NavMessages.GnssFix] = [:]
+    private static let mostAskedFixes = 64
     /// The stamp of the last accepted fix.
     var lastUsed: NavGeo.Timestamp?
     private(set) var plan: RoutePlan?
@@ -58,7 +61,12 @@ final class PublicationEncoder {
 
     /// Returns the message of a question to the owner's policy.
     func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
-        NavMessages.PolicyRequest(request, surroundings(context))
+        if case .shouldDiscardFix(let asked, _) = request.question, let sequence = asked.sequence {
+            askedFixes[sequence] = fix
+            // An owner that never answers must not fill the memory.
+            if askedFixes.count > Self.mostAskedFixes { askedFixes[askedFixes.keys.min() ?? sequence] = nil }
+        }
+        return NavMessages.PolicyRequest(request, surroundings(context))
     }
 
     /// Returns a publication's message on its topic; nil for receiver changes and policy questions, which are encoded separately.
@@ -103,7 +111,9 @@ final class PublicationEncoder {
             return OutgoingMessage(
                 Topics.spokenInstruction, context.stamp, message(instruction, distance, duration, context))
         case .receiver, .policyRequest: return nil
-        case .fixRejected(_, let rejection):
+        case .fixRejected(let rejected, let rejection):
+            // The owner may decide after later fixes have arrived.
+            let fix = rejected.sequence.flatMap { askedFixes.removeValue(forKey: $0) } ?? fix
             return OutgoingMessage(Topics.fixRejected, context.stamp, FixRejected(rejection, fix, context: context))
         default: return event(publication, context)
         }

@@ -33,6 +33,8 @@ package final class RouteFinder: Sendable {
 
     private struct State: Sendable {
         var call: OnlineCall?
+        /// Whether the current query must not wait for the provider.
+        var isHurried = false
         var isFailing = false
         var reports: [Report] = []
     }
@@ -53,35 +55,54 @@ package final class RouteFinder: Sendable {
         guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
             return nil
         }
-        let call = provider.call(query.request, on: planner.router(for: query, on: map))
-        state.withLock { $0.call = call }
-        let result = call.wait()
-        return state.withLock { state in
+        let router = planner.router(for: query, on: map)
+        let call = state.withLock { state -> OnlineCall? in
+            guard !state.isHurried else { return nil }
+            let call = provider.call(query.request, on: router)
+            state.call = call
+            return call
+        }
+        guard let result = call?.wait() else { return nil }
+        state.withLock { state in
             state.call = nil
-            switch result {
-            case .success(let online):
-                if state.isFailing {
-                    state.reports.append(Report(text: "the online provider answers again", isProblem: false))
-                }
-                state.isFailing = false
-                guard let answer = planner.answer(query, online, on: map) else { return nil }
-                return FoundAnswer(answer: answer, map: map.number, body: online.body)
-            case .failure(let error):
-                // An answer without a route is not a failure: the on-board search confirms it, or finds one.
-                if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
-                    state.isFailing = true
-                    state.reports.append(
-                        Report(
-                            text: "the online provider failed, routes are computed on board: \(error.message)",
-                            isProblem: true))
-                }
-                return nil
+            note(result, &state)
+        }
+        // The guidance is made without the lock, which the node's thread takes too.
+        guard case .success(let online) = result, let answer = planner.answer(query, online, on: map) else {
+            return nil
+        }
+        return FoundAnswer(answer: answer, map: map.number, body: online.body)
+    }
+
+    /// Records whether the provider answers, and reports a change.
+    private func note(_ result: Result<OnlineRoutes, DirectionsError>, _ state: inout State) {
+        switch result {
+        case .success:
+            if state.isFailing {
+                state.reports.append(Report(text: "the online provider answers again", isProblem: false))
             }
+            state.isFailing = false
+        // An answer without a route is not a failure: the on-board search confirms it, or finds one.
+        case .failure(let error) where !state.isFailing && ![.cancelled, .noRoute, .noSegment].contains(error.code):
+            state.isFailing = true
+            state.reports.append(
+                Report(
+                    text: "the online provider failed, routes are computed on board: \(error.message)", isProblem: true)
+            )
+        case .failure: break
         }
     }
 
-    /// Cancels the call to the provider, so that the route is found on board.
-    package func hurry() { state.withLock { $0.call }?.cancel() }
+    /// Allows the next query to wait for the provider.
+    package func begin() { state.withLock { $0.isHurried = false } }
+
+    /// Cancels the call to the provider, or prevents it, so that the route of the current query is found on board.
+    package func hurry() {
+        state.withLock { state -> OnlineCall? in
+            state.isHurried = true
+            return state.call
+        }?.cancel()
+    }
 
     /// Returns and removes the reports since the last call.
     package func takeReports() -> [Report] {

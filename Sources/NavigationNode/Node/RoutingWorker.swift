@@ -121,6 +121,7 @@ final class RoutingWorker: Sendable {
             let (query, isMapNew, isStopped) = state.withLock { state -> (RouteQuery?, Bool, Bool) in
                 let query = state.queries.isEmpty ? nil : state.queries.removeFirst()
                 state.current = query
+                finder.begin()
                 defer { state.isMapNew = false }
                 return (query, state.isMapNew, state.isStopped)
             }

@@ -1,6 +1,7 @@
 import Foundation
 package import NavBus
 import NavDigest
+package import NavGeo
 package import NavKit
 package import NavMessages
 import NavStorage
@@ -49,11 +50,11 @@ package final class TripFile: Sendable {
     ///
     /// - Parameters:
     ///   - maximumAge: The age above which a trip is not resumed, seconds; 0 for no limit.
-    ///   - now: Nanoseconds since 1970. If the clock is behind the file's time, as before it is set, no trip is too old.
+    ///   - now: The time of day. If it is before the file's time, as until the clock is set, no trip is too old.
     /// - Throws: ``NodeError`` for a file that cannot be read, holds no trip, or holds one that is too old.
-    package func load(maximumAge: Double, now: Int64) throws(NodeError) -> SavedTrip? {
+    package func load(maximumAge: Double, now: NavGeo.Timestamp) throws(NodeError) -> SavedTrip? {
         guard let status = Files.status(path) else { return nil }
-        let age = Double(now - status.modified) / 1e9
+        let age = now.seconds(since: NavGeo.Timestamp(nanoseconds: status.modified))
         guard maximumAge == 0 || age <= maximumAge else {
             throw NodeError(
                 .invalid,

@@ -891,21 +891,23 @@ const ProtobufCEnumDescriptor navbus__v1__position_source__descriptor =
   navbus__v1__position_source__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue navbus__v1__prediction_method__enum_values_by_number[4] =
+static const ProtobufCEnumValue navbus__v1__prediction_method__enum_values_by_number[5] =
 {
   { "PREDICTION_METHOD_UNSPECIFIED", "NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_UNSPECIFIED", 0 },
   { "PREDICTION_METHOD_ODOMETRY", "NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ODOMETRY", 1 },
   { "PREDICTION_METHOD_ALONG_ROUTE", "NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ALONG_ROUTE", 2 },
   { "PREDICTION_METHOD_ALONG_ROAD", "NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ALONG_ROAD", 3 },
+  { "PREDICTION_METHOD_STRAIGHT_ON", "NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_STRAIGHT_ON", 4 },
 };
 static const ProtobufCIntRange navbus__v1__prediction_method__value_ranges[] = {
-{0, 0},{0, 4}
+{0, 0},{0, 5}
 };
-static const ProtobufCEnumValueIndex navbus__v1__prediction_method__enum_values_by_name[4] =
+static const ProtobufCEnumValueIndex navbus__v1__prediction_method__enum_values_by_name[5] =
 {
   { "PREDICTION_METHOD_ALONG_ROAD", 3 },
   { "PREDICTION_METHOD_ALONG_ROUTE", 2 },
   { "PREDICTION_METHOD_ODOMETRY", 1 },
+  { "PREDICTION_METHOD_STRAIGHT_ON", 4 },
   { "PREDICTION_METHOD_UNSPECIFIED", 0 },
 };
 const ProtobufCEnumDescriptor navbus__v1__prediction_method__descriptor =
@@ -915,9 +917,9 @@ const ProtobufCEnumDescriptor navbus__v1__prediction_method__descriptor =
   "PredictionMethod",
   "Navbus__V1__PredictionMethod",
   "navbus.v1",
-  4,
+  5,
   navbus__v1__prediction_method__enum_values_by_number,
-  4,
+  5,
   navbus__v1__prediction_method__enum_values_by_name,
   1,
   navbus__v1__prediction_method__value_ranges,

@@ -422,7 +422,8 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_speed;
   double speed;
   /*
-   * Course over ground (direction of travel), radians clockwise from true north, [0, 2 pi).
+   * Course over ground (direction of travel), radians clockwise from true north, [0, 2 pi). Absent when unknown; exactly 0 counts as
+   * absent until the receiver has sent another value, because some bridges fill it in.
    */
   protobuf_c_boolean has_course;
   double course;
@@ -600,7 +601,7 @@ struct  Navbus__V1__FixRejected
 {
   ProtobufCMessage base;
   /*
-   * Time of the event: the fix's own time where it has one, ns since the Unix epoch, UTC.
+   * Time of the event, ns since the Unix epoch, UTC: the fix's own time, or that of the decision where the owner was asked.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;

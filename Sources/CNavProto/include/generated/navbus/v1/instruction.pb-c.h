@@ -53,11 +53,11 @@ typedef enum _Navbus__V1__InstructionComponentKind {
    */
   NAVBUS__V1__INSTRUCTION_COMPONENT_KIND__INSTRUCTION_COMPONENT_KIND_EXIT_NUMBER = 5,
   /*
-   * The name of a road.
+   * The name of a road. Not published: names are TEXT, also those of an owner's answer.
    */
   NAVBUS__V1__INSTRUCTION_COMPONENT_KIND__INSTRUCTION_COMPONENT_KIND_NAME = 6,
   /*
-   * A signposted destination.
+   * A signposted destination. Not published: destinations are TEXT, also those of an owner's answer.
    */
   NAVBUS__V1__INSTRUCTION_COMPONENT_KIND__INSTRUCTION_COMPONENT_KIND_DESTINATION = 7
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__INSTRUCTION_COMPONENT_KIND)

@@ -65,7 +65,11 @@ typedef enum _Navbus__V1__PredictionMethod {
   /*
    * Along the most probable road with the last speed.
    */
-  NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ALONG_ROAD = 3
+  NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ALONG_ROAD = 3,
+  /*
+   * Straight on with the last speed, off the roads or where no road is known.
+   */
+  NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_STRAIGHT_ON = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__PREDICTION_METHOD)
 } Navbus__V1__PredictionMethod;
 /*

@@ -525,7 +525,8 @@ struct  Navbus__V1__RouteOptions
   size_t n_exclude_areas;
   Navbus__V1__Polygon **exclude_areas;
   /*
-   * Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. In a route: the number requested with it.
+   * Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them: during guidance the
+   * node offers alternatives by itself. In a route: the number requested with it.
    */
   protobuf_c_boolean has_alternatives;
   uint32_t alternatives;

@@ -84,7 +84,7 @@ struct  Navbus__V1__VehicleOdometry
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * When it was measured, ns of the host's monotonic clock.
+   * When it was measured, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
    */
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
@@ -119,12 +119,12 @@ struct  Navbus__V1__VehicleOdometry
   protobuf_c_boolean has_standstill;
   protobuf_c_boolean standstill;
   /*
-   * Distance covered since an arbitrary start in m, never decreasing.
+   * Distance covered since an arbitrary start in m, never decreasing. For recordings: the navigation node does not use it.
    */
   protobuf_c_boolean has_odometer_m;
   double odometer_m;
   /*
-   * Longitudinal acceleration in m/s^2, positive forwards.
+   * Longitudinal acceleration in m/s^2, positive forwards. For recordings: the navigation node does not use it.
    */
   protobuf_c_boolean has_acceleration_mps2;
   double acceleration_mps2;
