@@ -198,15 +198,15 @@ package final class BagRecorder {
     ///
     /// - Returns: the published messages missing from the bag.
     package func run(until stop: StopSignal) throws(NodeError) -> Losses {
-        var signs = SupervisorNotifier()
-        signs.ready()
+        var supervisor = SupervisorNotifier()
+        supervisor.ready()
         do throws(BusError) {
             while !stop.isStopped {
-                signs.alive()
+                supervisor.heartbeat()
                 try turn(.milliseconds(200))
                 reportWhenDue()
             }
-            signs.stopping()
+            supervisor.stopping()
             // Messages sent before the publishers stopped may still be in the sockets.
             let stopped = MonotonicClock.now()
             var count: UInt64
