@@ -82,7 +82,7 @@ let package = Package(
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
-        // Crash reports, standard streams, the commit of the build, and the signs of life that a supervisor waits for.
+        // Crash reports, standard streams, the commit of the build, and the heartbeats that a supervisor waits for.
         .target(name: "CProcess", cSettings: [.define("NAVBUS_COMMIT", to: "\"\(commit)\"")]),
 
         // The bus column: bytes and messages, no geography.

@@ -19,6 +19,8 @@ public struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unsupportedCompression = Code("unsupportedCompression")
         /// A size or a count exceeds a configured limit or a limit of the format.
         public static let limitExceeded = Code("limitExceeded")
+        /// A compression library failed; the writer accepts nothing more.
+        public static let compressionFailed = Code("compressionFailed")
         /// The caller passed an invalid argument, such as an unknown channel.
         public static let invalidArgument = Code("invalidArgument")
         /// The operating system refused to open, read or write.

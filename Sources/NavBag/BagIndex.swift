@@ -115,14 +115,14 @@ extension BagIndex {
                     } ?? times
             case .attachment(let offset, let length):
                 do throws(BagError) {
-                    let name = try source.attachment(offset, length, checkCRC: options.checkCRC).name
+                    let name = try source.attachmentName(offset, length, checkCRC: options.checkCRC)
                     index.attachments.append(BagRecordLocation(name: name, offset: offset, length: length))
                 } catch {
                     reader.note(error)
                 }
             case .metadata(let offset, let length):
                 do throws(BagError) {
-                    let name = try source.metadata(offset, length).name
+                    let name = try source.metadata(offset, length, limit: options.storedLimit).name
                     index.metadata.append(BagRecordLocation(name: name, offset: offset, length: length))
                 } catch {
                     reader.note(error)
@@ -143,13 +143,21 @@ extension BagIndex {
 
 extension ByteSource {
     /// Calls `body` with the content of the record at `offset`, which must have `opcode` and end where `length` says.
+    ///
+    /// - Parameter limit: the most bytes of the record; a larger one is refused before memory is allocated.
     func record<Result>(
-        _ opcode: UInt8, _ offset: Int, _ length: Int,
+        _ opcode: UInt8, _ offset: Int, _ length: Int, limit: Int,
         _ body: (inout ByteCursor) throws(BagError) -> Result
     ) throws(BagError) -> Result {
         guard offset >= 0, length >= Layout.recordHeader, offset <= count, length <= count - offset else {
             throw BagError(
                 .malformed, "the summary points beyond the end of the file, at \(length) bytes", offset: offset)
+        }
+        guard length <= limit else {
+            throw BagError(
+                .limitExceeded,
+                "a \(Opcode.name(opcode)) record has \(length) bytes; the limit is \(limit), raise maxChunkBytes to "
+                    + "read it", offset: offset)
         }
         return try withBytes(at: offset, count: length) { (bytes) throws(BagError) -> Result in
             var cursor = ByteCursor(bytes, base: offset)
@@ -165,13 +173,60 @@ extension ByteSource {
         }
     }
 
-    func metadata(_ offset: Int, _ length: Int) throws(BagError) -> BagMetadata {
-        try record(Opcode.metadata, offset, length) { (cursor) throws(BagError) in try BagMetadata(&cursor) }
+    func metadata(_ offset: Int, _ length: Int, limit: Int) throws(BagError) -> BagMetadata {
+        try record(Opcode.metadata, offset, length, limit: limit) { (cursor) throws(BagError) in
+            try BagMetadata(&cursor)
+        }
     }
 
-    func attachment(_ offset: Int, _ length: Int, checkCRC: Bool) throws(BagError) -> BagAttachment {
-        try record(Opcode.attachment, offset, length) { (cursor) throws(BagError) in
-            try BagAttachment(&cursor, checkCRC: checkCRC)
+    func attachment(_ offset: Int, _ length: Int, _ options: BagReadOptions) throws(BagError) -> BagAttachment {
+        try record(Opcode.attachment, offset, length, limit: options.storedLimit) { (cursor) throws(BagError) in
+            try BagAttachment(&cursor, checkCRC: options.checkCRC)
         }
+    }
+
+    /// Returns the name of the attachment at `offset`; its contents are only read to check them, in pieces.
+    ///
+    /// - Parameter length: the bytes of the record, all of which are in the file.
+    func attachmentName(_ offset: Int, _ length: Int, checkCRC: Bool) throws(BagError) -> String {
+        let start = offset + Layout.recordHeader
+        let size = length - Layout.recordHeader
+        let (name, covered) = try withBytes(at: start, count: min(size, Layout.piece)) {
+            (bytes) throws(BagError) -> (String, Int) in
+            var cursor = ByteCursor(bytes, base: start)
+            _ = try cursor.take(16)
+            let name = try cursor.string()
+            _ = try cursor.bytes32()
+            let dataSize = try cursor.length64()
+            guard dataSize <= size - cursor.position - 4 else {
+                throw BagError(
+                    .malformed, "the attachment \(name) claims more bytes than its record has", offset: start)
+            }
+            return (name, cursor.position + dataSize)
+        }
+        guard checkCRC else { return name }
+        let stored = try withBytes(at: start + covered, count: 4) { (bytes) throws(BagError) -> UInt32 in
+            UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+        }
+        guard stored != 0 else { return name }
+        guard try checksum(of: start..<start + covered) == stored else {
+            throw BagError(.crcMismatch, "the attachment \(name) is damaged: its CRC differs", offset: start)
+        }
+        return name
+    }
+
+    /// Returns the CRC of the bytes in `range`, which are read in pieces.
+    func checksum(of range: Range<Int>) throws(BagError) -> UInt32 {
+        var crc: UInt32 = 0
+        var place = range.lowerBound
+        while place < range.upperBound {
+            let size = min(Layout.piece, range.upperBound - place)
+            let before = crc
+            crc = try withBytes(at: place, count: size) { (bytes) throws(BagError) -> UInt32 in
+                Checksum.of(bytes, continuing: before)
+            }
+            place += size
+        }
+        return crc
     }
 }

@@ -19,8 +19,6 @@ struct BlockReader<Source: ByteSource> {
     private var checked = 0
     /// The approximate size in bytes of the blocks that bare records are gathered into.
     private static var runSize: Int { 1 << 20 }
-    /// The most bytes that a search or a checksum reads at once.
-    private static var pieceSize: Int { 1 << 20 }
 
     /// Reads the magic bytes and the header.
     ///
@@ -67,6 +65,9 @@ struct BlockReader<Source: ByteSource> {
         let content = magic + Layout.recordHeader
         guard length <= source.count - content else {
             throw BagError(.truncated, "the file ends in the middle of its header", offset: magic)
+        }
+        guard length <= Layout.piece else {
+            throw BagError(.malformed, "the header claims \(length) bytes", offset: magic)
         }
         let header = try source.withBytes(at: content, count: length) { (bytes) throws(BagError) -> BagHeader in
             var cursor = ByteCursor(bytes, base: content)
@@ -164,7 +165,7 @@ struct BlockReader<Source: ByteSource> {
     private func resumption(after start: Int) throws(BagError) -> Int? {
         var first = start + 1
         while first < source.count {
-            let size = min(Self.pieceSize, source.count - first)
+            let size = min(Layout.piece, source.count - first)
             let available = source.count - first
             let place = try source.withBytes(at: first, count: size) { (bytes) throws(BagError) -> Int? in
                 var place = 0
@@ -199,7 +200,7 @@ struct BlockReader<Source: ByteSource> {
     /// Skips `size` bytes and adds them to the data section's CRC.
     private mutating func pass(_ size: Int) throws(BagError) {
         while options.checkCRC, checked < position + size {
-            let piece = min(Self.pieceSize, position + size - checked)
+            let piece = min(Layout.piece, position + size - checked)
             crc = try source.withBytes(at: checked, count: piece) {
                 (bytes) throws(BagError) -> UInt32 in Checksum.of(bytes, continuing: crc)
             }

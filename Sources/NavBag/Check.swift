@@ -68,13 +68,17 @@ public func checkBag(
         case .attachment(let offset, let length):
             records.attachments += 1
             do throws(BagError) {
-                _ = try source.attachment(offset, length, checkCRC: options.checkCRC)
+                _ = try source.attachmentName(offset, length, checkCRC: options.checkCRC)
             } catch {
                 reader.note(error)
             }
         case .metadata(let offset, let length):
             records.metadata += 1
-            do throws(BagError) { _ = try source.metadata(offset, length) } catch { reader.note(error) }
+            do throws(BagError) {
+                _ = try source.metadata(offset, length, limit: options.storedLimit)
+            } catch {
+                reader.note(error)
+            }
         }
     }
     let damage = reader.damage
@@ -176,7 +180,7 @@ extension BagCheck {
             let contents = BlockContents(block, &definitions, learning: false, sorted: false, failure: &failure)
             let entries = contents.entriesByChannel
             let isRight = indexed.messageIndexes.allSatisfy { place in
-                (try? source.messageIndex(place)) == entries[place.channel]
+                (try? source.messageIndex(place, limit: options.storedLimit)) == entries[place.channel]
             }
             if !isRight || entries.count != indexed.messageIndexes.count {
                 note("the message indexes of a chunk do not point to its messages (at byte \(found.offset))")
@@ -207,13 +211,13 @@ extension BlockContents {
 
 extension ByteSource {
     /// Returns the entries of a message index, sorted by offset.
-    fileprivate func messageIndex(_ place: BagSpan.IndexOffset) throws(BagError) -> [IndexedMessage] {
+    fileprivate func messageIndex(_ place: BagSpan.IndexOffset, limit: Int) throws(BagError) -> [IndexedMessage] {
         guard place.offset >= 0, place.offset <= count - Layout.recordHeader else {
             throw BagError(.malformed, "a message index lies beyond the end of the file", offset: place.offset)
         }
         let (_, length) = try BlockReader.recordHeader(self, at: place.offset)
         let (size, overflow) = length.addingReportingOverflow(Layout.recordHeader)
-        return try record(Opcode.messageIndex, place.offset, overflow ? .max : size) {
+        return try record(Opcode.messageIndex, place.offset, overflow ? .max : size, limit: limit) {
             (cursor) throws(BagError) in
             guard try cursor.u16() == place.channel else {
                 throw BagError(.malformed, "a message index belongs to another channel", offset: place.offset)

@@ -27,7 +27,7 @@ final class Compressor {
                 context, output.reserve(bound), bound, input.baseAddress, input.count, level)
             guard ZSTD_isError(size) == 0 else {
                 throw BagError(
-                    .limitExceeded, "zstd cannot compress a chunk: \(String(cString: ZSTD_getErrorName(size)))")
+                    .compressionFailed, "zstd cannot compress a chunk: \(String(cString: ZSTD_getErrorName(size)))")
             }
             output.advance(size)
             return size
@@ -40,7 +40,7 @@ final class Compressor {
                 output.reserve(bound), bound, input.baseAddress, input.count, &preferences)
             guard LZ4F_isError(size) == 0 else {
                 throw BagError(
-                    .limitExceeded, "lz4 cannot compress a chunk: \(String(cString: LZ4F_getErrorName(size)))")
+                    .compressionFailed, "lz4 cannot compress a chunk: \(String(cString: LZ4F_getErrorName(size)))")
             }
             output.advance(size)
             return size

@@ -37,12 +37,12 @@ public struct MCAPReader<Source: ByteSource> {
 
     /// Reads one of ``BagIndex/metadata``.
     public func metadata(_ location: BagRecordLocation) throws(BagError) -> BagMetadata {
-        try source.metadata(location.offset, location.length)
+        try source.metadata(location.offset, location.length, limit: options.storedLimit)
     }
 
     /// Reads one of ``BagIndex/attachments`` into memory, and checks its CRC if the options ask for it.
     public func attachment(_ location: BagRecordLocation) throws(BagError) -> BagAttachment {
-        try source.attachment(location.offset, location.length, checkCRC: options.checkCRC)
+        try source.attachment(location.offset, location.length, options)
     }
 }
 

@@ -32,6 +32,8 @@ public struct MCAPWriter<Sink: ByteSink> {
     private var drained = 0
     private var dataCRC: UInt32 = 0
     private let tail = RecordBuffer(capacity: 64)
+    /// Whether the sink has taken the summary and the footer, which nothing may follow.
+    private var hasSummary = false
 
     private var chunk: ChunkBuilder
     private var schemas: [BagSchema] = []
@@ -277,8 +279,16 @@ public struct MCAPWriter<Sink: ByteSink> {
     }
 
     /// Writes the summary and the footer, after which nothing can be written; a second call has no effect.
+    ///
+    /// After a failure a further call does what is missing. If that is only the sink's flush, every other call still throws.
     public mutating func close() throws(BagError) {
         if case .closed = state { return }
+        if !hasSummary { try finishFile() }
+        try flushSink()
+        state = .closed
+    }
+
+    private mutating func finishFile() throws(BagError) {
         try retry()
         try checkOpen()
         try finishChunk()
@@ -299,13 +309,12 @@ public struct MCAPWriter<Sink: ByteSink> {
             throw fail(error)
         }
         drained += out.count
-        try flushSink()
-        state = .closed
+        hasSummary = true
     }
 
     /// Passes the refused bytes to the sink again; does nothing when there are none.
     public mutating func retry() throws(BagError) {
-        guard case .stalled = state else { return }
+        guard case .stalled = state, !hasSummary else { return }
         state = .open
         try drain()
     }

@@ -33,6 +33,8 @@ enum Layout {
     /// The channel, sequence, log time and publish time before a message's data.
     static let messageHeader = 22
     static let footerContent = 20
+    /// The most bytes that are read at once where a record need not be whole.
+    static let piece = 1 << 20
     /// The fields of a chunk before the compression's name.
     static let chunkFixed = 28
 }

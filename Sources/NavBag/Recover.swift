@@ -45,7 +45,7 @@ public func recoverBag<Sink: ByteSink>(
             }
         case .attachment(let offset, let length):
             do throws(BagError) {
-                let attachment = try source.attachment(offset, length, checkCRC: options.checkCRC)
+                let attachment = try source.attachment(offset, length, options)
                 try writer.addAttachment(
                     name: attachment.name, mediaType: attachment.mediaType, logTime: attachment.logTime,
                     createTime: attachment.createTime, data: attachment.data)
@@ -56,7 +56,7 @@ public func recoverBag<Sink: ByteSink>(
             }
         case .metadata(let offset, let length):
             do throws(BagError) {
-                let metadata = try source.metadata(offset, length)
+                let metadata = try source.metadata(offset, length, limit: options.storedLimit)
                 try writer.addMetadata(name: metadata.name, metadata.entries)
                 recovery.recordCount += 1
             } catch {

@@ -31,18 +31,17 @@ extension BagIndex {
             bytes.elementsEqual(Layout.magic)
         }
         guard isMagic else { return nil }
-        let (summaryStart, offsetsStart, crc) = try source.record(Opcode.footer, start, size) {
+        let (summaryStart, offsetsStart, crc) = try source.record(Opcode.footer, start, size, limit: size) {
             (cursor) throws(BagError) in
             (try cursor.length64(), try cursor.length64(), try cursor.u32())
         }
         let end = offsetsStart == 0 ? start : offsetsStart
         guard summaryStart >= dataStart, summaryStart <= end, end <= start else { return nil }
         if options.checkCRC, crc != 0 {
-            let covered = start + size - 4 - summaryStart
-            let found = try source.withBytes(at: summaryStart, count: covered) { (bytes) throws(BagError) in
-                Checksum.of(bytes)
-            }
-            guard found == crc else { return nil }
+            guard try source.checksum(of: summaryStart..<start + size - 4) == crc else { return nil }
+        } else {
+            // Without a CRC, which covers the offsets too, a damaged one must not make the reader allocate the size of the file.
+            guard end - summaryStart <= options.storedLimit else { return nil }
         }
         return summaryStart..<end
     }

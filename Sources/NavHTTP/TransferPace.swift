@@ -1,9 +1,13 @@
+import Glibc
+
 /// The machine's monotonic clock.
 package enum Monotonic {
-    private static let start = ContinuousClock.now
-
-    /// Time since a fixed moment.
-    package static func now() -> Duration { start.duration(to: .now) }
+    /// Returns the time since an arbitrary start (`CLOCK_MONOTONIC`, which stands still while the machine sleeps).
+    package static func now() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 }
 
 /// The time and rate of one answer, checked against its limits; moments are durations since any fixed one.

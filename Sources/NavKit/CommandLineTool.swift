@@ -180,9 +180,9 @@ public struct NodeCommandOptions: ParsableArguments {
     ) {
         guard let missing = Runnable.missingInput(configuration.node) else { return }
         log.warning("waiting for \(missing)")
-        var signs = SupervisorNotifier()
+        var supervisor = SupervisorNotifier()
         while !stop.isStopped, Runnable.missingInput(configuration.node) != nil {
-            signs.alive()
+            supervisor.heartbeat()
             usleep(200_000)
         }
     }

@@ -28,7 +28,7 @@ public final class NodeRunner<Runnable: Node> {
     /// The time at which a node that was asked to shut down leaves, in monotonic nanoseconds.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
-    private var signs = SupervisorNotifier()
+    private var supervisor = SupervisorNotifier()
 
     /// The interval of health messages, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }
@@ -94,13 +94,13 @@ public final class NodeRunner<Runnable: Node> {
     /// Runs until `stop` is set, the node is told to shut down, or its work is done.
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
-        signs.ready()
+        supervisor.ready()
         while !stop.isStopped, !isOver {
-            signs.alive()
-            let wait = min(nextHealth, nextTurn, leavesAt, signs.next) - Clocks.monotonic()
+            supervisor.heartbeat()
+            let wait = min(nextHealth, nextTurn, leavesAt, supervisor.next) - Clocks.monotonic()
             try step(waiting: .nanoseconds(max(0, wait)))
         }
-        signs.stopping()
+        supervisor.stopping()
     }
 
     /// Whether the loop must end.
@@ -224,8 +224,10 @@ public final class NodeRunner<Runnable: Node> {
         for counter in context.clock.counters {
             context.counter(counter.name ?? "").set(Int(clamping: counter.value ?? 0))
         }
-        let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) {
-            registry.publishers(of: $0)
+        // Read once at most, however many topics are silent.
+        lazy var nodes = registry.nodes
+        let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) { topic in
+            nodes.map { $0.filter { $0.topics.contains { $0.name == topic } }.map(\.node).sorted() }
         }
         context.link.publish(health, on: Topics.health(of: context.name), stamp: context.stamp)
     }
@@ -244,15 +246,11 @@ final class PublisherRegistry {
 
     init(_ directory: BusDirectory?) { reader = directory.map { RegistryReader(directory: $0) } }
 
-    private var nodes: [Announcement]? {
+    /// The announced nodes; nil when there is no registry.
+    var nodes: [Announcement]? {
         do { return try reader?.read()?.nodes } catch { return nil }
     }
 
     /// Returns the node with a boot id; nil when it is absent or there is no registry.
     func name(of bootID: UInt64) -> String? { nodes?.first { $0.bootID == bootID }?.node }
-
-    /// Returns the nodes that publish a topic, sorted by name; nil when there is no registry.
-    func publishers(of topic: String) -> [String]? {
-        nodes.map { $0.filter { $0.topics.contains { $0.name == topic } }.map(\.node).sorted() }
-    }
 }

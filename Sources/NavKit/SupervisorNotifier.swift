@@ -17,7 +17,7 @@ package struct SupervisorNotifier {
     package func stopping() { cprocess_notify("STOPPING=1") }
 
     /// Sends a heartbeat when one is due.
-    package mutating func alive() {
+    package mutating func heartbeat() {
         let now = Clocks.monotonic()
         guard now >= next else { return }
         cprocess_notify("WATCHDOG=1")

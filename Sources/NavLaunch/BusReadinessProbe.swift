@@ -39,7 +39,7 @@ package struct BusReadinessProbe: ReadinessProbe {
             var variables = environment
             for variable in node.environment { variables[variable.name] = variable.value }
             do throws(BusError) {
-                let directory = try Self.directory(variables)
+                let directory = try BusDirectory.named { variables[$0] }
                 let index = domains.firstIndex { $0.directory == directory } ?? domains.count
                 if index == domains.count { domains.append(DomainView(directory)) }
                 return (node.name, readiness.conditions, index)
@@ -51,14 +51,6 @@ package struct BusReadinessProbe: ReadinessProbe {
         self.domains = domains
         directoryProblem = problem
         watches = Array(repeating: Watch(), count: nodes.count)
-    }
-
-    private static func directory(_ environment: [String: String]) throws(BusError) -> BusDirectory {
-        let own = try BusDirectory.fromEnvironment()
-        let path = environment["NAVBUS_DIR", default: ""]
-        let domain = environment["NAVBUS_DOMAIN", default: ""]
-        if path.isEmpty, domain == own.domain { return own }
-        return try BusDirectory(path: path.isEmpty ? own.path : path, domain: domain.isEmpty ? "0" : domain)
     }
 
     package mutating func missing(_ awaited: [AwaitedNode]) -> [String?] {

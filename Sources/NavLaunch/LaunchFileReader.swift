@@ -1,3 +1,4 @@
+internal import NavBus
 internal import NavConfig
 internal import Yams
 
@@ -307,7 +308,7 @@ struct LaunchFileReader {
 
     private func remaps(of section: YAMLSection, _ substitution: Substitution) -> [(from: String, to: String)] {
         section.pairs("remaps", substitution).map { key, value, place in
-            for topic in [key, value] where !isTopic(topic) {
+            for topic in [key, value] where !Names.isTopic(topic) {
                 problems.add(
                     "\"\(topic)\" in \"remaps\" of \(section.what) is not a topic: write /word/word", at: place)
             }
@@ -336,11 +337,6 @@ struct LaunchFileReader {
         }
         return name
     }
-}
-
-func isTopic(_ text: String) -> Bool {
-    text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("//") && text.utf8.count <= 255
-        && text.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "-") }
 }
 
 private func isWord(_ text: String) -> Bool {

@@ -98,7 +98,7 @@ private struct SupervisorLoop {
     private static let probeInterval: Int64 = 20
 
     private enum Source {
-        case control, output, signsOfLife
+        case control, output, heartbeats
         case stream(node: Int, stream: Int)
         case end(node: Int)
     }
@@ -114,10 +114,10 @@ private struct SupervisorLoop {
     private var guardian: Int32 = -1
     private var guardianPID: pid_t = 0
     /// The socket for heartbeats, and its name; -1 without one.
-    private var signs: Int32 = -1
-    private var signsName: String?
+    private var heartbeatSocket: Int32 = -1
+    private var heartbeatSocketName: String?
     /// The most heartbeats read in one iteration of the loop, so that a flooding process does not block the launcher.
-    private static let maximumSigns = 1_024
+    private static let maximumHeartbeats = 1_024
     private let mark = LaunchID.unique()
     private var probe: any ReadinessProbe
     private var isProbing = false
@@ -144,10 +144,10 @@ private struct SupervisorLoop {
                 "cannot start the guardian process (\(errorText(errno))): children of killed nodes may survive", of: nil
             )
         }
-        openSigns()
+        openHeartbeatSocket()
         defer {
             probe.rest()
-            if signs >= 0 { close(signs) }
+            if heartbeatSocket >= 0 { close(heartbeatSocket) }
             endGuardian()
         }
         feed(.start)
@@ -179,7 +179,7 @@ private struct SupervisorLoop {
     private mutating func spawn(_ node: Int) -> SupervisorStateMachine.Event {
         do {
             children[node] = try ChildProcess(
-                nodes[node], environment: environment, guardian: guardian, notifySocket: signsName)
+                nodes[node], environment: environment, guardian: guardian, notifySocket: heartbeatSocketName)
             return .spawned(node: node)
         } catch {
             return .spawnFailed(node: node, reason: error.text(nodes[node]))
@@ -194,7 +194,7 @@ private struct SupervisorLoop {
             sources.append(source)
             requests.append(pollfd(fd: descriptor, events: Int16(events), revents: 0))
         }
-        if signs >= 0 { watch(signs, POLLIN, .signsOfLife) }
+        if heartbeatSocket >= 0 { watch(heartbeatSocket, POLLIN, .heartbeats) }
         if writer.hasPending { watch(writer.descriptor, POLLOUT, .output) }
         for (node, child) in children.enumerated() {
             guard let child else { continue }
@@ -211,7 +211,7 @@ private struct SupervisorLoop {
                 switch source {
                 case .stream(let node, let stream): readLines(of: node, stream: stream)
                 case .end(let node): mayHaveEnded[node] = true
-                case .signsOfLife: readSigns()
+                case .heartbeats: readHeartbeats()
                 case .control, .output: break
                 }
             }
@@ -268,19 +268,19 @@ private struct SupervisorLoop {
         nextLook = now() + .milliseconds(Self.probeInterval)
     }
 
-    private mutating func openSigns() {
+    private mutating func openHeartbeatSocket() {
         var name = [CChar](repeating: 0, count: Int(CPROCESS_NOTIFY_NAME))
-        signs = cprocess_notify_socket(&name)
-        if signs >= 0 {
-            signsName = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+        heartbeatSocket = cprocess_notify_socket(&name)
+        if heartbeatSocket >= 0 {
+            heartbeatSocketName = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
         } else {
             note("cannot create the watchdog socket (\(errorText(errno))): hung nodes are not detected", of: nil)
         }
     }
 
-    private mutating func readSigns() {
-        for _ in 0..<Self.maximumSigns {
-            let group = cprocess_notify_read(signs)
+    private mutating func readHeartbeats() {
+        for _ in 0..<Self.maximumHeartbeats {
+            let group = cprocess_notify_read(heartbeatSocket)
             guard group >= 0 else { return }
             if group > 0, let node = children.firstIndex(where: { $0?.pid == group }) { feed(.alive(node: node)) }
         }

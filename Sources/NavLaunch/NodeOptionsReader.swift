@@ -76,7 +76,7 @@ extension LaunchFileReader {
         else { return nil }
         func topics(_ key: String) -> [String] {
             condition.words(key, substitution).map { topic in
-                if !isTopic(topic) {
+                if !Names.isTopic(topic) {
                     problems.add(
                         "\"\(topic)\" in \(condition.what) is not a topic: write /word/word",
                         at: condition.place(of: key))

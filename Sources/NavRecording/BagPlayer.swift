@@ -13,7 +13,7 @@ package final class BagPlayer {
         package var start = 0.0
         /// The end of the playback, seconds from the bag's start; nil plays to the end.
         package var end: Double?
-        /// Whether to start over at the end, in another epoch of `/clock`.
+        /// Whether to start over at the end, in another epoch of `/clock`; a single moment repeats about once a second.
         package var loop = false
         /// The topics to play; `*` matches any text.
         package var topics = ["*"]
@@ -57,6 +57,8 @@ package final class BagPlayer {
     /// The interval of `/clock` between messages, and while paused.
     private static let tick = Duration.milliseconds(10)
     private static let pausedTick = Duration.milliseconds(200)
+    /// The rest before a single moment is repeated in a loop.
+    private static let momentRest = Duration.seconds(1)
     /// The longest delay that the player catches up with.
     ///
     /// After a longer stall, the bag continues from where it stopped: publishing all missed messages at once would change the drive.
@@ -232,9 +234,11 @@ package final class BagPlayer {
             var start: UInt64? = beginning
             while let from = start, !stop.isStopped {
                 jump = nil
-                try playOnce(from: from, beginning: beginning)
+                let hasDuration = try playOnce(from: from, beginning: beginning)
                 epoch &+= 1
                 start = jump ?? (options.loop ? beginning : nil)
+                // A loop over one moment would flood the bus with epochs.
+                if !hasDuration, jump == nil, start != nil { try serve(until: MonotonicClock.now() + Self.momentRest) }
             }
             report(self)
             if leader == nil { try serve(until: MonotonicClock.now() + Duration(clampingSeconds: options.linger)) }
@@ -273,7 +277,10 @@ package final class BagPlayer {
 
     // MARK: One pass
 
-    private func playOnce(from start: UInt64, beginning: UInt64) throws {
+    /// Plays the bag from a time to the end, or until it is interrupted.
+    ///
+    /// - Returns: whether it has more than one moment.
+    private func playOnce(from start: UInt64, beginning: UInt64) throws -> Bool {
         let first = reader.index.timeRange?.lowerBound ?? 0
         let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
         var moments = BagMoments(reader.messages(query)) { [places] in places[$0] != nil }
@@ -285,11 +292,13 @@ package final class BagPlayer {
         begin = MonotonicClock.now()
         nextTimer = nil
         try beginEpoch(at: start, first: first)
+        var momentCount = 0
         while !stop.isStopped, let messages = try moments.next() {
             guard let stamp = messages.first?.logTime else { continue }
             let due = SimulatedTime(nanoseconds: Int64(clamping: stamp))
             try runTime(to: due)
-            guard !isInterrupted else { return }
+            guard !isInterrupted else { return true }
+            momentCount += 1
             try publishClock(due)
             for message in messages { try play(message) }
             try settle(at: due)
@@ -300,6 +309,7 @@ package final class BagPlayer {
             obey()
             if !isInterrupted { try standStill() }
         }
+        return momentCount > 1
     }
 
     /// Whether the current pass ends before the bag does.

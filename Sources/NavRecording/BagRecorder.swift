@@ -73,6 +73,8 @@ package final class BagRecorder {
     private static let largest = 64 << 20
     /// The most requests to a node for its configuration.
     private static let mostAttempts = 3
+    /// The most living nodes that are asked for their configuration.
+    private static let mostNodes = 1_024
     private static let mostSnapshots = 4
     private static let largestAttachment = 16 << 20
 
@@ -82,8 +84,8 @@ package final class BagRecorder {
         var call: UnaryCall<SnapshotResponse>?
         /// The recorded time before the call that it holds, seconds.
         var before: Double
-        /// The end of its messages: a log time, and a deadline of the machine's clock in case recording time stands still.
-        var end: (logTime: Int64, deadline: MonotonicInstant)
+        /// The end of its messages: a steady time, and a deadline of the machine's clock in case `/clock` stands still.
+        var end: (steadyTime: Int64, deadline: MonotonicInstant)
         var isClosing = false
     }
 
@@ -196,15 +198,15 @@ package final class BagRecorder {
     ///
     /// - Returns: the published messages missing from the bag.
     package func run(until stop: StopSignal) throws(NodeError) -> Losses {
-        var signs = SupervisorNotifier()
-        signs.ready()
+        var supervisor = SupervisorNotifier()
+        supervisor.ready()
         do throws(BusError) {
             while !stop.isStopped {
-                signs.alive()
+                supervisor.heartbeat()
                 try turn(.milliseconds(200))
                 reportWhenDue()
             }
-            signs.stopping()
+            supervisor.stopping()
             // Messages sent before the publishers stopped may still be in the sockets.
             let stopped = MonotonicClock.now()
             var count: UInt64
@@ -279,7 +281,8 @@ package final class BagRecorder {
             publisher: options.lockstep ? nil : delivery.header.bootID,
             node: options.lockstep ? nil : publishers[delivery.header.bootID],
             logTime: delivery.received.utcNanoseconds,
-            publishTime: delivery.header.stampNanoseconds, payload: delivery.payload)
+            publishTime: delivery.header.stampNanoseconds, steadyTime: delivery.received.monotonicNanoseconds,
+            payload: delivery.payload.detached)
         guard clock.isSimulated else { return write(entry) }
         guard let now = clock.stamp?.nanoseconds else { return hold(entry) }
         write(at(now, entry))
@@ -288,7 +291,7 @@ package final class BagRecorder {
     private func write(_ entry: RecordingThread.Entry) {
         if let thread { return thread.take(entry, waits: options.lockstep) }
         ring?.take(entry)
-        for snapshot in snapshots where !snapshot.isClosing && entry.logTime < snapshot.end.logTime {
+        for snapshot in snapshots where !snapshot.isClosing && entry.steadyTime < snapshot.end.steadyTime {
             snapshot.thread.take(entry)
         }
     }
@@ -300,7 +303,7 @@ package final class BagRecorder {
         var entry = entry
         let stamp = Double(entry.publishTime)
         if !options.lockstep, abs(stamp - Double(entry.logTime)) < abs(stamp - Double(now)) { entry.publishTime = now }
-        entry.logTime = now
+        (entry.logTime, entry.steadyTime) = (now, now)
         entry.epoch = clock.moment?.epoch.number ?? 0
         return entry
     }
@@ -335,7 +338,8 @@ package final class BagRecorder {
 
     /// Looks up the name of a publisher, at most once.
     private func lookUp(_ bootID: UInt64) {
-        guard !options.lockstep, let directory, !strangers.contains(bootID), strangers.count < 4_096 else { return }
+        guard !options.lockstep, let directory, !strangers.contains(bootID) else { return }
+        if strangers.count >= 4_096 { strangers = [] }
         for node in (try? directory.inspect())?.nodes ?? [] { publishers[node.bootID] = node.node }
         if publishers[bootID] == nil { strangers.insert(bootID) }
     }
@@ -343,6 +347,10 @@ package final class BagRecorder {
     // MARK: Metadata and attachments
 
     private func add(_ supplement: RecordingThread.Supplement) {
+        // A node that restarts with the same configuration says nothing new.
+        guard supplements.count < RecordingThread.mostSupplements,
+            supplements.last(where: { $0.name == supplement.name })?.hasContent(of: supplement) != true
+        else { return }
         supplements.append(supplement)
         thread?.add(supplement)
         for snapshot in snapshots { snapshot.thread.add(supplement) }
@@ -364,13 +372,12 @@ package final class BagRecorder {
 
     /// Asks each new node for its configuration, and attaches the description of its road tiles.
     private func describeNodes() {
-        guard !self.options.lockstep, let directory, asked.count < 1_024, let nodes = try? directory.inspect().nodes
-        else {
-            return
-        }
+        guard !self.options.lockstep, let directory, let nodes = try? directory.inspect().nodes else { return }
+        let living = Set(nodes.map(\.bootID))
+        asked = asked.filter { living.contains($0.key) }
         for node in nodes where node.node != bus.name && node.services.contains(where: { $0.name == NodeService.name })
         {
-            guard asked[node.bootID, default: 0] < Self.mostAttempts else { continue }
+            guard asked[node.bootID, default: 0] < Self.mostAttempts, asked.count < Self.mostNodes else { continue }
             let (name, bootID, attempt) = (node.node, node.bootID, asked[node.bootID, default: 0] + 1)
             let processID = node.processID
             asked[bootID] = Self.mostAttempts
@@ -462,7 +469,7 @@ extension BagRecorder: RecorderServiceProvider {
             throw CallStatus(.invalidArgument, "after_s is \(after): give 0 to 3600 seconds")
         }
         let content = ring.content
-        guard let last = content.last?.logTime else {
+        guard let last = content.last?.steadyTime else {
             throw CallStatus(.failedPrecondition, "nothing has been published yet")
         }
         let thread: RecordingThread
@@ -473,10 +480,10 @@ extension BagRecorder: RecorderServiceProvider {
         }
         for supplement in supplements { thread.add(supplement) }
         if let reason = request.reason { thread.add(.metadata(name: "navbus.snapshot", ["reason": reason])) }
-        for entry in content { thread.take(entry, waits: true) }
+        thread.take(held: content)
         let end = last.addingReportingOverflow(Int64(after * 1e9) + 1).partialValue
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: after)
-        let before = (Double(last) - Double(content.first?.logTime ?? last)) / 1e9
+        let before = (Double(last) - Double(content.first?.steadyTime ?? last)) / 1e9
         snapshots.append(Snapshot(thread: thread, call: call, before: before, end: (end, deadline)))
     }
 

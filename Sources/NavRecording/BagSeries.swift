@@ -33,7 +33,8 @@ struct BagSeries {
         return names.compactMap { name -> Int? in
             if name == known { return 0 }
             guard name.hasPrefix(stem), name.hasSuffix(end),
-                let number = Int(name.dropFirst(stem.count).dropLast(end.count)), number > 0,
+                // A larger number was not counted up to, and cannot be counted on from.
+                let number = Int(name.dropFirst(stem.count).dropLast(end.count)), (1...Int.max / 2).contains(number),
                 (path(number) as NSString).lastPathComponent == name
             else { return nil }
             return number

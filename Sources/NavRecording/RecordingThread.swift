@@ -6,10 +6,11 @@ import NavKit
 import NavMessages
 import Synchronization
 
-/// A thread that writes a recording, so that a slow disk never blocks the bus.
+/// A thread that writes a recording, so that a slow disk does not block the bus.
 ///
 /// Messages wait in a queue of bounded size. While the disk accepts nothing, because it is full or hangs, writing is retried;
-/// messages that find the queue full are dropped and counted.
+/// messages that find the queue full are dropped and counted. Only a recording in lockstep waits for room in the queue, and so for the
+/// disk: see ``take(_:waits:)``.
 final class RecordingThread: Sendable {
     /// The names of a recording's files, and the rules for starting another file.
     struct Files: Sendable {
@@ -29,6 +30,21 @@ final class RecordingThread: Sendable {
     enum Supplement: Sendable {
         case metadata(name: String, [String: String])
         case attachment(name: String, mediaType: String, logTime: UInt64, data: [UInt8])
+
+        var name: String {
+            switch self {
+            case .metadata(let name, _), .attachment(let name, _, _, _): name
+            }
+        }
+
+        /// Whether both say the same, at whatever time.
+        func hasContent(of other: Supplement) -> Bool {
+            switch (self, other) {
+            case (.metadata(_, let entries), .metadata(_, let others)): entries == others
+            case (.attachment(_, _, _, let data), .attachment(_, _, _, let others)): data == others
+            default: false
+            }
+        }
     }
 
     struct Entry: Sendable {
@@ -41,6 +57,8 @@ final class RecordingThread: Sendable {
         var node: String?
         var logTime: Int64
         var publishTime: Int64
+        /// The time of reception on a clock that is never set: ``logTime`` in an epoch of `/clock`, otherwise the monotonic clock, ns.
+        var steadyTime: Int64
         /// The epoch of `/clock` that ``logTime`` belongs to; 0 for the machine's clock.
         var epoch: UInt64 = 0
         var payload: Payload
@@ -65,7 +83,7 @@ final class RecordingThread: Sendable {
         var hasEnded = false
     }
 
-    /// The most bytes in the queue; a single message is accepted whatever its size.
+    /// The most bytes in the queue, without those of ``take(held:)``; a single message is accepted whatever its size.
     static let greatestBacklog = 128 << 20
     /// The most bytes of latched values that are repeated in a further file.
     static let greatestRepetition = 64 << 20
@@ -74,14 +92,27 @@ final class RecordingThread: Sendable {
     /// The longest time between flushes, ns; together with an iteration of the thread's loop it stays under a second.
     private static let flushInterval: Int64 = 600_000_000
     /// The most supplements.
-    private static let mostSupplements = 1_024
+    static let mostSupplements = 1_024
     private static let retryInterval = 0.2
     /// The number of attempts to write the bag while closing.
     private static let lastTries = 10
 
+    /// Messages that are taken from the queue together.
+    private struct Batch: Sendable {
+        var entries: [Entry] = []
+        var bytes = 0
+        /// Whether its bytes count against ``greatestBacklog``.
+        var isCounted = true
+
+        mutating func append(_ entry: Entry) {
+            entries.append(entry)
+            bytes += entry.cost
+        }
+    }
+
     private struct State: Sendable {
-        var waiting: [[Entry]] = []
-        var lastBatchBytes = 0
+        var waiting: [Batch] = []
+        /// The bytes of the waiting batches that count.
         var bytes = 0
         var isClosing = false
         var losses: [String: String] = [:]
@@ -120,18 +151,27 @@ final class RecordingThread: Sendable {
                     if !waits || state.report.failure != nil { state.report.unwritten += 1 }
                     return waits && state.report.failure == nil
                 }
-                if state.waiting.isEmpty || state.lastBatchBytes >= Self.batch {
-                    state.waiting.append([])
-                    state.lastBatchBytes = 0
+                if state.waiting.last.map({ !$0.isCounted || $0.bytes >= Self.batch }) ?? true {
+                    state.waiting.append(Batch())
                 }
                 state.waiting[state.waiting.count - 1].append(entry)
-                state.lastBatchBytes += entry.cost
                 state.bytes += entry.cost
                 return false
             }
             guard isFull else { break }
             usleep(1_000)
         }
+        pending.signal()
+    }
+
+    /// Queues messages that the caller keeps in memory anyway; it neither waits nor drops any, however full the queue is.
+    func take(held entries: [Entry]) {
+        var batches: [Batch] = []
+        for entry in entries {
+            if batches.last.map({ $0.bytes >= Self.batch }) ?? true { batches.append(Batch(isCounted: false)) }
+            batches[batches.count - 1].append(entry)
+        }
+        state.withLock { $0.waiting += batches }
         pending.signal()
     }
 
@@ -199,9 +239,8 @@ final class RecordingThread: Sendable {
             while pending.wait(timeout: .now()) == .success {}
             supplement(recording)
             while let batch = next() {
-                for entry in batch { write(entry, recording) }
-                let bytes = batch.reduce(0) { $0 + $1.cost }
-                state.withLock { $0.bytes -= bytes }
+                for entry in batch.entries { write(entry, recording) }
+                if batch.isCounted { state.withLock { $0.bytes -= batch.bytes } }
                 flush(recording)
             }
             flush(recording)
@@ -214,12 +253,8 @@ final class RecordingThread: Sendable {
 
     private var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    private func next() -> [Entry]? {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else { return nil }
-            if state.waiting.count == 1 { state.lastBatchBytes = 0 }
-            return state.waiting.removeFirst()
-        }
+    private func next() -> Batch? {
+        state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
     }
 
     /// Retries `body` until the disk accepts it; false when it did not complete.
@@ -230,7 +265,8 @@ final class RecordingThread: Sendable {
                 if state.withLock({ $0.report.failure.take() }) != nil { log.info("the bag can be written again") }
                 return true
             } catch {
-                guard error.code == .sinkFailed || error.code == .io else {
+                let isRetried = error.code == .sinkFailed || error.code == .io
+                guard isRetried || error.code == .compressionFailed else {
                     log.error("\(error)")
                     return false
                 }
@@ -238,7 +274,10 @@ final class RecordingThread: Sendable {
                     defer { state.report.failure = error.reason }
                     return state.report.failure
                 }
-                if before == nil { log.error("\(error.reason); retrying until it can be written") }
+                if before == nil {
+                    log.error(isRetried ? "\(error.reason); retrying until it can be written" : error.reason)
+                }
+                guard isRetried else { return false }
                 if isClosing {
                     recording.tries += 1
                     guard recording.tries <= Self.lastTries else { return false }
@@ -327,16 +366,24 @@ final class RecordingThread: Sendable {
     }
 
     /// Starts another file when this one is full, or when time starts over: times of different epochs cannot be put in order.
+    ///
+    /// A file that is limited in time is also full when the clock was set to before its start.
     private func split(before entry: Entry, _ recording: Recording) {
         guard recording.log.messageCount > 0, let start = recording.start else { return }
         let isLarge = files.splitBytes.map { recording.log.byteCount + entry.payload.count > $0 } ?? false
-        let isLong = files.splitNanoseconds.map { entry.logTime.subtractingReportingOverflow(start).partialValue >= $0 }
+        let isLong = files.splitNanoseconds.map { limit in
+            !(0..<limit).contains(entry.logTime.subtractingReportingOverflow(start).partialValue)
+        }
         let isOfAnotherEpoch = entry.epoch != recording.epoch
         guard isLarge || isLong == true || isOfAnotherEpoch, Clocks.monotonic() >= recording.nextOpening else { return }
         do throws(BagError) {
             if let room = files.room { for note in recording.series.makeRoom(room) { log.info(note) } }
             let (bag, path) = try recording.series.create()
-            guard persist(recording, { () throws(BagError) in try self.finish(recording) }) else { return }
+            guard persist(recording, { () throws(BagError) in try self.finish(recording) }) else {
+                // Otherwise each further message would leave an empty file.
+                recording.nextOpening = Clocks.monotonic() + 10 * Self.flushInterval
+                return
+            }
             (recording.log, recording.start, recording.isDescribed) = (MessageLog(bag), nil, false)
             recording.supplementCount = 0
             state.withLock { $0.report.paths.append(path) }

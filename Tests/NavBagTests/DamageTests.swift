@@ -297,6 +297,58 @@ import Testing
         #expect(error?.reason.contains("older than its index says") == true)
     }
 
+    @Test func attachmentsAreIndexedAndCheckedInPieces() throws {
+        var writer = try MCAPWriter(MemorySink())
+        let data = [UInt8](repeating: 7, count: 3 << 20)
+        try writer.addAttachment(name: "log.txt", mediaType: "text/plain", logTime: 1, createTime: 0, data: data)
+        for sample in samples(10) { try writer.add(sample) }
+        try writer.close()
+        var options = BagReadOptions()
+        options.ignoreSummary = true
+        var bytes = writer.sink.bytes
+        for isDamaged in [false, true] {
+            if isDamaged { bytes[1 << 20] ^= 1 }
+            let source = MeteredSource(bytes)
+            let reader = try MCAPReader(source, options: options)
+            #expect(reader.index.attachments.map(\.name) == (isDamaged ? [] : ["log.txt"]))
+            let check = try checkBag(source, options: options) { _ in nil }
+            #expect(check.isSound == !isDamaged)
+            #expect(source.largest <= 1 << 20)
+        }
+    }
+
+    /// The offset in a footer without a CRC is damaged, so that almost the whole bag would be the summary.
+    @Test func oversizedSummaryIsNotRead() throws {
+        var raw = RawBag()
+        let start = raw.bytes.count
+        raw.record(0x06, RawBag.chunk(RawBag.channel(1, "/x") + RawBag.message(1, time: 5)))
+        raw.record(0x7F, [UInt8](repeating: 0, count: 3 << 20))
+        raw.footer(summaryStart: start)
+        var options = BagReadOptions()
+        (options.maxChunkBytes, options.checkCRC) = (1 << 20, false)
+        let source = MeteredSource(raw.bytes)
+        let reader = try MCAPReader(source, options: options)
+        #expect(try reader.all().map(\.logTime) == [5])
+        #expect(source.largest <= 1 << 20)
+    }
+
+    @Test func oversizedMetadataIsDamage() throws {
+        var writer = try MCAPWriter(MemorySink())
+        let text = String(repeating: "x", count: 3 << 20)
+        try writer.addMetadata(name: "large", ["text": text])
+        try writer.addMetadata(name: "small", ["text": "x"])
+        try writer.close()
+        var options = BagReadOptions()
+        (options.maxChunkBytes, options.ignoreSummary) = (1 << 20, true)
+        let reader = try MCAPReader(MemorySource(writer.sink.bytes), options: options)
+        #expect(reader.index.metadata.map(\.name) == ["small"])
+        guard case .scan(.complete, let damage) = reader.index.origin else {
+            Issue.record("must be scanned and complete, not \(reader.index.origin)")
+            return
+        }
+        #expect(damage.errors.map(\.code) == [.limitExceeded])
+    }
+
     @Test func conflictingDefinitionsAreReportedAndTheFirstWins() throws {
         var raw = RawBag()
         raw.bytes += RawBag.channel(1, "/x") + RawBag.channel(1, "/x") + RawBag.channel(1, "/y")
@@ -325,5 +377,22 @@ import Testing
         #expect(reader.index.origin == .summary)
         #expect(reader.info().channels.count == 20_000)
         #expect(try reader.all(BagQuery(topics: ["/t777"])).map(\.logTime) == [777])
+    }
+}
+
+/// A bag in memory that notes the most bytes that were asked for at once.
+private final class MeteredSource: ByteSource {
+    private let source: MemorySource
+    private(set) var largest = 0
+
+    init(_ bytes: [UInt8]) { source = MemorySource(bytes) }
+
+    var count: Int { source.count }
+
+    func withBytes<Result>(
+        at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
+    ) throws(BagError) -> Result {
+        largest = max(largest, count)
+        return try source.withBytes(at: offset, count: count, body)
     }
 }

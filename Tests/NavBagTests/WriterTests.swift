@@ -136,6 +136,25 @@ import Testing
         }
     }
 
+    @Test func closeThatIsRepeatedAfterAFailedFlushWritesTheSummaryOnce() throws {
+        let disk = UnreliableDisk()
+        var writer = try MCAPWriter(disk)
+        for sample in samples(100) { try writer.add(sample) }
+        disk.isFailing = true
+        #expect(throws: BagError.self) { try writer.close() }
+        let late = #expect(throws: BagError.self) {
+            try writer.retry()
+            try writer.add(samples(1)[0])
+        }
+        #expect(late?.code == .sinkFailed, "nothing may follow the footer")
+        disk.isFailing = false
+        try writer.close()
+        var other = try MCAPWriter(MemorySink())
+        for sample in samples(100) { try other.add(sample) }
+        try other.close()
+        #expect(disk.bytes == other.sink.bytes)
+    }
+
     @Test func fullDeviceIsReportedWithItsPath() throws {
         let error = #expect(throws: BagError.self) {
             var writer = try BagWriter(path: "/dev/full", overwrite: true)
@@ -154,5 +173,18 @@ import Testing
         #expect(writer.sink.bytes == safe, "an open chunk stays in memory")
         var reader = try MCAPLinearReader(MemorySource(safe))
         #expect(try reader.all() == samples(100))
+    }
+}
+
+/// A sink in memory that may fail to make its bytes durable.
+private final class UnreliableDisk: ByteSink {
+    private(set) var bytes: [UInt8] = []
+    var isFailing = false
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws { self.bytes += bytes }
+
+    func flush() throws {
+        struct Failure: Error {}
+        if isFailing { throw Failure() }
     }
 }

@@ -130,6 +130,30 @@ import Testing
         #expect(!TopicFilter(include: [pattern]).matches("/" + String(repeating: "a", count: 199)))
     }
 
+    @Test func topicsBeyondTheLimitAreCountedAndAnEndedFilterMakesRoom() {
+        var inbox = Inbox(node: 1, maximumQueuedBytes: 1 << 20)
+        let first = inbox.subscribe(matching: TopicFilter(), qos: .keepLast(1), maximumPayloadSize: 10)
+        let limit = Inbox.maximumDiscoveredTopics
+        for number in 0...limit { inbox.discover("/t\(number)") }
+        #expect(inbox.wantedTopics.count == limit)
+        #expect(inbox.refusedTopics == 1)
+        let isEnded = inbox.unsubscribe(first)
+        #expect(isEnded)
+        _ = inbox.subscribe(matching: TopicFilter(), qos: .keepLast(1), maximumPayloadSize: 10)
+        inbox.discover("/t\(limit)")
+        #expect(inbox.wantedTopics == ["/t\(limit)"])
+        #expect(inbox.refusedTopics == 1)
+    }
+
+    @Test(arguments: [0, 100, 4_095, 4_096]) func smallPayloadIsCopiedForStorage(count: Int) {
+        let bytes = [UInt8](repeating: 7, count: count)
+        let payload = bytes.withUnsafeBytes { Payload(copying: $0) }
+        let stored = payload.detached
+        #expect(stored.bytes == bytes)
+        let isShared = payload.withUnsafeBytes { $0.baseAddress } == stored.withUnsafeBytes { $0.baseAddress }
+        #expect(isShared == (count >= 4_096))
+    }
+
     @Test func manyTopicsAreDistinguished() throws {
         let network = InProcessNetwork(pipeDepth: 10_000)
         let node = try InProcessBus(name: "n", network: network)

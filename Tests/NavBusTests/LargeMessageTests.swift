@@ -178,6 +178,19 @@ import Testing
         #expect(monitor.next == .max)
     }
 
+    @Test func publishersThatReturnAreCheckedAgain() {
+        var monitor = SilenceMonitor(interval: 5 * second)
+        monitor.arm(0)
+        #expect(step(&monitor, 5, []) == .wait)
+        #expect(monitor.next == .max)
+        monitor.arm(6 * second)
+        #expect(step(&monitor, 11, [(1, 10)]) == .wait)
+        #expect(step(&monitor, 16, [(1, 10)]) == .probe)
+        // A further publisher does not shorten the time that the first one has to answer.
+        monitor.arm(16 * second)
+        #expect(monitor.next == 18 * second)
+    }
+
     @Test func reconnectionsBackOff() {
         var monitor = SilenceMonitor(interval: 5 * second)
         monitor.arm(0)

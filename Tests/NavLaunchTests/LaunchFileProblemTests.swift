@@ -139,6 +139,16 @@ import Testing
             ])
     }
 
+    @Test func topicThatIsTooLongForTheBusIsReported() {
+        let topics = [200, 201].map { "/" + String(repeating: "a", count: $0 - 1) }
+        let problems = topics.map { topic in
+            scratch.problems("nodes: [{name: a, executable: sh, remaps: {/a: \(topic)}}]").filter {
+                $0.contains("is not a topic")
+            }.count
+        }
+        #expect(problems == [0, 1])
+    }
+
     @Test func substitutedArgumentsAreBounded() {
         var text = "arguments:\n  a0: xxxxxxxxxxxxxxxx\n"
         for index in 1...40 {

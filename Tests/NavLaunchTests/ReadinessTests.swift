@@ -48,6 +48,19 @@ import Testing
         #expect(there.missing(first()) == [nil])
     }
 
+    /// The bus of a node that sets the folder from which the bus directory follows, unlike the launcher.
+    @Test(arguments: ["XDG_RUNTIME_DIR", "TMPDIR"]) func nodesOwnFolderCounts(variable: String) throws {
+        let path = variable == "TMPDIR" ? "\(scratch.path)/navbus-\(geteuid())" : scratch.path + "/navbus"
+        let bus = try BusNode(
+            name: "nav", configuration: BusConfiguration(directory: BusDirectory(path: path)))
+        defer { bus.close() }
+        _ = try bus.advertise(Self.topic)
+        var nav = node([.topic("/nav/state")])
+        nav.environment = [EnvironmentVariable(variable, scratch.path)]
+        var probe = BusReadinessProbe([nav], environment: [:])
+        #expect(probe.missing(first()) == [nil])
+    }
+
     @Test func announcementsOfAnEarlierRunDoNotCount() throws {
         var probe = probe([.topic("/nav/state")])
         let bus = try join()

@@ -239,7 +239,9 @@ struct BagRecorderTests {
                 TopicDescription(name: "/nav/state", typeName: NavigationState.fullName, maximumPayloadSize: 100))
             func run(_ seconds: Range<Int64>) throws {
                 for second in seconds {
-                    network.now.utcNanoseconds = Self.recorded + second * 1_000_000_000
+                    network.now = ReceiveTimes(
+                        monotonicNanoseconds: second * 1_000_000_000,
+                        utcNanoseconds: Self.recorded + second * 1_000_000_000)
                     if second % 20 == 3 {
                         try speaker.publish([8, 1], on: state, stampNanoseconds: second)
                     }
@@ -248,21 +250,7 @@ struct BagRecorderTests {
                 }
             }
             try run(0..<30)
-            func snapshot(after: Double? = nil, while body: () throws -> Void = {}) throws -> SnapshotResponse {
-                var answer: Result<SnapshotResponse, CallStatus>?
-                let request = SnapshotRequest(reason: "a bump", afterS: after)
-                try caller.call(RecorderService.snapshot, request, options: CallOptions(timeout: .seconds(60))) {
-                    answer = $0
-                }
-                try recorder.turn(.zero)
-                try body()
-                while answer == nil {
-                    try recorder.turn(.milliseconds(1))
-                    _ = try caller.poll(timeout: .milliseconds(1))
-                }
-                return try #require(answer).get()
-            }
-            let first = try snapshot()
+            let first = try snapshot(of: recorder, caller)
             #expect(first.path == folder + "/event.mcap" && first.beforeS == 10)
             let content = try content(of: folder + "/event.mcap")
             // Seconds 19 to 29, with the state of second 3 at the beginning and that of second 23 at its time.
@@ -277,13 +265,91 @@ struct BagRecorderTests {
             #expect(reasons == [["reason": "a bump"]])
 
             // The messages after the call go into the next snapshot, for the requested time.
-            let second = try snapshot(after: 2) { try run(30..<40) }
+            let second = try snapshot(of: recorder, caller, after: 2) { try run(30..<40) }
             #expect(second.path == folder + "/event_1.mcap")
             let last = try NavTestSystem.content(of: folder + "/event_1.mcap").map(\.logTime).max()
             #expect(last == UInt64(Self.recorded) + 31_000_000_000)
             let stop = StopSignal([])
             stop.stop()
             #expect(try recorder.run(until: stop).total == 0 && recorder.paths.count == 2)
+        }
+    }
+
+    private func snapshot(
+        of recorder: BagRecorder, _ caller: InProcessBus, after: Double? = nil, while body: () throws -> Void = {}
+    ) throws -> SnapshotResponse {
+        var answer: Result<SnapshotResponse, CallStatus>?
+        let request = SnapshotRequest(reason: "a bump", afterS: after)
+        try caller.call(RecorderService.snapshot, request, options: CallOptions(timeout: .seconds(60))) {
+            answer = $0
+        }
+        try recorder.turn(.zero)
+        try body()
+        while answer == nil {
+            try recorder.turn(.milliseconds(1))
+            _ = try caller.poll(timeout: .milliseconds(1))
+        }
+        return try #require(answer).get()
+    }
+
+    /// The wall clock is set from 1970 to the present at second 25, and back by a minute at second 28.
+    @Test func aSnapshotHasTheLastSecondsWhenTheClockIsSet() throws {
+        try withTemporaryFolder { folder in
+            let network = InProcessNetwork(pipeDepth: 100_000)
+            let speaker = try InProcessBus(name: "speaker", network: network)
+            let caller = try InProcessBus(name: "caller", network: network)
+            var options = BagRecorder.Options()
+            options.snapshotSeconds = 10
+            let recorder = try BagRecorder(
+                try InProcessBus(name: "recorder", network: network), path: folder + "/event.mcap", options: options,
+                directory: nil, log: NodeLog(node: "recorder", level: .critical))
+            let fix = try speaker.advertise(
+                TopicDescription(name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100))
+            for second in 0..<30 as Range<Int64> {
+                let origin: Int64 = second < 25 ? 0 : second < 28 ? Self.recorded : Self.recorded - 60_000_000_000
+                network.now = ReceiveTimes(
+                    monotonicNanoseconds: second * 1_000_000_000, utcNanoseconds: origin + second * 1_000_000_000)
+                try speaker.publish([UInt8(second)], on: fix, stampNanoseconds: second)
+                try recorder.turn(.zero)
+            }
+            let answer = try snapshot(of: recorder, caller)
+            #expect(answer.beforeS == 10 && answer.messageCount == 11)
+            #expect(try content(of: folder + "/event.mcap").map { $0.data[0] }.sorted() == Array(19...29))
+        }
+    }
+
+    /// A file limited in time ends when the clock is set to before its start, because it would never become full.
+    @Test func fileIsSplitWhenTheClockIsSetBack() throws {
+        try withTemporaryFolder { folder in
+            let network = InProcessNetwork(pipeDepth: 100)
+            let speaker = try InProcessBus(name: "speaker", network: network)
+            var options = BagRecorder.Options()
+            options.splitSeconds = 100
+            let recorder = try BagRecorder(
+                try InProcessBus(name: "recorder", network: network), path: folder + "/x.mcap", options: options,
+                directory: nil, log: NodeLog(node: "recorder", level: .critical))
+            let fix = try speaker.advertise(
+                TopicDescription(name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100))
+            for second in [50, 60, 10, 20] as [Int64] {
+                network.now.utcNanoseconds = second * 1_000_000_000
+                try speaker.publish([], on: fix, stampNanoseconds: second)
+                try recorder.turn(.zero)
+            }
+            let stop = StopSignal([])
+            stop.stop()
+            #expect(try recorder.run(until: stop).total == 0)
+            let seconds = try recorder.paths.map { try content(of: $0).map { $0.logTime / 1_000_000_000 } }
+            #expect(seconds == [[50, 60], [10, 20]])
+        }
+    }
+
+    @Test func fileOfTheGreatestNumberIsNoFileOfTheSeries() throws {
+        try withTemporaryFolder { folder in
+            try Data().write(to: URL(fileURLWithPath: folder + "/x_\(Int.max).mcap"))
+            let (losses, paths) = try record(folder + "/x.mcap") { publish in
+                try publish("/gnss/fix", GnssFix.fullName, 1, [])
+            }
+            #expect(losses.total == 0 && paths == [folder + "/x.mcap"])
         }
     }
 

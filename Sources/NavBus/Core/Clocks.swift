@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The machine's clocks, in nanoseconds; no other code reads them.
+/// The machine's clocks, in nanoseconds; no other code of the bus reads them.
 package enum Clocks {
     /// Returns the time since an arbitrary start; it never runs backwards (`CLOCK_MONOTONIC`).
     @inline(__always)

@@ -64,10 +64,13 @@ package struct Inbox {
     private var filters: [FilteredSubscription] = []
     private var arrivals: UInt64 = 0
     private var nextSubscription = 0
+    /// The number of queues that filters have added.
     private var discovered = 0
 
     /// The number of messages whose topic frame is unknown.
     package private(set) var unattributedRejections: UInt64 = 0
+    /// The number of times that a filter did not get a topic, because filters had added ``maximumDiscoveredTopics``.
+    package private(set) var refusedTopics: UInt64 = 0
     /// The number of messages queued and not yet taken.
     package private(set) var queued = 0
 
@@ -126,7 +129,11 @@ package struct Inbox {
             let isTaken = indices[topic].map { index in
                 topics[index].queues.contains { queues[$0].subscription == entry.id }
             }
-            guard isTaken != true, discovered < Self.maximumDiscoveredTopics else { continue }
+            guard isTaken != true else { continue }
+            guard discovered < Self.maximumDiscoveredTopics else {
+                refusedTopics &+= 1
+                continue
+            }
             discovered += 1
             addQueue(entry.id, topic, entry.qos, entry.maximumPayloadSize)
         }
@@ -137,8 +144,9 @@ package struct Inbox {
     /// - Returns: false when the subscription does not belong to this node.
     package mutating func unsubscribe(_ id: SubscriptionID) -> Bool {
         let before = queues.count + filters.count
-        filters.removeAll { $0.id == id }
         let kept = queues.filter { $0.subscription != id }
+        if filters.contains(where: { $0.id == id }) { discovered -= queues.count - kept.count }
+        filters.removeAll { $0.id == id }
         for index in topics.indices {
             topics[index].queues = topics[index].queues.compactMap { old in
                 guard queues[old].subscription != id else { return nil }

@@ -38,8 +38,13 @@ package struct SilenceMonitor {
     /// Creates a monitor that checks every `interval` nanoseconds.
     package init(interval: Int64) { self.interval = interval }
 
-    /// Schedules the first check; call it when there are publishers.
-    package mutating func arm(_ now: Int64) { next = min(next, now + interval) }
+    /// Schedules the first check, unless one is due already.
+    ///
+    /// Call it whenever a publisher becomes connected, also when it returns before it was retired; without the call no check takes place.
+    package mutating func arm(_ now: Int64) {
+        // An earlier time would shorten the answer time of a running probe.
+        if next == .max { next = now + interval }
+    }
 
     /// Checks which publishers were heard; call it when the socket has been read to its end.
     ///

@@ -37,6 +37,8 @@ public struct BusStatistics: Sendable, Hashable {
     public var topics: [TopicStatistics]
     /// Messages rejected whose topic frame matches no subscription of this node.
     public var unattributedRejections: UInt64
+    /// The number of times that a filter did not get a topic, because filters had added as many as they may.
+    public var refusedTopics: UInt64 = 0
     /// Connections to publishers that ended because of a frame over ``BusConfiguration/maximumMessageSize`` or a protocol
     /// error; each is re-established after a second.
     public var cutConnections: UInt64 = 0

@@ -29,7 +29,8 @@ package enum Names {
         }
     }
 
-    static func isTopic(_ name: String) -> Bool {
+    /// Whether a name is a topic, see ``checkTopic(_:)``.
+    package static func isTopic(_ name: String) -> Bool {
         guard (2...maximumTopicLength).contains(name.utf8.count) else { return false }
         var previousIsSlash = false
         for (position, byte) in name.utf8.enumerated() {

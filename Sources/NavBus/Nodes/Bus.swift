@@ -84,21 +84,17 @@ public protocol Bus: AnyObject {
     /// Makes a handle with which other threads end a wait.
     func makeWaker() -> Waker
 
-    /// Leaves the bus and frees the name. Further calls throw ``BusError/Code/closed``.
+    /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
+    /// ``BusError/Code/closed``.
     func close()
 }
 
 extension Bus {
     /// Publishes an array's bytes.
     public func publish(_ payload: [UInt8], on publication: Publication, stampNanoseconds: Int64) throws(BusError) {
-        let result: Result<Void, BusError> = payload.withUnsafeBytes { bytes in
-            do throws(BusError) {
-                return .success(try publish(bytes, on: publication, stampNanoseconds: stampNanoseconds))
-            } catch {
-                return .failure(error)
-            }
+        try payload.span.withUnsafeBytes { (bytes) throws(BusError) in
+            try publish(bytes, on: publication, stampNanoseconds: stampNanoseconds)
         }
-        try result.get()
     }
 
     /// Publishes a received payload like any other bytes; a bus that can share them overrides this.
@@ -120,14 +116,9 @@ extension Bus {
         _ service: String, _ method: String, _ request: [UInt8], options: CallOptions,
         onEvent: @escaping (CallEvent) -> Void
     ) throws(BusError) -> CallID {
-        let result: Result<CallID, BusError> = request.withUnsafeBytes { bytes in
-            do throws(BusError) {
-                return .success(try call(service, method, bytes, options: options, onEvent: onEvent))
-            } catch {
-                return .failure(error)
-            }
+        try request.span.withUnsafeBytes { (bytes) throws(BusError) in
+            try call(service, method, bytes, options: options, onEvent: onEvent)
         }
-        return try result.get()
     }
 
     /// Makes a call and waits for its end, serving other calls in the meantime; for tools and start-up, not for a node's loop.
@@ -179,5 +170,6 @@ extension BusStatistics {
         self.init(
             topics: merged.values.sorted { $0.topic < $1.topic },
             unattributedRejections: inbox.unattributedRejections)
+        refusedTopics = inbox.refusedTopics
     }
 }

@@ -379,7 +379,8 @@ public final class BusNode: Bus {
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
-    /// Leaves the bus and frees the name; further calls have no effect.
+    /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
+    /// ``BusError/Code/closed``.
     public func close() {
         guard publisher != nil else { return }
         // No new subscriber should connect while the last messages are sent. The name is freed only after libzmq has removed the socket

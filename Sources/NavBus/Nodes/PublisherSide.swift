@@ -105,8 +105,11 @@ final class PublisherSide {
     ///
     /// - Returns: the time when it must be called again without a signal; `.max` when there is no need.
     func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
-        if hasSent || now >= nextSample || outbox.isOwing, now - lastService > Self.serviceInterval { try service(now) }
-        return min(hasSent || outbox.isOwing ? now + Self.patience : .max, nextSample)
+        let isDue = hasSent || now >= nextSample || outbox.isOwing
+        if isDue, now - lastService >= Self.serviceInterval { try service(now) }
+        // A check that is due earlier than the next service waits for it.
+        let sample = max(nextSample, lastService + Self.serviceInterval)
+        return min(hasSent || outbox.isOwing ? now + Self.patience : .max, sample)
     }
 
     /// Handles new and ended subscriptions, sends new ones their last values, and sends owed values.
@@ -269,9 +272,10 @@ final class PublisherSide {
         _ key: [UInt8], _ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket, _ now: Int64
     ) throws(ZeroMQError) {
         try socket.set(ZMQ_XPUB_NODROP, 0)
+        // Also after an error, because otherwise drops would go unnoticed from here on.
+        defer { try? socket.set(ZMQ_XPUB_NODROP, 1) }
         if let error = key.withUnsafeBytes({ socket.send($0, more: true) }) { throw error }
         try sendRest(header, body, on: socket)
-        try socket.set(ZMQ_XPUB_NODROP, 1)
         // The next check lists them: under a flood, a queue is found full thousands of times a second.
         (late, isLateStale) = (late ?? [], true)
         nextSample = min(nextSample, now + StuckConnections.sampleNanoseconds)

@@ -234,6 +234,8 @@ final class SubscriberSide {
     private func connect(_ node: String) throws(BusError) {
         if let index = connections.firstIndex(where: { $0.node == node }) {
             connections[index].retireAt = nil
+            // A check while the publisher was away may have been the last.
+            silence.arm(Clocks.monotonic())
             return
         }
         let path = directory.publisherPath(node)

@@ -49,9 +49,14 @@ public struct BusDirectory: Sendable, Hashable {
     /// Returns the registry named by the environment: `NAVBUS_DIR` and `NAVBUS_DOMAIN`, else `$XDG_RUNTIME_DIR/navbus`,
     /// else `navbus-<uid>` in the temporary directory; domain `0`.
     public static func fromEnvironment() throws(BusError) -> BusDirectory {
+        try named { name in getenv(name).map { String(cString: $0) } }
+    }
+
+    /// Returns the registry of a process whose environment has the values that `value` returns, see ``fromEnvironment()``.
+    package static func named(by value: (String) -> String?) throws(BusError) -> BusDirectory {
         func variable(_ name: String) -> String? {
-            guard let value = getenv(name), value.pointee != 0 else { return nil }
-            return String(cString: value)
+            guard let text = value(name), !text.isEmpty else { return nil }
+            return text
         }
         let domain = variable("NAVBUS_DOMAIN") ?? "0"
         if let path = variable("NAVBUS_DIR") { return try BusDirectory(path: path, domain: domain) }

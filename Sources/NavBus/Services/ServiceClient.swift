@@ -235,10 +235,10 @@ package final class ServiceClient {
                 perform(call, call.machine.serverLost(now: now, CallStatus(.unavailable, reason)), now)
             }
         }
-        if peer.callCount == 0 { rest(peer) }
+        if peer.callCount == 0 { stopHeartbeats(to: peer) }
     }
 
-    private func rest(_ peer: Peer) {
+    private func stopHeartbeats(to peer: Peer) {
         peer.askedAt = nil
         peerTimers.remove(peer)
     }
@@ -308,7 +308,7 @@ package final class ServiceClient {
     }
 
     private func check(_ peer: Peer, _ now: Int64) {
-        guard peer.callCount > 0 else { return rest(peer) }
+        guard peer.callCount > 0 else { return stopHeartbeats(to: peer) }
         let silence = heartbeat.silence(isRemote: peer.info.isRemote)
         if let askedAt = peer.askedAt, now - askedAt >= silence {
             statistics.serversSilent += 1

@@ -76,7 +76,7 @@ final class ServiceTransport {
     /// The most messages that wait in one socket: the longest window of a stream and further answers.
     private static let highWaterMark: Int32 = 4096
     /// The time that a departed node's last messages may take, and the interval of checking a departing one: 5 ms.
-    private static let lastWordNanoseconds: Int64 = 5_000_000
+    private static let farewellNanoseconds: Int64 = 5_000_000
     /// The most messages received in one iteration.
     private static let batch = 4096
 
@@ -339,7 +339,7 @@ final class ServiceTransport {
             // A successor of the same name is announced, so its predecessor can send nothing more.
             if announced.contains(where: { $0.node == node }) { continue }
             let isHere = NodeLock.isHeld(node, in: configuration.directory)
-            let end = isHere ? now + Self.lastWordNanoseconds : leaving[bootID] ?? now + Self.lastWordNanoseconds
+            let end = isHere ? now + Self.farewellNanoseconds : leaving[bootID] ?? now + Self.farewellNanoseconds
             guard now < end else { continue }
             until[bootID] = end
             still.append(ServerInfo(node: node, bootID: bootID, services: []))

@@ -15,7 +15,7 @@ package struct HealthMonitor {
 
     /// Returns the node's health now.
     ///
-    /// - Parameter publishers: returns the nodes that publish a topic, given its name on the bus; nil when unknown.
+    /// - Parameter publishers: returns the names of the nodes that publish a topic, sorted, given its name on the bus; nil when unknown.
     package mutating func report(
         _ context: NodeContext, state: Lifecycle.State, findings own: [HealthFinding], now: Int64,
         publishers: (String) -> [String]?
@@ -185,7 +185,8 @@ package struct HealthMonitor {
             ("calls_against_the_rules", calls.violations), ("call_frames_stray", calls.strayFrames),
             ("call_connections_refused", calls.refusedConnections),
             ("messages_unattributed", statistics.unattributedRejections),
-            ("connections_cut", statistics.cutConnections), ("connections_silent", statistics.silentConnections),
+            ("topics_refused", statistics.refusedTopics), ("connections_cut", statistics.cutConnections),
+            ("connections_silent", statistics.silentConnections),
             ("subscribers_stuck", statistics.stuckSubscribers), ("log_lines_collapsed", log.collapsed),
             ("log_lines_left_out", log.leftOut), ("log_lines_unwritten", log.unwritten),
         ]

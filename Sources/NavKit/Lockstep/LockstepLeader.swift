@@ -48,7 +48,7 @@ package final class LockstepLeader {
         while !isStopped() {
             let points = try ownPoints(publications) + known.values.flatMap(\.published)
             let heard = try ask(names, points)
-            let missing = try deafness(heard, publications, announced: points, names: names)
+            let missing = try missingConnection(heard, publications, announced: points, names: names)
             known = heard
             if let missing {
                 guard MonotonicClock.now() < deadline else {
@@ -123,7 +123,7 @@ package final class LockstepLeader {
 
     /// Returns a description of a missing connection, or of a participant that has published since it was asked; nil
     /// when the playback can begin.
-    private func deafness(
+    private func missingConnection(
         _ heard: [String: BarrierResponse], _ publications: [Publication], announced: [BarrierPoint], names: [String]
     ) throws(NodeError) -> String? {
         let own = try ownPoints(publications)
