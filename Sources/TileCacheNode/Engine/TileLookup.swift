@@ -182,8 +182,10 @@ final class TileLookup: Sendable {
             store.touch([record], now: now)
             return .success(.found(tile))
         } catch {
-            // A tile found damaged has been quarantined, so it is missing.
-            return error.code == .corruptObject ? .success(.absent) : .failure(TileFailure(error))
+            // A tile found damaged has been quarantined, and one that was evicted or replaced since the lookup has lost
+            // its file. It is fetched, since the failure would tell that there is no such tile.
+            return [.corruptObject, .missing].contains(error.code)
+                ? .success(.absent) : .failure(TileFailure(error))
         }
     }
 
