@@ -153,6 +153,11 @@ package enum Files {
     @discardableResult
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 
+    /// Removes a file if it exists; false when it may still exist.
+    package static func removeIfPresent(_ path: String) -> Bool {
+        unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR
+    }
+
     /// Removes a folder if it is empty.
     package static func removeEmptyDirectory(_ path: String) { rmdir(path) }
 
