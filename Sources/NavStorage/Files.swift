@@ -33,7 +33,8 @@ package enum Files {
                 .readOnly,
                 "\(what) '\(path)': \(reason); give this user write permission, or use another folder")
         case ENOENT, ENOTDIR:
-            return StoreError(.missing, "\(what) '\(path)': \(reason); create the folder, or mount its disk")
+            return StoreError(
+                .missing, "\(what) '\(path)': \(reason); check that its folder exists and that its disk is mounted")
         case ENOMEM, EMFILE, ENFILE:
             return StoreError(
                 .exhausted, "\(what) '\(path)': \(reason); check this machine's memory and open files (ulimit -n)")

@@ -228,7 +228,9 @@ final class TileLookup: Sendable {
             answer.give(
                 .failure(
                     TileFailure(
-                        .deadlineExceeded, "\(what) did not come in time\(complaints(of: names))", isRetryable: true)))
+                        .deadlineExceeded,
+                        "\(what) was not ready before the deadline; ask again\(complaints(of: names))",
+                        isRetryable: true)))
         }
         let result = await withTaskCancellationHandler {
             await answer.value()
