@@ -36,6 +36,7 @@ final class ByteStream {
             let candidate = socket(address.ai_family, flags, address.ai_protocol)
             if candidate >= 0 {
                 let stream = ByteStream(candidate)
+                stream.keepAlive()
                 if Glibc.connect(candidate, address.ai_addr, address.ai_addrlen) == 0 { return stream }
                 if errno == EINPROGRESS, stream.isConnected(within: timeout, while: isWanted) { return stream }
                 reason = String(cString: strerror(errno))
@@ -100,6 +101,20 @@ final class ByteStream {
         if count > 0 { return .bytes(Array(buffer[..<count])) }
         if count == 0 { return .ended("the other side closed the connection") }
         return errno == EAGAIN || errno == EINTR ? .nothing : .ended(String(cString: strerror(errno)))
+    }
+
+    /// Lets the system end a connection whose peer has been silent for 11 s and answers no probe.
+    ///
+    /// A peer that loses its power or its cable sends no end, and nothing is sent to it that could fail.
+    private func keepAlive() {
+        for (level, option, value) in [
+            (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 5),
+            (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 2), (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3),
+        ] as [(Int32, Int32, Int32)] {
+            var value = value
+            // The connection also works where the system refuses.
+            setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
     }
 
     private func isConnected(within timeout: Double, while isWanted: () -> Bool) -> Bool {

@@ -37,7 +37,9 @@ package struct GNSSConfiguration: NodeConfiguration {
                 parse: { text in Int(text).flatMap { bauds.contains($0) ? $0 : nil } }, format: { String($0) }),
             .number("file.rate", \.rate, in: 0.001...10_000, "Playback speed of a file relative to its recording.")
                 .live,
-            .flag("file.loop", \.loop, "Whether a file is repeated at its end."),
+            .flag(
+                "file.loop", \.loop,
+                "Whether a file is repeated at its end; a file of a single moment is repeated once a second."),
             .string(
                 "receiver", \.receiver,
                 "Receiver named in the fixes; empty uses the name in the source, or else the node's name."

@@ -22,6 +22,8 @@ package struct Playback {
     private static let patience: Int64 = 10_000_000_000
     /// The time that the node waits after the last fix, so that the fix arrives, ns.
     private static let rest: Int64 = 1_000_000_000
+    /// The pause before a file of a single moment is repeated, ns; its fixes would otherwise follow each other at once.
+    private static let pause: Int64 = 1_000_000_000
     /// The interval of checks for a subscriber, ns.
     private static let look: Int64 = 20_000_000
 
@@ -63,8 +65,13 @@ package struct Playback {
             return step(now, hasSubscriber: hasSubscriber)
         case .playing(let begin, let next):
             guard next < stamps.count else {
-                state = loops ? .playing(begin: now, next: 0) : .resting(until: now + Playback.rest)
-                return .wait(until: loops ? now : now + Playback.rest)
+                guard loops else {
+                    state = .resting(until: now + Playback.rest)
+                    return .wait(until: now + Playback.rest)
+                }
+                let begin = latest > first ? now : now + Playback.pause
+                state = .playing(begin: begin, next: 0)
+                return .wait(until: begin)
             }
             if next == 0 { latest = first }
             let span = Pace.nanoseconds(from: first, to: max(latest, stamps[next] ?? first), rate: rate)

@@ -41,42 +41,17 @@ public enum Rejection: String, CaseIterable, Sendable {
 }
 
 public struct RejectionCounts: Sendable, Equatable {
-    private var numbers = [Int](repeating: 0, count: Rejection.allCases.count)
+    private var numbers: [Rejection: Int] = [:]
 
-    public subscript(reason: Rejection) -> Int { numbers[Self.index(reason)] }
+    public subscript(reason: Rejection) -> Int { numbers[reason, default: 0] }
 
     /// The reasons that occurred, with their counts, in the order of `Rejection.allCases`.
     public var all: [(reason: Rejection, count: Int)] {
-        zip(Rejection.allCases, numbers).filter { $0.1 > 0 }.map { (reason: $0.0, count: $0.1) }
+        Rejection.allCases.compactMap { reason in numbers[reason].map { (reason: reason, count: $0) } }
     }
 
     /// The total of all counts.
-    public var total: Int { numbers.reduce(0, &+) }
+    public var total: Int { numbers.values.reduce(0, &+) }
 
-    mutating func count(_ reason: Rejection) { numbers[Self.index(reason)] &+= 1 }
-
-    private static func index(_ reason: Rejection) -> Int {
-        switch reason {
-        case .garbage: 0
-        case .tooLong: 1
-        case .truncated: 2
-        case .checksum: 3
-        case .missingChecksum: 4
-        case .proprietary: 5
-        case .encapsulated: 6
-        case .query: 7
-        case .unusedKind: 8
-        case .malformedField: 9
-        case .outOfRange: 10
-        case .badTime: 11
-        case .unknownDate: 12
-        case .late: 13
-        case .noSolution: 14
-        case .notJSON: 15
-        case .unknownClass: 16
-        case .serverError: 17
-        case .fieldCount: 18
-        case .unfinishedDocument: 19
-        }
-    }
+    mutating func count(_ reason: Rejection) { numbers[reason, default: 0] &+= 1 }
 }

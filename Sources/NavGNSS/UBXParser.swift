@@ -7,7 +7,7 @@ public import NavMessages
 /// Other messages, and NMEA between them, are skipped and counted. The result does not depend on how the bytes are split into
 /// chunks.
 public struct UBXParser: Sendable {
-    /// The largest payload in bytes; receivers send less.
+    /// The largest payload in bytes: that of a RXM-RAWX with 255 signals is 8,176.
     public static let payloadLimit = 8 << 10
     private static let sync: [UInt8] = [0xb5, 0x62]
     /// The bytes of sync, class, id, length and checksum.
@@ -85,7 +85,20 @@ public struct UBXParser: Sendable {
         guard bytes.count >= 6, bytes.starts(with: sync) else { return nil }
         let start = bytes.startIndex
         let payload = Int(bytes[start + 4]) | Int(bytes[start + 5]) << 8
-        return payload <= payloadLimit ? payload + overhead : nil
+        return payload <= limit(kind: bytes[start + 2], id: bytes[start + 3]) ? payload + overhead : nil
+    }
+
+    /// Returns the largest payload of a kind of message, bytes.
+    ///
+    /// The parser waits for the end of a message before it reads the next one, so a damaged length delays fixes by as much as it may claim.
+    private static func limit(kind: UInt8, id: UInt8) -> Int {
+        switch (kind, id) {
+        // NAV-PVT, 92 bytes in its latest version.
+        case (0x01, 0x07): 128
+        // NAV and RXM have messages with a block per satellite or signal.
+        case (0x01, _), (0x02, _): payloadLimit
+        default: 1 << 10
+        }
     }
 
     /// Whether the checksum (8-bit Fletcher) matches.

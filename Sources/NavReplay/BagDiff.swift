@@ -56,14 +56,16 @@ package struct BagDiff: Sendable {
             let reader = try BagReader(path: path)
             if let warning = reader.index.origin.warning(about: path) { warnings.append(warning) }
             var cursor = reader.messages(BagQuery(topics: topics))
-            var last: [String: UInt32] = [:]
+            // By channel, since each run of a publisher has its own and numbers its messages anew.
+            var last: [UInt16: UInt32] = [:]
             while let message = try cursor.next() {
-                guard let topic = reader.index.channel(message.channelID)?.topic, last[topic] != message.sequence,
+                let channel = message.channelID
+                guard let topic = reader.index.channel(channel)?.topic, last[channel] != message.sequence,
                     let entry = TopicCatalogue.topic(named: topic),
                     let content = try? entry.type.init(decoding: Array(message.data), limit: entry.maxSize),
                     let text = EventLine.text(content, numbersRoutes: false)
                 else { continue }
-                last[topic] = message.sequence
+                last[channel] = message.sequence
                 guard events.count < most else {
                     throw BagError(.limitExceeded, "'\(path)' has more than \(most) events: compare parts of it")
                 }

@@ -33,7 +33,8 @@ package enum Files {
                 .readOnly,
                 "\(what) '\(path)': \(reason); give this user write permission, or use another folder")
         case ENOENT, ENOTDIR:
-            return StoreError(.missing, "\(what) '\(path)': \(reason); create the folder, or mount its disk")
+            return StoreError(
+                .missing, "\(what) '\(path)': \(reason); check that its folder exists and that its disk is mounted")
         case ENOMEM, EMFILE, ENFILE:
             return StoreError(
                 .exhausted, "\(what) '\(path)': \(reason); check this machine's memory and open files (ulimit -n)")
@@ -152,6 +153,11 @@ package enum Files {
     /// Removes a file; false when it could not be removed.
     @discardableResult
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
+
+    /// Removes a file if it exists; false when it may still exist.
+    package static func removeIfPresent(_ path: String) -> Bool {
+        unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR
+    }
 
     /// Removes a folder if it is empty.
     package static func removeEmptyDirectory(_ path: String) { rmdir(path) }

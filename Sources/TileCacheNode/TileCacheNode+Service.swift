@@ -32,7 +32,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         let deadline = call.deadlineNanoseconds
         let responder = call.makeResponder()
         let acceptsPath = request.acceptPath ?? false
-        Task { [lookup = engine.lookup] in
+        let task = Task { [lookup = engine.lookup] in
             do throws(TileFailure) {
                 let tile = try await lookup.find(
                     TileAddress(keys.name, tile), cacheOnly: request.cacheOnly ?? false,
@@ -42,6 +42,8 @@ extension TileCacheNode: TileCacheServiceProvider {
                 responder.finish(GetTileResponse(error: ErrorInfo(error)))
             }
         }
+        // Otherwise a tile that nobody awaits would still be fetched before all others.
+        call.onCancel = { task.cancel() }
     }
 
     /// Creates or updates an offline region and loads it; sends progress first, then the region.
@@ -125,7 +127,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         let responder = call.makeResponder()
         let deadline = call.deadlineNanoseconds
         let names = request.definition?.descriptors.compactMap(\.tileset) ?? []
-        Task { [lookup = engine.lookup] in
+        let task = Task { [lookup = engine.lookup] in
             do throws(TileFailure) {
                 responder.finish(
                     try await lookup.answer("the estimate", of: names, before: deadline) { () throws(TileFailure) in
@@ -135,6 +137,7 @@ extension TileCacheNode: TileCacheServiceProvider {
                 responder.finish(EstimateRegionResponse(error: ErrorInfo(error)))
             }
         }
+        call.onCancel = { task.cancel() }
     }
 
     /// Reports which tiles of an area are on board.

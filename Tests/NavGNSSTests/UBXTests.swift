@@ -92,6 +92,23 @@ struct UBXTests {
         #expect(read(stream, cutAt: Array(1..<stream.count)) == whole)
     }
 
+    @Test func damagedLengthDelaysNoFix() {
+        for place in [4, 5] {
+            var damaged = pvt()
+            damaged[place] = 0x1f | 0x80
+            var parser = UBXParser()
+            #expect(parser.consume(damaged + pvt()).count == 1, "byte \(place)")
+            #expect(parser.rejections[.tooLong] == 1)
+        }
+    }
+
+    @Test func longMessageIsSkippedAsAWhole() {
+        // As long as an RXM-RAWX with 255 signals; what its payload contains is no message.
+        let signals = message([0x02, 0x15], pvt() + [UInt8](repeating: 0, count: 16 + 32 * 255 - 100))
+        let (fixes, rejections) = read(pvt() + signals + pvt())
+        #expect(fixes.count == 2 && rejections.total == 1 && rejections[.unusedKind] == 1)
+    }
+
     @Test func damagedStreamYieldsOnlyValidPositions() {
         let stream = pvt() + pvt()
         var random = SeededRandom(seed: 11)

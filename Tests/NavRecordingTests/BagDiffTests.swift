@@ -44,6 +44,22 @@ struct BagDiffTests {
         }
     }
 
+    @Test func equalNumbersOfTwoRunsAreTwoEvents() throws {
+        try withTemporaryFolder { folder in
+            var log = MessageLog(try BagWriter(path: folder + "/a.mcap", overwrite: true))
+            for (run, text) in [(1, "Drive on"), (2, "Turn left")] as [(UInt64, String)] {
+                let stamp = Int64(run)
+                try SpokenInstruction(stampNs: stamp, text: text).encoded().withUnsafeBytes { bytes in
+                    try log.write(
+                        bytes, topic: "/nav/instruction/spoken", type: SpokenInstruction.fullName, sequence: 1,
+                        publisher: run, logTime: stamp, publishTime: stamp)
+                }
+            }
+            try log.close()
+            #expect(try BagDiff(folder + "/a.mcap", folder + "/a.mcap").commonCount == 2)
+        }
+    }
+
     @Test func routesAreComparedWithoutTheirIDs() throws {
         try withTemporaryFolder { folder in
             func bag(_ name: String, _ id: UInt64, _ metres: Double) throws -> String {

@@ -249,6 +249,31 @@ struct DownloadPlanTests {
         #expect(plan.wake(at: .seconds(50)) == .seconds(150))
     }
 
+    @Test("Requests without a break are fetched in their order, and one that failed is retried after them")
+    func continuousRequests() throws {
+        var plan = Self.plan()
+        plan.ask(Self.want(0))
+        var running = plan.starts(at: .zero)
+        var order = Self.indices(running)
+        for index in 1...5_000 {
+            // A request is open at any time, so the requests before it are only dropped as they grow many.
+            plan.ask(Self.want(index))
+            let starts = plan.starts(at: .zero)
+            order += Self.indices(starts)
+            running += starts
+            let done = running.removeFirst()
+            let result = plan.finish(done.key, index == 1 ? Self.failed(.server) : Self.fetched(done), at: .zero)
+            #expect((result == nil) == (index == 1))
+        }
+        #expect(order == Array(0...5_000))
+        for start in running { _ = plan.finish(start.key, Self.fetched(start), at: .zero) }
+        let due = try #require(plan.wake(at: .zero))
+        let again = plan.starts(at: due)
+        #expect(Self.indices(again) == [0] && again.first?.attempt == 2)
+        for start in again { _ = plan.finish(start.key, Self.fetched(start), at: due) }
+        #expect(plan.starts(at: due).isEmpty && plan.wake(at: due) == nil)
+    }
+
     @Test("A permanent failure is reported at once")
     func hopeless() throws {
         var plan = Self.plan()

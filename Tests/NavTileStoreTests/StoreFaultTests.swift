@@ -87,6 +87,29 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 0)
     }
 
+    @Test("A file that the system does not unlink is unlinked by a later change")
+    func unlinkedLater() throws {
+        let (bench, roads) = try bench()
+        let maps = try #require(try bench.find(TileAddress("maps", tileID(1)))).body.path
+        // Folders in place of files: the system unlinks none.
+        unlink(maps)
+        mkdir(maps, 0o755)
+        let road = bench.path + "/tilesets/roads/v1/12/1/7.road"
+        unlink(road)
+        mkdir(road, 0o755)
+        try bench.store.removeRegion("home")
+        try bench.store.purge()
+        try bench.store.flush()
+        for path in [maps, road] {
+            rmdir(path)
+            try Data([1]).write(to: URL(fileURLWithPath: path))
+        }
+        #expect(try bench.find(roads.addresses[1]) == nil)
+        try bench.store.flush()
+        #expect(!FileManager.default.fileExists(atPath: maps))
+        #expect(bench.folder.files(below: "store/tilesets/roads/v1") == ["tileset.json"])
+    }
+
     @Test("A closed store needs no write-ahead log")
     func closed() throws {
         var (bench, roads) = try bench()
@@ -177,6 +200,20 @@ struct StoreFaultTests {
         }
         #expect(bench.store.opening.damagedIndex != nil)
         #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try bench.expectSound()
+    }
+
+    @Test("The last two damaged indices are kept")
+    func setAside() throws {
+        var (bench, _) = try bench()
+        for time in 1...4 {
+            bench.store.close()
+            try Data().write(to: URL(fileURLWithPath: bench.path + "/index.damaged"))
+            bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+            #expect(bench.store.opening.damagedIndex == bench.path + "/set-aside/index-\(time).sqlite")
+        }
+        let kept = bench.folder.files(below: "store/set-aside").filter { $0.hasSuffix(".sqlite") }
+        #expect(kept.sorted() == ["index-3.sqlite", "index-4.sqlite"])
         try bench.expectSound()
     }
 

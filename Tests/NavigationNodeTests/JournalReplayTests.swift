@@ -62,6 +62,32 @@ private final class RecordedDrive {
         return try JournalReplay(bag: path, tiles: tiles.path).run(into: &log)
     }
 
+    /// Executes the journals of two runs of the node in one bag, which lacks the last progress of the first run.
+    func executeTwice() throws -> JournalReplay.Summary {
+        let copy = folder.path + "/twice.mcap"
+        let reader = try BagReader(path: bag)
+        var last: UInt32?
+        var progress = reader.messages(BagQuery(topics: ["/nav/progress"]))
+        while let message = try progress.next() { last = message.sequence }
+        var log = MessageLog(try BagWriter(path: copy, overwrite: true))
+        for run in [1, 2] as [UInt64] {
+            var cursor = reader.messages(BagQuery(order: .file))
+            while let message = try cursor.next() {
+                let channel = try #require(reader.index.channel(message.channelID))
+                let type = try #require(reader.index.schema(channel.schemaID)).name
+                if run == 1, channel.topic == "/nav/progress", message.sequence == last { continue }
+                try Array(message.data).withUnsafeBytes { bytes in
+                    try log.write(
+                        bytes, topic: channel.topic, type: type, sequence: UInt64(message.sequence), publisher: run,
+                        logTime: Int64(clamping: message.logTime) + Int64(run) * 86_400_000_000_000,
+                        publishTime: Int64(clamping: message.publishTime))
+                }
+            }
+        }
+        try log.close()
+        return try execute(copy)
+    }
+
     /// Executes the journal of a copy in which messages are changed or left out.
     ///
     /// - Parameter change: returns the bytes that replace a message of a topic; nil drops it.
@@ -135,6 +161,14 @@ struct JournalReplayTests {
             return topic == "/nav/position" && (60..<63).contains(count) ? nil : bytes
         }
         #expect(summary.difference == nil && summary.unrecorded == 3)
+    }
+
+    @Test func messagesOfTwoRunsAreComparedApart() throws {
+        let drive = try RecordedDrive()
+        let once = try drive.execute()
+        let twice = try drive.executeTwice()
+        #expect(twice.difference == nil && twice.runs == 2)
+        #expect(twice.unrecorded == 1 && twice.messages == 2 * once.messages - 1)
     }
 
     @Test func incompleteJournalIsRejectedWithItsGaps() throws {

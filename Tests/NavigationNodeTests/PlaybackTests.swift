@@ -69,6 +69,13 @@ struct PlaybackTests {
         #expect(times(&empty).isEmpty)
     }
 
+    @Test func fileOfASingleMomentIsRepeatedOnceASecond() {
+        var one = Playback(stamps: [0], rate: 1, loops: true)
+        #expect(times(&one).prefix(4) == [0, 1, 2, 3])
+        var fast = Playback(stamps: [nil, nil], rate: 10_000, loops: true)
+        #expect(times(&fast).prefix(4) == [0, 0, 1, 1])
+    }
+
     @Test func rateCanChangeDuringPlayback() {
         let stamps = (0...10).map { Optional(Int64($0) * second) }
         var playback = Playback(stamps: stamps, rate: 1, loops: false)

@@ -91,6 +91,26 @@ struct CacheTileTests {
         await table.end()
     }
 
+    @Test func cancelledCallGivesUpItsTile() async throws {
+        let silence = TestWeb.Silence()
+        let source = "tilesets=name=map,domain=maps,source=http://127.0.0.1:\(silence.port)/{z}/{x}/{y}.png,zooms=0-14"
+        let table = try CacheTable([source, "network.concurrency=1", "network.retries=100"])
+        var calls: [CallID] = []
+        for x in [0, 1] as [UInt32] {
+            let tile = try #require(TileID(zoom: 12, x: x, y: 0))
+            let call = try table.caller.call(
+                TileCacheService.getTile, GetTileRequest(key: Self.key(tile)),
+                options: CallOptions(timeout: .seconds(600))
+            ) { _ in }
+            calls.append(call)
+        }
+        try await table.until("one tile waits for the other") { try table.states.last?.pendingCount == 1 }
+        try table.caller.cancel(calls[1])
+        try await table.until("no tile waits") { try table.states.last?.pendingCount == 0 }
+        try await table.until("the source is asked") { silence.wasReached }
+        await table.end()
+    }
+
     @Test func webMapsGetTilesAndDescriptionsOnly() async throws {
         let table = try CacheTable([Self.maps, "http.listen=127.0.0.1:0"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000)

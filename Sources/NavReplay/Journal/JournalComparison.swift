@@ -22,7 +22,8 @@ struct JournalComparison {
         let type: String
         var recorded: Deque<[UInt8]> = []
         var produced: Deque<(bytes: [UInt8], entry: Int)> = []
-        var lastSequence: UInt32?
+        /// By channel, since each run of the node has its own and numbers its messages anew.
+        var lastSequences: [UInt16: UInt32] = [:]
         var compared = 0
         /// The number of messages that the recorder missed; the same number of produced messages may be skipped.
         var missing = 0
@@ -32,13 +33,22 @@ struct JournalComparison {
 
         func take(recorded message: BagMessage) {
             // A latched message may have been recorded twice.
-            if lastSequence == message.sequence { return }
-            if let last = lastSequence, message.sequence > last, message.sequence - last > 1 {
+            let last = lastSequences[message.channelID]
+            if last == message.sequence { return }
+            if let last, message.sequence > last, message.sequence - last > 1 {
                 missing += Int(message.sequence - last - 1)
                 missingCount += Int(message.sequence - last - 1)
             }
-            lastSequence = message.sequence
+            lastSequences[message.channelID] = message.sequence
             recorded.append(Array(message.data))
+        }
+
+        func endRun() {
+            // The recorder may have stopped before the node did.
+            missingCount += max(produced.count - missing, 0)
+            missing = 0
+            produced = []
+            lastSequences = [:]
         }
     }
 
@@ -76,15 +86,19 @@ struct JournalComparison {
         }
     }
 
+    /// Ends a run of the node: its messages that are not recorded yet count as missing, and are not compared with those of the next run.
+    mutating func endRun() {
+        for topic in topics.values { topic.endRun() }
+    }
+
     /// Ends the comparison: an unmatched recorded message is a difference.
     mutating func finish() {
         for name in topics.keys.sorted() where difference == nil {
             guard let topic = topics[name] else { continue }
             if let bytes = topic.recorded.first {
                 note(name, topic, recorded: bytes, produced: nil, entry)
-            } else if topic.produced.count > topic.missing {
-                // The recorder may have stopped before the node did.
-                topic.missingCount += topic.produced.count - topic.missing
+            } else {
+                topic.endRun()
             }
         }
     }

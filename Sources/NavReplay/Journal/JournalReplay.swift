@@ -63,15 +63,15 @@ package struct JournalReplay {
         while comparison.difference == nil, let message = try cursor.next() {
             guard let channel = reader.index.channel(message.channelID) else { continue }
             let type = reader.index.schema(channel.schemaID)?.name ?? ""
-            comparison.take(recorded: message, channel.topic, type: type)
-            guard channel.topic == JournalEntry.topic else { continue }
-            let entry = try JournalEntry(message)
-            guard entry.entrySequence != nil else { continue }
-            if case .start? = entry.event, !isSameRun, summary.runs < scan.runs.count {
+            let entry: JournalEntry? = try channel.topic == JournalEntry.topic ? JournalEntry(message) : nil
+            if case .start? = entry?.event, entry?.entrySequence != nil, !isSameRun, summary.runs < scan.runs.count {
+                comparison.endRun()
                 let traffic = TrafficTrack(reader)
                 execution = try JournalExecution(scan.runs[summary.runs], directory, traffic)
                 summary.runs += 1
             }
+            comparison.take(recorded: message, channel.topic, type: type)
+            guard let entry, entry.entrySequence != nil else { continue }
             let said = try execution?.execute(entry) ?? []
             summary.events += 1
             comparison.take(produced: said, entry: summary.events)

@@ -29,8 +29,8 @@ extension TileCache {
         mayHaveRoom = mayHaveRoom || !changes.removed.isEmpty
         for tileset in tilesets where tileset.domain == domain && tileset.settings.isCacheable {
             tileset.unwant(changes.removed)
-            tileset.isToGuard = true
-            tileset.hasLessToGuard = tileset.hasLessToGuard || !changes.removed.isEmpty
+            tileset.wantedTilesAreStale = true
+            tileset.wantedTilesShrank = tileset.wantedTilesShrank || !changes.removed.isEmpty
             attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
                 try tileset.want(changes.added, store.reader, now: now)
                 if isMove { try touch(changes.added, tileset) }
@@ -58,7 +58,7 @@ extension TileCache {
     func planAnew(_ tileset: TrackedTileset) {
         tileset.unwantAll()
         tileset.needsReport = true
-        tileset.isToGuard = true
+        tileset.wantedTilesAreStale = true
         let wanted = wanted(of: tileset)
         guard !wanted.isEmpty else { return }
         attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
@@ -79,7 +79,7 @@ extension TileCache {
             guard tileset.needsReport || isNearer else { continue }
             tileset.needsReport = false
             tileset.reportedCursor = cursor
-            guard !tileset.open.isEmpty, !isInVain(tileset), !tileset.poll.isSuperseded else {
+            guard !tileset.open.isEmpty, !fetchingAheadIsUseless(tileset), !tileset.poll.isSuperseded else {
                 forget(tileset.owner)
                 continue
             }
@@ -89,18 +89,18 @@ extension TileCache {
 
     /// Informs the store which tiles will be needed, so that it evicts them last.
     func reportStore() {
-        guard moment - guardedAt >= Self.guardInterval, mayLackWanted || tilesets.contains(where: \.isToGuard) else {
-            return
-        }
+        guard moment - guardedAt >= Self.guardInterval,
+            mayLackWanted || tilesets.contains(where: \.wantedTilesAreStale)
+        else { return }
         guardedAt = moment
         if mayLackWanted {
             mayLackWanted = false
             for tileset in tilesets { planAnew(tileset) }
         }
-        for tileset in tilesets where tileset.isToGuard {
-            tileset.isToGuard = false
-            if tileset.hasLessToGuard {
-                tileset.hasLessToGuard = false
+        for tileset in tilesets where tileset.wantedTilesAreStale {
+            tileset.wantedTilesAreStale = false
+            if tileset.wantedTilesShrank {
+                tileset.wantedTilesShrank = false
                 // The vehicle moves all the time and each retry may fetch tiles to no avail, so retry no sooner than after any other
                 // failure.
                 retries.end(.budget, by: nextTry)

@@ -28,21 +28,21 @@ extension TileCache {
 
     /// Whether the network is metered and must not be used for tiles of regions; a newer edition that needs such tiles
     /// then cannot come into use.
-    var isDear: Bool {
+    var meteringForbidsRegionTraffic: Bool {
         settings.network == .metered && !settings.metered.contains(.region)
     }
 
     /// Whether it is useless to fetch tiles of the newest edition ahead over a metered network: the tiles on board are
     /// of another edition, and the newest one cannot come into use.
-    func isInVain(_ tileset: TrackedTileset) -> Bool {
-        isDear && tileset.settings.isRemote && tileset.isPending && tileset.waitsForRegions
+    func fetchingAheadIsUseless(_ tileset: TrackedTileset) -> Bool {
+        meteringForbidsRegionTraffic && tileset.settings.isRemote && tileset.isPending && tileset.waitsForRegions
     }
 
     /// Whether the known edition is kept, because a metered network is not used to poll for another.
     ///
     /// If its source is not polled, the tileset keeps that edition, and tiles ahead are fetched from it.
     private func holds(_ tileset: TrackedTileset) -> Bool {
-        isDear && tileset.settings.isRemote && tileset.current != nil && !tileset.poll.isUrgent
+        meteringForbidsRegionTraffic && tileset.settings.isRemote && tileset.current != nil && !tileset.poll.isUrgent
     }
 
     func askForEditions() {

@@ -249,7 +249,7 @@ extension TileCache {
     /// Returns the failure when the network mode forbids fetching tiles of the named tilesets for regions; nil when it
     /// allows it.
     private func closedNetwork(to names: Set<String>) -> TileFailure? {
-        guard areRemote(names), settings.network == .offline || isDear else { return nil }
+        guard areRemote(names), settings.network == .offline || meteringForbidsRegionTraffic else { return nil }
         return TileFailure(
             .providerUnavailable, "the network mode is \(settings.network.rawValue); region tiles are not fetched now",
             isRetryable: true, obstacle: .network)

@@ -314,7 +314,7 @@ package final class TileCache<Store: TileCacheStore> {
         }
         // Tiles that were evicted although they will be needed are fetched again when there is room. Until the store
         // knows the wanted tiles, any evicted tile may be one of them.
-        if tilesets.contains(where: \.isToGuard) {
+        if tilesets.contains(where: \.wantedTilesAreStale) {
             mayLackWanted = mayLackWanted || report.evictedCount > 0
         } else {
             refusedCount += report.evictedWantedCount

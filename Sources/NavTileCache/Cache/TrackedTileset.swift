@@ -25,9 +25,9 @@ package final class TrackedTileset {
     /// The vehicle's position along the route at the last update of the queue, metres.
     var reportedCursor = 0.0
     /// Whether the store's wanted tiles are out of date.
-    var isToGuard = false
+    var wantedTilesAreStale = false
     /// Whether tiles have left the wanted ones since the store's last update.
-    var hasLessToGuard = false
+    var wantedTilesShrank = false
 
     init(_ settings: TilesetSettings) { self.settings = settings }
 

@@ -75,6 +75,28 @@ struct DemandLane: Sendable {
         remaining += 1
     }
 
+    /// The most demands of a lane whose done ones are kept.
+    private static let greatestUncompacted = 1_024
+
+    /// Drops the demands that are done, when they are most of many; the others keep their order but not their places.
+    ///
+    /// Under continuous demand some demand is always open, so a lane that only begins anew when it is empty would grow
+    /// without bound.
+    mutating func compact() {
+        guard wants.count > Self.greatestUncompacted, remaining < wants.count / 2 else { return }
+        let kept = wants.indices.filter { states[$0] != .done }
+        var moved = [Int?](repeating: nil, count: wants.count)
+        for (place, old) in kept.enumerated() { moved[old] = place }
+        cursor = moved[..<cursor].count { $0 != nil }
+        wants = kept.map { wants[$0] }
+        states = kept.map { states[$0] }
+        places = [:]
+        for (place, want) in wants.enumerated() { places[want.address.tile] = place }
+        deferred = Heap(
+            deferred.unordered.compactMap { due in moved[due.index].map { Due(moment: due.moment, index: $0) } })
+        ready = Heap(ready.unordered.compactMap { moved[$0] })
+    }
+
     /// Returns the place of the next demand; it stays the next until it is taken, deferred or done.
     mutating func next(at now: Duration) -> Int? {
         while let due = deferred.min, due.moment <= now {

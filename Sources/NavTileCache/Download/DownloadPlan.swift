@@ -127,6 +127,7 @@ package struct DownloadPlan: Sendable {
         if let index = lanes.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
             if lanes[index].remaining == 0 { lanes[index] = DemandLane(Self.asking, tileset, [want]) }
             lanes[index].append(want)
+            lanes[index].compact()
         } else {
             let index = lanes.firstIndex { $0.owner != Self.asking } ?? lanes.count
             lanes.insert(DemandLane(Self.asking, tileset, [want]), at: index)

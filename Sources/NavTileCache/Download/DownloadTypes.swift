@@ -27,8 +27,8 @@ package struct TileDemand: Sendable, Hashable {
     package var address: TileAddress
     /// The version of the edition that the tile must be of; nil for the source's current one.
     package var edition: String?
-    /// The rank in the order, lowest first: seconds until the vehicle needs the tile, or any other measure chosen by
-    /// the owner.
+    /// The rank among demands of equal urgency, lowest first: for predicted tiles metres along the route, for a
+    /// region's tiles their place in its list.
     package var need: Double
     /// Whether the vehicle waits for the tile: such tiles are fetched two at a time, before all others.
     package var isAwaited: Bool

@@ -14,7 +14,7 @@ package struct BatchTimer: Sendable {
     private static let period = Duration.milliseconds(4)
 
     private var last: Duration?
-    private var isSeenTo = false
+    private var hasTimer = false
 
     package init() {}
 
@@ -26,10 +26,10 @@ package struct BatchTimer: Sendable {
             self.last = now
             return .now
         }
-        if isSeenTo { return .pending }
-        isSeenTo = true
+        if hasTimer { return .pending }
+        hasTimer = true
         return .later(last + Self.period)
     }
 
-    package mutating func wake() { isSeenTo = false }
+    package mutating func wake() { hasTimer = false }
 }

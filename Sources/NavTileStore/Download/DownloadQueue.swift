@@ -459,7 +459,7 @@ package final class DownloadQueue: Sendable {
                 state.workers[worker] = nil
                 Self.settle(&state)
             }
-            seeToCheck(&state)
+            startCheckIfNeeded(&state)
             return (answered, next, delivery)
         }
         delivery?.make()
@@ -485,7 +485,7 @@ package final class DownloadQueue: Sendable {
     }
 
     /// Starts a check of the received tiles if needed.
-    private func seeToCheck(_ state: inout State) {
+    private func startCheckIfNeeded(_ state: inout State) {
         guard state.checks.needsChecker else { return }
         let isUrgent =
             state.checks.count >= configuration.batchCount || state.running.isEmpty || !state.waiters.isEmpty
@@ -505,7 +505,7 @@ package final class DownloadQueue: Sendable {
                 try? await DownloadClock.system.sleep(due)
                 let delivery = self.state.withLock { state in
                     state.batches.wake()
-                    seeToCheck(&state)
+                    startCheckIfNeeded(&state)
                     return deliver(&state, isBatch: true)
                 }
                 delivery?.make()

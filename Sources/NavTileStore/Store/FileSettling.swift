@@ -34,10 +34,8 @@ struct FileSettling {
         guard let pending else { return done }
         // Links in the folders for mapping go first, since bytes are freed only with the last name.
         for tile in pending.tiles where settle(tile, temporary) { done.settled.append(tile.number) }
-        for hash in pending.objects {
-            Files.remove(access.folder.object(hash))
-            done.unlinked.append(hash)
-        }
+        // A file that the system does not unlink now keeps its row, so that it is not forgotten.
+        done.unlinked = pending.objects.filter { Files.removeIfPresent(access.folder.object($0)) }
         return done
     }
 
@@ -47,8 +45,7 @@ struct FileSettling {
         do throws(StoreError) {
             let view = try ViewFolder(access.folder, key)
             guard let body = tile.body, let ranks = tile.ranks else {
-                view.remove(place)
-                return true
+                return view.remove(place)
             }
             try view.put(place, body: body, ranks: ranks, temporary)
             return true
@@ -118,11 +115,15 @@ struct ViewFolder {
         }
     }
 
-    /// Unlinks a tile's files, the ranks last, and the folders that become empty.
-    func remove(_ tile: TileID) {
-        for part in [TilePart.body, .ranks] { Files.remove(path + "/" + StoreFolder.viewFile(tile, part)) }
+    /// Unlinks a tile's files, the ranks last, and the folders that become empty; false when the system refuses.
+    @discardableResult
+    func remove(_ tile: TileID) -> Bool {
+        for part in [TilePart.body, .ranks] {
+            guard Files.removeIfPresent(path + "/" + StoreFolder.viewFile(tile, part)) else { return false }
+        }
         Files.removeEmptyDirectory(path + "/\(tile.zoom)/\(tile.x)")
         Files.removeEmptyDirectory(path + "/\(tile.zoom)")
+        return true
     }
 
     /// Makes the `current` link of a tileset point to an edition.

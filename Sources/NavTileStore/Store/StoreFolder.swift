@@ -25,7 +25,7 @@ package struct StoreFolder: Sendable, Hashable {
     /// A single file for all of them, since ext4 examines each recently removed file whenever it creates another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
-    /// The file with the position of the scrub, which keeps its former name.
+    /// The progress of the scrub. On disk and in the configuration the scrub has its old name, *patrol*.
     package var scrub: String { path + "/patrol" }
     package var quarantine: String { path + "/quarantine" }
     package var setAside: String { path + "/set-aside" }

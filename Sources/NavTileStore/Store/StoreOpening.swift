@@ -101,15 +101,26 @@ struct StoreOpening {
         }
     }
 
-    /// Moves the damaged index to a free name, and rebuilds another from the folders.
+    /// Returns the number of an index that is set aside as `index-NUMBER.sqlite`; nil for the name of another file.
+    private static func number(ofSetAside name: String) -> Int? {
+        guard name.hasPrefix("index-"), name.hasSuffix(".sqlite") else { return nil }
+        return UInt32(name.dropFirst("index-".count).dropLast(".sqlite".count)).map(Int.init)
+    }
+
+    /// Moves the damaged index aside, of which the last two are kept, and rebuilds another from the folders.
     private func rebuild(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
         // The mark stays until the new index is complete, so that an interrupted rebuild starts again.
         try Files.replace(folder.damageMark, with: [], by: folder.incoming + "/mark")
         if Files.status(folder.index) != nil {
             try Files.makeDirectory(folder.setAside)
-            var number = 1
-            while Files.status("\(folder.setAside)/index-\(number).sqlite") != nil { number += 1 }
-            let place = "\(folder.setAside)/index-\(number).sqlite"
+            let numbers = try Files.list(folder.setAside).compactMap(Self.number(ofSetAside:)).sorted()
+            // They take part of the disk, but not of the budget.
+            for number in numbers.dropLast() {
+                for suffix in ["", "-wal", "-shm"] {
+                    Files.remove("\(folder.setAside)/index-\(number).sqlite\(suffix)")
+                }
+            }
+            let place = "\(folder.setAside)/index-\((numbers.last ?? 0) + 1).sqlite"
             for suffix in ["-wal", "-shm"] where Files.status(folder.index + suffix) != nil {
                 try Files.move(folder.index + suffix, to: place + suffix)
             }

@@ -164,8 +164,12 @@ final class MapWorker: Sendable {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
         var tiles = tiles
         store.current.turns.prepareForTraffic()
+        var next = DispatchTime.now() + interval
         while true {
-            let isDue = pending.wait(timeout: .now() + interval) == .timedOut
+            // A fixed moment, since traffic may arrive more often than the tiles are refreshed.
+            _ = pending.wait(timeout: next)
+            let isDue = DispatchTime.now() >= next
+            if isDue { next = DispatchTime.now() + interval }
             let (job, isStopped) = state.withLock { state -> (State, Bool) in
                 let job = state
                 (state.traffic, state.backlog, state.now, state.needsRefresh) = ([], 0, nil, false)
@@ -175,7 +179,7 @@ final class MapWorker: Sendable {
             }
             if isStopped { break }
             if isDue || job.needsRefresh { refreshTiles(&tiles) }
-            if let now = job.now { take(job.traffic, afterStart: job.needsReset, at: now) }
+            if let now = job.now { take(job.traffic, resettingTraffic: job.needsReset, at: now) }
             state.withLock { $0.isWorking = false }
             // A caller that asked in the meantime whether the worker is busy may ask again.
             waker.wake()
@@ -183,10 +187,13 @@ final class MapWorker: Sendable {
         finished.signal()
     }
 
-    private func take(_ waiting: [Waiting], afterStart isStart: Bool, at now: NavGeo.Timestamp) {
+    /// Makes the map with new traffic.
+    ///
+    /// - Parameter resettingTraffic: Whether the node's initial speeds first replace all traffic.
+    private func take(_ waiting: [Waiting], resettingTraffic: Bool, at now: NavGeo.Timestamp) {
         var updates: [TrafficUpdate] = []
         var headers: [(TrafficSpeeds, UInt64)] = []
-        if isStart {
+        if resettingTraffic {
             updates.append(initial)
             headers.append((TrafficSpeeds(provider: MapCause.start, replacesAll: true), 0))
         }

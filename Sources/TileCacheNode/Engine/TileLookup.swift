@@ -182,8 +182,10 @@ final class TileLookup: Sendable {
             store.touch([record], now: now)
             return .success(.found(tile))
         } catch {
-            // A tile found damaged has been quarantined, so it is missing.
-            return error.code == .corruptObject ? .success(.absent) : .failure(TileFailure(error))
+            // A tile found damaged has been quarantined, and one that was evicted or replaced since the lookup has lost
+            // its file. It is fetched, since the failure would tell that there is no such tile.
+            return [.corruptObject, .missing].contains(error.code)
+                ? .success(.absent) : .failure(TileFailure(error))
         }
     }
 
@@ -226,7 +228,9 @@ final class TileLookup: Sendable {
             answer.give(
                 .failure(
                     TileFailure(
-                        .deadlineExceeded, "\(what) did not come in time\(complaints(of: names))", isRetryable: true)))
+                        .deadlineExceeded,
+                        "\(what) was not ready before the deadline; ask again\(complaints(of: names))",
+                        isRetryable: true)))
         }
         let result = await withTaskCancellationHandler {
             await answer.value()
