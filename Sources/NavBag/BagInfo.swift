@@ -132,7 +132,8 @@ extension MCAPReader {
             throw BagError(.malformed, "message indexes exceed the file", offset: place.offset)
         }
         budget -= length
-        return try source.record(Opcode.messageIndex, place.offset, length + Layout.recordHeader) {
+        let size = length + Layout.recordHeader
+        return try source.record(Opcode.messageIndex, place.offset, size, limit: size) {
             (cursor) throws(BagError) -> ClosedRange<UInt64>? in
             _ = try cursor.u16()
             let size = Int(try cursor.u32())

@@ -1,3 +1,4 @@
+import CCurl
 import Glibc
 
 /// The machine's monotonic clock.
