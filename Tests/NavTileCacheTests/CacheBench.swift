@@ -16,7 +16,8 @@ final class CacheBench {
     private(set) var abandoned: [DownloadOwner] = []
     private var servers: [String: SimServer] = [:]
     private var plan: DownloadPlan
-    private var questions: [(tileset: String, known: Validators?)] = []
+    /// Unanswered requests for the editions of sources.
+    private(set) var questions: [(tileset: String, known: Validators?)] = []
     private var random = SeededRandom(seed: 1)
     private var tokens: UInt64 = 0
 

@@ -161,6 +161,22 @@ import Testing
 
     // MARK: Editions
 
+    @Test func requestedRevalidationTakesNoConfirmationFromTheSource() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        bench.pass(to: 130)
+        bench.tick()
+        #expect(bench.questions.map { $0.known?.etag } == ["v1"])
+        bench.answerQuestions()
+        _ = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+        }
+        bench.tick()
+        #expect(bench.questions.map { $0.known == nil } == [true])
+    }
+
     @Test func unrelatedTilesetsSwitchIndependently() throws {
         let bench = CacheBench([CacheBench.roads, CacheBench.local])
         bench.run(seconds: 2)

@@ -197,7 +197,10 @@ extension TileCache {
     private func revalidate(_ id: String) throws(TileFailure) {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
-            tileset(descriptor.tileset)?.poll.restart(isUrgent: true)
+            let tileset = tileset(descriptor.tileset)
+            // Servers that compare only dates would confirm a list that an older one has replaced.
+            tileset?.known = nil
+            tileset?.poll.restart(isUrgent: true)
         }
         guard loads[id] == nil else { return }
         try put(stored.newest)

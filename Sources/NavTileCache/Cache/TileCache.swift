@@ -334,6 +334,7 @@ package final class TileCache<Store: TileCacheStore> {
         // edition.
         if error.code == .editionChanged, let tileset, result.edition == tileset.newest?.key.version {
             tileset.poll.noteChange()
+            tileset.known = nil
             tileset.needsReport = true
             for id in loads.keys.sorted() where loads[id]?.window[result.address]?.edition == result.edition {
                 loads[id]?.isToAsk = true
