@@ -83,6 +83,7 @@ struct ConfigurationTests {
     @Test(arguments: [
         ("gpsd://localhost:2947", GNSSConfiguration.Source.gpsd(host: "localhost", port: 2_947)),
         ("gpsd://receiver", .gpsd(host: "receiver", port: 2_947)), ("/dev/ttyACM0", .path("/dev/ttyACM0")),
+        ("gpsd://[::1]:2948", .gpsd(host: "[::1]", port: 2_948)), ("gpsd://[::1]", .gpsd(host: "[::1]", port: 2_947)),
         ("drive.csv", .path("drive.csv")),
     ])
     func aSourceIsAnAddressOrAPath(text: String, source: GNSSConfiguration.Source) throws {
