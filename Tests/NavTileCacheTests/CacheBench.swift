@@ -74,6 +74,7 @@ final class CacheBench {
             case .abandon(let owner):
                 abandoned.append(owner)
                 _ = plan.abandon(owner)
+            case .forgetFailures(let tilesets): plan.forgetFailures(of: tilesets)
             case .pauseDownloads(let isPaused): plan.isPaused = isPaused
             case .askEdition(let tileset, let known): questions.append((tileset, known))
             case .sample(let definition, let number):
