@@ -83,6 +83,10 @@ extension GNSSConfiguration.Source {
 }
 
 extension GNSSConfiguration {
+    package var omission: String? {
+        source == nil ? "no source: give --set source=gpsd://localhost:2947, a device or a file" : nil
+    }
+
     /// The files and devices to read, by key.
     package var inputPaths: [(key: String, path: String)] {
         if case .path(let path) = source { [("source", path)] } else { [] }

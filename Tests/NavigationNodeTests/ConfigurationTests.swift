@@ -100,6 +100,17 @@ struct ConfigurationTests {
         #expect(try ConfigLoader.load(GNSSConfiguration.self, file: nil, overrides: ["source="]).source == nil)
     }
 
+    @Test func configurationsSayWhatTheirNodeLacks() {
+        var receiver = GNSSConfiguration()
+        #expect(receiver.omission?.contains("source=") == true)
+        receiver.source = .path("drive.csv")
+        #expect(receiver.omission == nil && RunConfiguration(receiver).omission == nil)
+        var navigation = NavigationConfiguration()
+        #expect(RunConfiguration(navigation).omission?.contains("tiles=") == true)
+        navigation.tiles = "tiles"
+        #expect(navigation.omission == nil && KitConfiguration().omission == nil)
+    }
+
     @Test func placeIsLatitudeAndLongitudeInDegrees() {
         #expect(Coordinate(text: "60.17,24.94") == Coordinate(latitude: 60.17, longitude: 24.94))
         #expect(Coordinate(text: "-33.8, -151.2") == Coordinate(latitude: -33.8, longitude: -151.2))
