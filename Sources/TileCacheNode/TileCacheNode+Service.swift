@@ -19,7 +19,13 @@ extension TileCacheNode: TileCacheServiceProvider {
             return
         }
         guard let view = engine.lookup.view(key.tileset, TileDomain(key.domain)) else {
-            call.finish(GetTileResponse(.notFound, "there is no tileset '\(key.tileset ?? "")'"))
+            let known = engine.lookup.views.map(\.keys.name).joined(separator: ", ")
+            let configured = "configured: \(known.isEmpty ? "none" : known)"
+            let name = key.tileset ?? ""
+            call.finish(
+                name.isEmpty
+                    ? GetTileResponse(.invalidRequest, "the key needs a tileset, or a domain; \(configured)")
+                    : GetTileResponse(.notFound, "there is no tileset '\(name)'; \(configured)"))
             return
         }
         let keys = view.keys
