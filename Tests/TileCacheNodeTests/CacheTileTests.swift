@@ -51,6 +51,7 @@ struct CacheTileTests {
             (TileKey(domain: .maps, tileset: "map", zoom: 12, x: 5_000, y: 0), .invalidRequest),
             (TileKey(domain: .maps, tileset: "map", zoom: 300, x: 0, y: 0), .invalidRequest),
             (TileKey(domain: .navigation, zoom: 12, x: 0, y: 0), .notFound),
+            (TileKey(zoom: 12, x: 0, y: 0), .invalidRequest),
             (
                 TileKey(domain: .navigation, tileset: "map", zoom: 12, x: Self.middle.x, y: Self.middle.y),
                 .invalidRequest
