@@ -152,7 +152,9 @@ package final class BagRecorder {
         // A file that cannot be attached must not leave an empty bag behind.
         var attachments: [RecordingThread.Supplement] = []
         // In lockstep, equal playbacks give equal bytes.
-        if !options.lockstep { for path in options.attachments { attachments.append(try Self.attachment(path)) } }
+        for path in options.lockstep ? [] : options.attachments {
+            attachments.append(try BagRecorder.attachment(path))
+        }
         do throws(BagError) {
             thread = ring == nil ? try RecordingThread(files, log: nodeLog) : nil
         } catch {
