@@ -24,7 +24,10 @@ final class ByteStream {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(host, String(port), &hints, &list)
+        // An IPv6 address is written in brackets, which are no part of it.
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let status = getaddrinfo(
+            isBracketed ? String(host.dropFirst().dropLast()) : host, String(port), &hints, &list)
         guard status == 0 else {
             throw NodeError(.missing, "cannot find host '\(host)': \(String(cString: gai_strerror(status)))")
         }
@@ -69,10 +72,10 @@ final class ByteStream {
         return stream
     }
 
-    /// Whether a path is a regular file rather than a device; nil when it does not exist.
-    static func isRegularFile(_ path: String) -> Bool? {
+    /// Returns the kind of a file, such as `S_IFREG`; nil when it does not exist.
+    static func kind(of path: String) -> mode_t? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
     func send(_ bytes: [UInt8]) throws(NodeError) {

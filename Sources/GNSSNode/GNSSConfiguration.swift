@@ -29,7 +29,9 @@ package struct GNSSConfiguration: NodeConfiguration {
             .text(
                 "source", \.source,
                 range: "gpsd://HOST:PORT | a device (NMEA 0183, UBX) | a file (also gpsd JSON, CSV, GPX, MCAP)",
-                "Source of the fixes.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
+                "Source of the fixes. From a device, a date more than 512 weeks before this host's clock counts as set back "
+                    + "by missed rollovers of the GPS week, and is moved forward by multiples of 1,024 weeks.",
+                parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
             .text(
                 "serial.baud", \.baud, range: bauds.map(String.init).joined(separator: " | "),
@@ -61,7 +63,7 @@ extension GNSSConfiguration.Source {
             return
         }
         let address = text.dropFirst("gpsd://".count)
-        guard let colon = address.lastIndex(of: ":") else {
+        guard let colon = address.lastIndex(of: ":"), address.last != "]" else {
             guard !address.isEmpty else { return nil }
             self = .gpsd(host: String(address), port: 2_947)
             return
@@ -81,6 +83,10 @@ extension GNSSConfiguration.Source {
 }
 
 extension GNSSConfiguration {
+    package var omission: String? {
+        source == nil ? "no source: give --set source=gpsd://localhost:2947, a device or a file" : nil
+    }
+
     /// The files and devices to read, by key.
     package var inputPaths: [(key: String, path: String)] {
         if case .path(let path) = source { [("source", path)] } else { [] }

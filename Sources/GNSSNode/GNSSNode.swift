@@ -1,3 +1,4 @@
+import Glibc
 import NavBus
 import NavGNSS
 import NavGeo
@@ -29,13 +30,10 @@ package final class GNSSNode: Node {
     /// The longest tolerated silence of a receiver, ns; the same as for a GNSS outage.
     private static let toleratedSilence: Int64 = 2_500_000_000
 
-    /// 2025-01-01, ns since 1970: a device with an earlier date has missed a 1,024-week rollover of GPS time.
-    private static let earliestDate: Int64 = 1_735_689_600_000_000_000
-
     /// Checks the source, and reads it if it is a file.
     package init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
         guard let source = configuration.source else {
-            throw NodeError(.usage, "no source: give --set source=gpsd://localhost:2947, a device or a file")
+            throw NodeError(.usage, configuration.omission ?? "no source")
         }
         self.context = context
         self.configuration = configuration
@@ -43,10 +41,13 @@ package final class GNSSNode: Node {
         rejected = context.counter("input_rejected")
         overrun = context.counter("input_overrun")
         if case .path(let path) = source {
-            guard let isRegular = ByteStream.isRegularFile(path) else {
+            guard let kind = ByteStream.kind(of: path) else {
                 throw NodeError(.missing, "source '\(path)' does not exist")
             }
-            if isRegular {
+            guard kind != S_IFDIR else {
+                throw NodeError(.usage, "source '\(path)' is a folder; give a device or a file")
+            }
+            if kind == S_IFREG {
                 let trace = try TraceInput(path: path)
                 if let warning = trace.warning(about: path) { context.log.warning("\(warning)") }
                 rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
@@ -77,8 +78,7 @@ package final class GNSSNode: Node {
                 return stream
             }
         case .path(let path):
-            let parser = SerialParser(NMEAParser(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate))
-            start(parser, name: "'\(path)'") { _ throws(NodeError) in
+            start(SerialParser(NMEAParser(epochEnd: .learned)), name: "'\(path)'") { _ throws(NodeError) in
                 try ByteStream.serial(path: path, baud: baud)
             }
         }

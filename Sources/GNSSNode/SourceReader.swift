@@ -20,12 +20,16 @@ final class SourceReader: Sendable {
 
     /// The most fixes queued for the loop; if there are more, the oldest are dropped.
     private static let maximumWaiting = 1_024
+    /// The earliest plausible time of the host's clock, ns since 1970: 2025-01-01.
+    private static let earliestClock: Int64 = 1_735_689_600_000_000_000
 
     private struct State: Sendable {
         var waiting: [GnssFix] = []
         var rejected = 0
         var overrun = 0
         var problem: String?
+        /// The kinds of notes that have been logged.
+        var noted: Set<String> = []
         var longestPause: Double
     }
 
@@ -103,7 +107,12 @@ final class SourceReader: Sendable {
         }
         while isWanted {
             switch stream.read(milliseconds: 100) {
-            case .bytes(let bytes): put(parser.consume(bytes))
+            case .bytes(let bytes):
+                let wall = Clocks.wall()
+                let time = ReceptionTime(
+                    monotonicNs: Clocks.monotonic(), hostNs: wall >= Self.earliestClock ? wall : nil)
+                put(parser.consume(bytes, at: time))
+                note(parser.notes)
             case .nothing: break
             case .ended(let reason):
                 put(parser.finish())
@@ -127,6 +136,12 @@ final class SourceReader: Sendable {
         guard !fixes.isEmpty else { return }
         hadFixes = true
         waker.wake()
+    }
+
+    /// Logs what is to be known about the stream, once for each kind.
+    private func note(_ notes: [String: String]) {
+        for (kind, text) in notes.sorted(by: { $0.key < $1.key })
+        where state.withLock({ $0.noted.insert(kind).inserted }) { log.warning("\(name): \(text)") }
     }
 
     /// Sets the current problem.
@@ -159,9 +174,33 @@ extension GnssFix {
 /// A parser that takes bytes as they arrive.
 protocol StreamParser {
     var rejections: RejectionCounts { get }
-    mutating func consume(_ bytes: [UInt8]) -> [GnssFix]
+    /// What the user should know about the stream, by kind.
+    var notes: [String: String] { get }
+    mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix]
     mutating func finish() -> [GnssFix]
 }
 
-extension SerialParser: StreamParser {}
-extension GPSDParser: StreamParser {}
+extension SerialParser: StreamParser {
+    var notes: [String: String] {
+        guard let movedDate else { return [:] }
+        func day(_ nanoseconds: Int64) -> Substring {
+            Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).ISO8601Format().prefix(10)
+        }
+        return [
+            "moved_date":
+                "the receiver's date \(day(movedDate.sentNs)) is taken as \(day(movedDate.usedNs)), because it has missed "
+                + "rollovers of the GPS week by this host's clock"
+        ]
+    }
+}
+
+extension GPSDParser: StreamParser {
+    var notes: [String: String] {
+        var notes: [String: String] = [:]
+        if isForeign { notes["foreign"] = "what answers is not gpsd; check the host and the port" }
+        if let firstError { notes["error"] = "gpsd reports an error: \(firstError.prefix(200))" }
+        return notes
+    }
+
+    mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix] { consume(bytes) }
+}

@@ -160,9 +160,15 @@ public protocol NodeConfiguration: Sendable {
     static var keys: [ConfigKey<Self>] { get }
     /// The reason why values that are each within range cannot be combined, with their keys; nil when they can.
     var conflict: String? { get }
+    /// What a node cannot start without and the configuration does not give; nil when nothing is missing.
+    ///
+    /// Unlike a conflict, it is no error of the configuration itself, which may be printed and completed.
+    var omission: String? { get }
 }
 
 extension NodeConfiguration {
     /// Nil: most keys are independent of each other.
     public var conflict: String? { nil }
+    /// Nil: most nodes start with the defaults.
+    public var omission: String? { nil }
 }

@@ -17,6 +17,11 @@ public struct GPSDParser: Sendable {
     public private(set) var reports = 0
     /// Number of the first line that was not JSON of a known class, from 1.
     public private(set) var firstBadLine: Int?
+    /// The message of the server's first error report.
+    public private(set) var firstError: String?
+
+    /// Whether the peer has sent something other than gpsd's reports, and none of them.
+    public var isForeign: Bool { reports == 0 && (firstBadLine != nil || rejections[.tooLong] > 0) }
 
     private var framer = LineFramer(limit: Self.lineLimit)
     private var states: [GPSDDevice] = []
@@ -52,7 +57,9 @@ public struct GPSDParser: Sendable {
         case "GST": states[device(report.string("device"))].takeNoise(report)
         case "ATT": states[device(report.string("device"))].takeAttitude(report)
         case "VERSION", "DEVICES": break
-        case "ERROR": rejections.count(.serverError)
+        case "ERROR":
+            rejections.count(.serverError)
+            if firstError == nil { firstError = report.string("message") ?? "no message" }
         case "DEVICE", "WATCH", "POLL", "PPS", "TOFF", "OSC", "RAW", "SUBFRAME", "AIS", "RTCM2", "RTCM3", "IMU", "LOG":
             rejections.count(.unusedKind)
         default: return reject(.unknownClass)

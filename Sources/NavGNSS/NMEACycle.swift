@@ -86,8 +86,16 @@ struct NMEACalendar: Sendable {
 
     init(rolloverPivotNs: Int64?) { pivotDays = rolloverPivotNs.map { $0 / UTC.nanosecondsPerDay } }
 
-    /// Returns a date moved forward by as many GPS week rollovers as bring it past the pivot.
-    func corrected(_ days: Int64) -> Int64 {
+    /// Returns a date moved forward by as many GPS week rollovers as bring it past the pivot and nearest to the host's
+    /// time.
+    func corrected(_ days: Int64, hostTimeNs: Int64?) -> Int64 {
+        let days = pastPivot(days)
+        guard let hostTimeNs else { return days }
+        let missed = (hostTimeNs / UTC.nanosecondsPerDay - days + Self.rolloverDays / 2) / Self.rolloverDays
+        return days + max(missed, 0) * Self.rolloverDays
+    }
+
+    private func pastPivot(_ days: Int64) -> Int64 {
         guard let pivotDays, days < pivotDays else { return days }
         let missing = pivotDays - days
         return days + (missing + Self.rolloverDays - 1) / Self.rolloverDays * Self.rolloverDays

@@ -10,8 +10,9 @@ public import NavMessages
 /// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS time
 /// begins in 1980. An epoch without a date continues from the last one, across midnight in either direction (a jump of more
 /// than twelve hours changes the day). Before the first date a fix has no stamp. Old receivers count 1024 weeks too few:
-/// `rolloverPivotNs` moves earlier dates forward by multiples of 1024 weeks. A leap second, 23:59:60, has the stamp of the
-/// next midnight.
+/// `rolloverPivotNs` moves earlier dates forward by multiples of 1024 weeks, and with `hostTimeNs` a date is moved by as
+/// many as bring it nearest to the host's time, so that none within 512 weeks of it changes. A leap second, 23:59:60, has
+/// the stamp of the next midnight.
 public struct NMEAParser: Sendable {
     /// The rule that decides when an epoch is complete.
     public enum EpochEnd: Sendable {
@@ -26,6 +27,11 @@ public struct NMEAParser: Sendable {
     public private(set) var rejections = RejectionCounts()
     /// The number of sentences so far with a valid frame and of a used kind.
     public private(set) var sentencesUsed = 0
+
+    /// The host's time, ns since the Unix epoch, for a live receiver; nil moves no date because of it.
+    public var hostTimeNs: Int64?
+    /// The first date that was moved; nil when there was none.
+    public private(set) var movedDate: MovedDate?
 
     private let acceptsMissingChecksum: Bool
     private let epochEnd: EpochEnd
@@ -168,6 +174,24 @@ public struct NMEAParser: Sendable {
             rejections.count(.badTime)
             return nil
         }
-        return calendar.corrected(days)
+        let used = calendar.corrected(days, hostTimeNs: hostTimeNs)
+        if used != days, movedDate == nil {
+            movedDate = MovedDate(
+                sentNs: days * UTC.nanosecondsPerDay, usedNs: used * UTC.nanosecondsPerDay)
+        }
+        return used
+    }
+}
+
+/// A date that missed rollovers of the GPS week had set back.
+public struct MovedDate: Sendable, Equatable {
+    /// The beginning of the day that the receiver sent, ns since the Unix epoch.
+    public var sentNs: Int64
+    /// The beginning of the day that is used instead, ns since the Unix epoch.
+    public var usedNs: Int64
+
+    public init(sentNs: Int64, usedNs: Int64) {
+        self.sentNs = sentNs
+        self.usedNs = usedNs
     }
 }

@@ -1,26 +1,65 @@
 public import NavMessages
 
-/// A parser of a serial receiver's output: NMEA 0183, or u-blox's UBX from its first NAV-PVT message on.
+/// The moment at which bytes have arrived from a live receiver.
+public struct ReceptionTime: Sendable {
+    /// Nanoseconds of a monotonic clock.
+    public var monotonicNs: Int64
+    /// The host's time, ns since the Unix epoch; nil when its clock is not plausible.
+    public var hostNs: Int64?
+
+    public init(monotonicNs: Int64, hostNs: Int64?) {
+        self.monotonicNs = monotonicNs
+        self.hostNs = hostNs
+    }
+}
+
+/// A parser of a serial receiver's output: NMEA 0183, or u-blox's UBX while its NAV-PVT messages arrive.
 ///
 /// A u-blox receiver may send both. Its NAV-PVT messages then replace the sentences, because each has the whole solution.
+/// Sentences are used again after a few seconds without such messages, since a receiver that has lost its configuration
+/// sends nothing else.
 public struct SerialParser: Sendable {
+    /// The time without NAV-PVT messages after which sentences are used again, ns.
+    private static let patience: Int64 = 3_000_000_000
+    /// The number of positions in sentences that this also takes, since both protocols are delayed together.
+    private static let proof = 3
+
     private var nmea: NMEAParser
+    private let unusedNMEA: NMEAParser
     private var ubx = UBXParser()
     private var isBinary = false
+    /// The moment of the last NAV-PVT message, monotonic ns.
+    private var binaryAt: Int64 = 0
+    /// The number of positions in sentences since then.
+    private var positions = 0
 
-    /// The rejections of the protocol in use; there is one count for each since the beginning of the stream.
+    /// The first date that was moved by missed rollovers; nil when there was none.
+    public private(set) var movedDate: MovedDate?
+
+    /// The rejections of the protocol in use; the counts start anew when it changes.
     public var rejections: RejectionCounts { isBinary ? ubx.rejections : nmea.rejections }
 
-    public init(_ nmea: NMEAParser) { self.nmea = nmea }
+    public init(_ nmea: NMEAParser) {
+        self.nmea = nmea
+        unusedNMEA = nmea
+    }
 
     /// Takes the next chunk of the stream and returns the fixes that are complete.
-    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+    public mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix] {
         let binary = ubx.consume(bytes)
-        if isBinary { return binary }
+        guard binary.isEmpty else {
+            (isBinary, binaryAt, positions) = (true, time.monotonicNs, 0)
+            nmea = unusedNMEA
+            return binary
+        }
+        nmea.hostTimeNs = time.hostNs
         let sentences = nmea.consume(bytes)
-        guard !binary.isEmpty else { return sentences }
-        isBinary = true
-        return binary
+        movedDate = movedDate ?? nmea.movedDate
+        guard isBinary else { return sentences }
+        positions += sentences.count { $0.latitude != nil }
+        guard positions >= Self.proof, time.monotonicNs - binaryAt >= Self.patience else { return [] }
+        isBinary = false
+        return sentences
     }
 
     /// Ends the stream and returns the fixes that its end completes.

@@ -46,7 +46,20 @@ public enum HostOptions {
     /// Checks the hosts file; nil when `NAVBUS_HOSTS` names none.
     public static func check(environment: [String: String]? = nil) throws(NodeError) -> Summary? {
         guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment) else { return nil }
-        for node in file.listen.keys.sorted() + [""] { _ = try configuration(of: node, file, path: path) }
+        do throws(BusError) {
+            for node in file.listen.keys.sorted() { try Names.checkDirectoryName(node, "listen: node name") }
+        } catch {
+            throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
+        }
+        for node in file.listen.keys.sorted() + [""] {
+            let own = try configuration(of: node, file, path: path)
+            do throws(BusError) {
+                // Without nodes, the file's keys are not used yet.
+                if let own { try own.check() } else { _ = try security(file) }
+            } catch {
+                throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
+            }
+        }
         return Summary(path: path, listen: file.listen, peers: file.peers.map(\.endpoint), isInsecure: file.insecure)
     }
 

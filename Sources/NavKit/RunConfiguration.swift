@@ -41,6 +41,8 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
 
     /// A conflict between the node's own values.
     public var conflict: String? { node.conflict }
+    /// What the node lacks.
+    public var omission: String? { node.omission }
 
     /// All keys, the node's own first.
     public static var keys: [ConfigKey<RunConfiguration>] {

@@ -149,16 +149,19 @@ package final class BagRecorder {
         files.flushes = !options.lockstep
         self.files = files
         ring = options.snapshotSeconds.map { SnapshotRing(seconds: $0, bytes: options.snapshotBytes) }
+        // A file that cannot be attached must not leave an empty bag behind.
+        var attachments: [RecordingThread.Supplement] = []
+        // In lockstep, equal playbacks give equal bytes.
+        for path in options.lockstep ? [] : options.attachments {
+            attachments.append(try BagRecorder.attachment(path))
+        }
         do throws(BagError) {
             thread = ring == nil ? try RecordingThread(files, log: nodeLog) : nil
         } catch {
             throw NodeError(.system, "cannot record: \(error)")
         }
-        // In lockstep, equal playbacks give equal bytes.
-        if !options.lockstep {
-            if !options.facts.isEmpty { add(.metadata(name: "navbus.recorder", options.facts)) }
-            for path in options.attachments { try attach(path) }
-        }
+        if !options.lockstep, !options.facts.isEmpty { add(.metadata(name: "navbus.recorder", options.facts)) }
+        for attachment in attachments { add(attachment) }
         do throws(BusError) {
             // There is no limit on the count: the bus limits the bytes, and no entry of a journal may be lost.
             _ = try bus.subscribe(
@@ -356,15 +359,14 @@ package final class BagRecorder {
         for snapshot in snapshots { snapshot.thread.add(supplement) }
     }
 
-    private func attach(_ path: String) throws(NodeError) {
+    private static func attachment(_ path: String) throws(NodeError) -> RecordingThread.Supplement {
         do throws(ConfigError) {
-            let data = try TextFile.bytes(path, limit: Self.largestAttachment)
+            let data = try TextFile.bytes(path, limit: largestAttachment)
             let name = (path as NSString).lastPathComponent
             let types = ["json": "application/json", "yaml": "application/yaml", "yml": "application/yaml"]
-            add(
-                .attachment(
-                    name: name, mediaType: types[(name as NSString).pathExtension] ?? "text/plain",
-                    logTime: UInt64(clamping: WallClock.now().nanoseconds), data: data))
+            return .attachment(
+                name: name, mediaType: types[(name as NSString).pathExtension] ?? "text/plain",
+                logTime: UInt64(clamping: WallClock.now().nanoseconds), data: data)
         } catch {
             throw NodeError(.missing, "cannot attach a file to the recording: \(error)")
         }
@@ -401,7 +403,8 @@ package final class BagRecorder {
         add(.metadata(name: "navbus.parameters/\(node)", values))
         guard let tiles = values["tiles"], !tiles.isEmpty else { return }
         // A relative path is relative to the folder of the node.
-        try? attach((tiles.hasPrefix("/") ? tiles : "/proc/\(processID)/cwd/\(tiles)") + "/tileset.json")
+        let list = (tiles.hasPrefix("/") ? tiles : "/proc/\(processID)/cwd/\(tiles)") + "/tileset.json"
+        if let attachment = try? Self.attachment(list) { add(attachment) }
     }
 
     // MARK: Health

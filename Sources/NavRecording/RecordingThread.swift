@@ -384,6 +384,8 @@ final class RecordingThread: Sendable {
                 recording.nextOpening = Clocks.monotonic() + 10 * Self.flushInterval
                 return
             }
+            // Only now is the size of the finished file known.
+            if let room = files.room { for note in recording.series.makeRoom(room) { log.info(note) } }
             (recording.log, recording.start, recording.isDescribed) = (MessageLog(bag), nil, false)
             recording.supplementCount = 0
             state.withLock { $0.report.paths.append(path) }

@@ -127,7 +127,8 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
                 parse: { $0.isEmpty || ListenAddress(text: $0) != nil ? $0 : nil }, format: { $0 }),
             .flag(
                 "http.allow_remote", \.allowsRemote,
-                "Whether the endpoint may listen on addresses other than loopback."),
+                "Whether the endpoint may listen on addresses other than loopback, and answers requests for any host name."
+            ),
             .integer(
                 "http.max_connections", \.connections, in: 1...10_000, "Greatest number of simultaneous connections."),
             .number(

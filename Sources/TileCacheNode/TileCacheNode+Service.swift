@@ -19,7 +19,15 @@ extension TileCacheNode: TileCacheServiceProvider {
             return
         }
         guard let view = engine.lookup.view(key.tileset, TileDomain(key.domain)) else {
-            call.finish(GetTileResponse(.notFound, "there is no tileset '\(key.tileset ?? "")'"))
+            let known = engine.lookup.views.map(\.keys.name).joined(separator: ", ")
+            let configured = "configured: \(known.isEmpty ? "none" : known)"
+            if let name = key.tileset, !name.isEmpty {
+                call.finish(GetTileResponse(.notFound, "there is no tileset '\(name)'; \(configured)"))
+            } else if let domain = TileDomain(key.domain) {
+                call.finish(GetTileResponse(.notFound, "no tileset has \(domain.rawValue) tiles; \(configured)"))
+            } else {
+                call.finish(GetTileResponse(.invalidRequest, "the key needs a tileset, or a domain; \(configured)"))
+            }
             return
         }
         let keys = view.keys

@@ -42,13 +42,14 @@ struct BagRecord: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Delete the oldest files of the recording when all together exceed this many megabytes, 2 to 100000000.",
+            "Delete the oldest files of the recording when all together exceed this many megabytes, 16 to 100000000: each has "
+                + "a tenth of it, and begins with the types and latched values.",
             valueName: "MB"))
     var quotaMb: Int?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Keep the last seconds in memory, and write them to a bag on each 'navbus bag snapshot'.",
+            "Keep the last seconds in memory, and write them to one bag on each 'navbus bag snapshot'.",
             valueName: "SECONDS"))
     var snapshot: Double?
     @Option(
@@ -61,15 +62,22 @@ struct BagRecord: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
+        for topic in topics where !topic.hasPrefix("/") && !topic.hasPrefix("*") {
+            let right = "/" + topic + (topic.hasSuffix("/") ? "*" : "")
+            throw ValidationError("'\(topic)' matches no topic, since names begin with a slash: give '\(right)'")
+        }
         guard splitMb.map((1...1_000_000).contains) ?? true else {
             throw ValidationError("--split-mb must be from 1 to 1000000")
         }
         guard splitS.map((1...1e9).contains) ?? true else { throw ValidationError("--split-s must be from 1 to 1e9") }
-        guard quotaMb.map((2...100_000_000).contains) ?? true else {
-            throw ValidationError("--quota-mb must be from 2 to 100000000")
+        guard quotaMb.map((16...100_000_000).contains) ?? true else {
+            throw ValidationError("--quota-mb must be from 16 to 100000000")
         }
         guard quotaMb == nil || (!overwrite && snapshot == nil) else {
             throw ValidationError("--quota-mb cannot be combined with --overwrite or --snapshot")
+        }
+        guard snapshot == nil || (splitMb == nil && splitS == nil) else {
+            throw ValidationError("--snapshot cannot be combined with --split-mb or --split-s")
         }
         guard snapshot.map((0.1...86_400).contains) ?? true, (1...100_000).contains(snapshotMb) else {
             throw ValidationError("--snapshot must be from 0.1 to 86400 seconds, --snapshot-mb from 1 to 100000")
@@ -78,6 +86,9 @@ struct BagRecord: ParsableCommand {
             throw ValidationError("--snapshot cannot be combined with --lockstep")
         }
     }
+
+    /// The most files that are named at the end.
+    private static let namedFiles = 5
 
     func run() throws {
         let (bus, directory) = try NodeArguments.join(name: node.name ?? "recorder")
@@ -108,7 +119,10 @@ struct BagRecord: ParsableCommand {
         if recorder.paths.isEmpty {
             print("no snapshot was requested, nothing is written")
         } else {
-            print("\(recorder.paths.joined(separator: ", ")): \(recorder.messageCount) messages")
+            let last = recorder.paths.suffix(Self.namedFiles)
+            let others = recorder.paths.count - last.count
+            let names = (others > 0 ? "\(others) earlier files, " : "") + last.joined(separator: ", ")
+            print("\(names): \(recorder.messageCount) messages")
         }
         guard losses.total == 0 else {
             throw NodeError(.system, "the recording is incomplete: \(losses.text); see 'navbus bag check'")

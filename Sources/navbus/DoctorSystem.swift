@@ -147,6 +147,16 @@ enum HostReach {
             guard let hosts = try HostOptions.check() else {
                 return [Finding("hosts", .ok, "\(HostOptions.variable) is not set: the bus is local to this host")]
             }
+            for (node, endpoint) in hosts.listen.sorted(by: { $0.key < $1.key }) {
+                guard let address = (try? TCPEndpoint(endpoint))?.address, address != "*", isForeign(address)
+                else { continue }
+                return [
+                    Finding(
+                        "hosts", .fail,
+                        "\(hosts.path): \(node) cannot listen at \(endpoint), because no interface of this machine has that "
+                            + "address")
+                ]
+            }
             let listening = hosts.listen.sorted { $0.key < $1.key }.map { "\($0.key) at \($0.value)" }
             let text =
                 "\(hosts.path): " + (listening.isEmpty ? "no node listens" : listening.joined(separator: ", "))
@@ -164,6 +174,20 @@ enum HostReach {
         } catch {
             return [Finding("hosts", .fail, error.description)]
         }
+    }
+
+    /// Whether no interface of this machine has a numeric address.
+    private static func isForeign(_ address: String) -> Bool {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_NUMERICHOST
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(address, "0", &hints, &list) == 0, let found = list else { return false }
+        defer { freeaddrinfo(list) }
+        let socket = Glibc.socket(found.pointee.ai_family, found.pointee.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return false }
+        defer { close(socket) }
+        return bind(socket, found.pointee.ai_addr, found.pointee.ai_addrlen) != 0 && errno == EADDRNOTAVAIL
     }
 
     /// Tries to connect, for at most a second.

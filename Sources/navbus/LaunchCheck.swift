@@ -37,15 +37,21 @@ enum LaunchCheck {
         switch program {
         case NavigationNode.defaultName:
             refused = refusal(NavKit.NodeCommand<NavigationNode>.self, arguments) {
-                inputs = try $0.options.configuration(NavigationNode.self, environment: environment).node.inputPaths
+                let configuration = try $0.options.configuration(NavigationNode.self, environment: environment)
+                inputs = configuration.node.inputPaths
+                if let omission = configuration.omission { throw ConfigError(omission) }
             }
         case GNSSNode.defaultName:
             refused = refusal(NavKit.NodeCommand<GNSSNode>.self, arguments) {
-                inputs = try $0.options.configuration(GNSSNode.self, environment: environment).node.inputPaths
+                let configuration = try $0.options.configuration(GNSSNode.self, environment: environment)
+                inputs = configuration.node.inputPaths
+                if let omission = configuration.omission { throw ConfigError(omission) }
             }
         case TileCacheNode.defaultName:
             refused = refusal(TileCacheCommand.self, arguments) {
-                inputs = try $0.options.configuration(TileCacheNode.self, environment: environment).node.inputPaths
+                let configuration = try $0.options.configuration(TileCacheNode.self, environment: environment)
+                inputs = configuration.node.inputPaths
+                if let omission = configuration.omission { throw ConfigError(omission) }
             }
         case Navbus._commandName:
             refused = refusal(Navbus.self, arguments)

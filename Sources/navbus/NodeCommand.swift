@@ -110,14 +110,19 @@ struct NodeList: ParsableCommand {
             return
         }
         var table = Table(["NODE", "PID", "STATE", "LIFE", "UP", "TOPICS", "SERVICES", "WHY"])
+        let reporting = Set(
+            snapshot.nodes.filter { node in node.topics.contains { $0.name == Topics.health(of: node.node).name } }
+                .map(\.node))
         for row in rows {
             let known = health[row.node]
+            let isReporting = known != nil || reporting.contains(row.node)
             table.row([
                 Table.Cell(row.node, .bold), .number("\(row.pid)"),
-                Table.Cell(row.state ?? "silent", known?.style ?? .yellow),
+                isReporting ? Table.Cell(row.state ?? "silent", known?.style ?? .yellow) : Table.Cell("-"),
                 Table.Cell(row.life ?? "-"), .number(row.uptime_s.map { Format.seconds($0) } ?? "-"),
                 .number("\(row.topics)"),
-                .number("\(row.services)"), Table.Cell(known?.reasonText ?? ""),
+                .number("\(row.services)"),
+                Table.Cell(known?.reasonText ?? (isReporting ? "" : "a tool, which publishes no health")),
             ])
         }
         table.show()

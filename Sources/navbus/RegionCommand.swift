@@ -97,12 +97,13 @@ struct RegionAreaOptions: ParsableArguments {
     var circle: String?
     @Option(
         help: ArgumentHelp(
-            "The area: a corridor along a GeoJSON LineString, such as 'navbus route --format geojson' writes.",
+            "The area: a corridor along a GeoJSON LineString, such as 'navbus route --format geojson' writes; see --buffer.",
             valueName: "FILE")) var along: String?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Reach of the corridor to each side of the line, metres.", valueName: "METRES"))
-    var buffer = 500.0
+        help: ArgumentHelp(
+            "Reach of the corridor of --along to each side of the line, metres. Default: 500.", valueName: "METRES"))
+    var buffer: Double?
     @Option(
         help: ArgumentHelp(
             "A tileset, or some of its zoom levels; may be given several times. Default: all.",
@@ -113,9 +114,11 @@ struct RegionAreaOptions: ParsableArguments {
             throw ValidationError("give the area as one of --geojson, --circle and --along")
         }
         if let circle, Self.place(circle) == nil {
-            throw ValidationError("--circle \(circle): give latitude, longitude and metres, such as 41.15,-8.61,5000")
+            let fault = Self.rangeFault(circle) ?? "give latitude, longitude and metres, such as 41.15,-8.61,5000"
+            throw ValidationError("--circle \(circle): \(fault)")
         }
-        guard buffer > 0, buffer <= RegionArea.greatestReach else {
+        guard buffer == nil || along != nil else { throw ValidationError("--buffer can only be combined with --along") }
+        guard buffer.map({ $0 > 0 && $0 <= RegionArea.greatestReach }) ?? true else {
             throw ValidationError("--buffer must be metres, above 0 and at most \(Int(RegionArea.greatestReach))")
         }
         for text in tileset where Self.descriptor(text) == nil {
@@ -135,7 +138,7 @@ struct RegionAreaOptions: ParsableArguments {
         let path = along ?? ""
         let line = try GeoJSONArea.line(try Self.read(path), from: path)
         do throws(RegionFault) {
-            return try RegionArea.corridor(along: line, buffer: buffer)
+            return try RegionArea.corridor(along: line, buffer: buffer ?? 500)
         } catch {
             throw NodeError(.invalid, "\(path): \(error)")
         }
@@ -173,6 +176,16 @@ struct RegionAreaOptions: ParsableArguments {
             let radius = Double(parts[2].trimmingPrefix(while: { $0 == " " }))
         else { return nil }
         return (centre, radius)
+    }
+
+    /// Returns the reason why the degrees of a circle are no place; nil when they are within their ranges.
+    private static func rangeFault(_ text: String) -> String? {
+        let numbers = text.split(separator: ",").map { Double($0.trimmingPrefix(while: { $0 == " " })) }
+        for (index, (name, limit)) in [("latitude", 90), ("longitude", 180)].enumerated() where index < numbers.count {
+            guard let value = numbers[index], abs(value) > Double(limit) else { continue }
+            return "the \(name) \(value) is not within -\(limit) to \(limit)"
+        }
+        return nil
     }
 
     private static func descriptor(_ text: String) -> TilesetDescriptor? {

@@ -98,7 +98,7 @@ struct CacheToolTests {
                 "/bin/bash",
                 [
                     "-c",
-                    #"exec 3<>/dev/tcp/127.0.0.1/$0; printf 'GET /map/3/1/1 HTTP/1.1\r\nHost: a\r\n\r\n' >&3; cat <&3"#,
+                    #"exec 3<>/dev/tcp/127.0.0.1/$0; printf 'GET /map/3/1/1 HTTP/1.1\r\nHost: localhost\r\n\r\n' >&3; cat <&3"#,
                     "\(port)",
                 ])
             let load = try box.start(
@@ -123,6 +123,8 @@ struct CacheToolTests {
             for (arguments, status, says) in [
                 (["load", "x"], 2, "--geojson"), (["load", "x", "--circle", "1,2"], 2, "metres"),
                 (["load", "x", "--circle", Self.centre + ",9e9"], 2, "500000"),
+                (["load", "x", "--circle", "92.5,1.5,5"], 2, "the latitude 92.5 is not within -90 to 90"),
+                (["load", "x", "--circle", Self.centre + ",500", "--buffer", "9"], 2, "--along"),
                 (["load", "x", "--geojson", "point.geojson"], 1, "Point"),
                 (["load", "x", "--geojson", "none.geojson"], 1, "none.geojson"),
                 (["load", "x", "--circle", Self.centre + ",500", "--tileset", "sea"], 1, "there is no tileset 'sea'"),

@@ -57,6 +57,7 @@ struct LaunchExampleTests {
                 ("    executable: navigation-node\n    config: own.yaml", "reroute.cooldown"),
                 ("    executable: navigation-node\n    set: {tiles: nowhere}", "tiles: 'nowhere' does not exist"),
                 ("    executable: navigation-node\n    args: [--tile, x]", "--tile"),
+                ("    executable: navigation-node", "no map"), ("    executable: gnss-node", "no source"),
                 ("    executable: gnss-node\n    set: {source: /nowhere/drive.nmea}", "/nowhere/drive.nmea"),
                 ("    executable: gnss-node\n    set: {sorce: gpsd://localhost}", "did you mean 'source'?"),
                 ("    executable: tile-cache-node\n    set: {predictive.enable: true}", "predictive.enabled"),

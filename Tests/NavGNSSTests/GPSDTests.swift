@@ -42,6 +42,17 @@ struct GPSDTests {
         #expect(fixes.allSatisfy { $0.speed == nil && $0.course == nil && $0.timestamp == nil && $0.altitude == nil })
     }
 
+    @Test("a peer that is not gpsd, and gpsd's own error, are known")
+    func foreignPeer() {
+        var other = GPSDParser()
+        _ = other.consume(Array("SSH-2.0-OpenSSH\r\n".utf8))
+        #expect(other.isForeign && other.firstError == nil)
+        var server = GPSDParser()
+        _ = server.consume(Array(#"{"class":"VERSION"}"#.utf8) + Array("\n".utf8))
+        _ = server.consume(Array(#"{"class":"ERROR","message":"no device"}"#.utf8) + Array("\n".utf8))
+        #expect(!server.isForeign && server.firstError == "no device")
+    }
+
     @Test("GST sets the covariance only of the TPV with its time")
     func noise() {
         let fixes = parse(

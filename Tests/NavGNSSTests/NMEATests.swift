@@ -113,6 +113,26 @@ struct NMEATests {
         #expect(kept.first?.stampNs == 1_554_552_000_000_000_000)
     }
 
+    @Test("a live receiver's date is moved only when that brings it nearer to the host's clock")
+    func rolloverByTheHostsClock() {
+        func read(_ date: String, host: Int64?) -> (stampNs: Int64?, moved: MovedDate?) {
+            var parser = NMEAParser()
+            parser.hostTimeNs = host
+            let fixes = parser.consume(nmea("GPRMC,120000,A,5321.6802,N,00630.3372,W,,,\(date),,,A")) + parser.finish()
+            return (fixes.first?.stampNs, parser.movedDate)
+        }
+        // 2026-11-27
+        let host: Int64 = 1_795_737_600_000_000_000
+        let near = read("200724", host: host)
+        #expect(near.stampNs == 1_721_476_800_000_000_000 && near.moved == nil)
+        #expect(read("180506", host: nil).moved == nil)
+        let moved = read("180506", host: host)
+        #expect(moved.stampNs == 1_767_268_800_000_000_000, "2006-05-18 and 1024 weeks")
+        #expect(moved.moved == MovedDate(sentNs: 1_147_910_400_000_000_000, usedNs: 1_767_225_600_000_000_000))
+        // A date after the host's is kept.
+        #expect(read("010140", host: host).moved == nil)
+    }
+
     @Test("without a date the day is carried across midnight in both directions")
     func midnight() {
         let fixes = parse(

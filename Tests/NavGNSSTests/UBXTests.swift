@@ -50,20 +50,42 @@ struct UBXTests {
         return (fixes + parser.finish(), parser.rejections)
     }
 
+    private func moment(_ second: Int) -> ReceptionTime {
+        ReceptionTime(monotonicNs: Int64(second) * 1_000_000_000, hostNs: nil)
+    }
+
+    @Test func sentencesAreUsedAgainAfterTheBinaryProtocolEnds() {
+        func sentence(_ second: Int) -> [UInt8] {
+            nmea("GPRMC,0952\(second + 10).00,A,6010.194,N,02456.304,E,19.4,090.0,200724,,,A")
+        }
+        var parser = SerialParser(NMEAParser(epochEnd: .learned))
+        for second in 0..<5 {
+            let fixes = parser.consume(sentence(second) + pvt(), at: moment(second))
+            #expect(fixes.map(\.horizontalAccuracyM) == [2.5])
+        }
+        let counts = (5..<15).map { parser.consume(sentence($0), at: moment($0)).count }
+        #expect(counts.prefix(3).allSatisfy { $0 == 0 } && counts[3] > 0)
+        #expect(counts.suffix(6).allSatisfy { $0 == 1 })
+        #expect(parser.consume(sentence(15) + pvt(), at: moment(15)).map(\.horizontalAccuracyM) == [2.5])
+        // After a delay of both, the first bytes may be sentences only.
+        #expect(parser.consume(sentence(26) + sentence(27), at: moment(30)).isEmpty)
+        #expect(parser.consume(pvt(), at: moment(30)).count == 1)
+    }
+
     @Test func serialReceiverMaySendEitherProtocol() throws {
         let sentence = nmea("GPRMC,095212.00,A,6010.194,N,02456.304,E,19.4,090.0,200724,,,A")
         var parser = SerialParser(NMEAParser(epochEnd: .learned))
-        let first = parser.consume(sentence + sentence) + parser.consume(sentence)
+        let first = parser.consume(sentence + sentence, at: moment(0)) + parser.consume(sentence, at: moment(0))
         #expect(first.allSatisfy { $0.horizontalAccuracyM == nil })
         // From its first solution on, the binary protocol replaces the sentences.
-        let second = parser.consume(sentence + pvt() + sentence + pvt())
+        let second = parser.consume(sentence + pvt() + sentence + pvt(), at: moment(0))
         #expect(second.count == 2 && second.allSatisfy { $0.horizontalAccuracyM == 2.5 })
         for size in [1, 7, 64] {
             var parser = SerialParser(NMEAParser(epochEnd: .learned))
             let bytes = pvt() + pvt()
             var fixes: [GnssFix] = []
             for start in stride(from: 0, to: bytes.count, by: size) {
-                fixes += parser.consume(Array(bytes[start..<min(start + size, bytes.count)]))
+                fixes += parser.consume(Array(bytes[start..<min(start + size, bytes.count)]), at: moment(0))
             }
             #expect(fixes.count == 2 && parser.rejections.total == 0)
         }

@@ -219,6 +219,7 @@ struct BagRecorderTests {
                 #expect(try facts.map { try reader.metadata($0).entries } == [["version": "9"]])
             }
             #expect(throws: NodeError.self) { try record(folder + "/y.mcap", { $0.attachments = ["/none"] }) { _ in } }
+            #expect(!FileManager.default.fileExists(atPath: folder + "/y.mcap"))
         }
     }
 

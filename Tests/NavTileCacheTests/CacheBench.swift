@@ -16,7 +16,8 @@ final class CacheBench {
     private(set) var abandoned: [DownloadOwner] = []
     private var servers: [String: SimServer] = [:]
     private var plan: DownloadPlan
-    private var questions: [(tileset: String, known: Validators?)] = []
+    /// Unanswered requests for the editions of sources.
+    private(set) var questions: [(tileset: String, known: Validators?)] = []
     private var random = SeededRandom(seed: 1)
     private var tokens: UInt64 = 0
 
@@ -73,6 +74,7 @@ final class CacheBench {
             case .abandon(let owner):
                 abandoned.append(owner)
                 _ = plan.abandon(owner)
+            case .forgetFailures(let tilesets): plan.forgetFailures(of: tilesets)
             case .pauseDownloads(let isPaused): plan.isPaused = isPaused
             case .askEdition(let tileset, let known): questions.append((tileset, known))
             case .sample(let definition, let number):

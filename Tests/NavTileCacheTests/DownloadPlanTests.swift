@@ -201,6 +201,25 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: now).count == 1)
     }
 
+    @Test("A tile that was given up states its rest, which a caller's order ends")
+    func forgottenFailures() throws {
+        var plan = Self.plan { $0.failureRest = 100 }
+        plan.want([Self.want(1)], for: Self.region)
+        let start = plan.starts(at: .zero)[0]
+        #expect(plan.finish(start.key, Self.failed(.redirected), at: .zero)?.attempts == 1)
+        plan.want([Self.want(1)], for: Self.region)
+        #expect(plan.starts(at: .seconds(40)).isEmpty)
+        let early = try #require(plan.takeEarly().first)
+        guard case .failure(let error) = early.outcome else { throw TileSourceError(.system, "no failure") }
+        #expect(early.attempts == 0 && error.code == .redirected && error.retryAfter == 60)
+        plan.forgetFailures(of: ["local"])
+        plan.want([Self.want(1)], for: Self.region)
+        #expect(plan.starts(at: .seconds(40)).isEmpty && plan.takeEarly().count == 1)
+        plan.forgetFailures(of: ["map"])
+        plan.want([Self.want(1)], for: Self.region)
+        #expect(plan.starts(at: .seconds(40)).count == 1)
+    }
+
     @Test("Equal seeds give equal pauses, different seeds different ones")
     func seeds() {
         let pause = { (seed: UInt64) -> Duration? in

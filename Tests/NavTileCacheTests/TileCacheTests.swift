@@ -113,6 +113,55 @@ import Testing
         #expect(bench.region("home")?.editions == ["roads": "v2"] && bench.version("roads") == "v2")
     }
 
+    @Test func budgetBelowWhatRegionsNeedIsKnownUntilThereIsRoom() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        #expect(bench.region("home")?.state == .complete && bench.cache.excessBytes == 0)
+        bench.setBudget(1_000)
+        #expect(bench.cache.excessBytes == bench.store.disk.bytes - 1_000)
+        try bench.command { cache throws(TileFailure) in try cache.remove("home") }
+        #expect(bench.cache.excessBytes == 0 && bench.store.disk.bytes <= 1_000)
+    }
+
+    @Test func repeatedLoadKeepsNameAndMetadata() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        _ = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: "Home", metadata: ["a": "b"], isToRevalidate: false)
+        }
+        bench.load("home", radius: 6_000)
+        bench.run(seconds: 5)
+        let definition = try #require(bench.region("home")).definition
+        #expect(definition.name == "Home" && definition.metadata == ["a": "b"])
+        #expect(String(decoding: definition.geometry, as: UTF8.self).hasSuffix(" 6000"))
+    }
+
+    @Test func revalidationWaitsForTheNetwork() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        let before = try #require(bench.region("home"))
+        bench.settings.network = .offline
+        bench.handle(.settings(bench.settings))
+        let status = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+        }
+        guard case .stored(let told, _) = status else { throw TileFailure(.notFound, "not stored") }
+        #expect(told.state == .complete && told.failure?.message.contains("offline") == true)
+        bench.publish("roads")
+        bench.run(seconds: 100)
+        #expect(bench.region("home")?.updated == before.updated && bench.version("roads") == "v1")
+        bench.settings.network = .unmetered
+        bench.handle(.settings(bench.settings))
+        bench.run(seconds: 10)
+        #expect(bench.version("roads") == "v2" && bench.cache.outdatedReasons.isEmpty)
+    }
+
     @Test func cancelledLoadBreaksOffItsDownloadsAndCountsLateTiles() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
@@ -160,6 +209,22 @@ import Testing
     }
 
     // MARK: Editions
+
+    @Test func requestedRevalidationTakesNoConfirmationFromTheSource() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        bench.pass(to: 130)
+        bench.tick()
+        #expect(bench.questions.map { $0.known?.etag } == ["v1"])
+        bench.answerQuestions()
+        _ = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+        }
+        bench.tick()
+        #expect(bench.questions.map { $0.known == nil } == [true])
+    }
 
     @Test func unrelatedTilesetsSwitchIndependently() throws {
         let bench = CacheBench([CacheBench.roads, CacheBench.local])

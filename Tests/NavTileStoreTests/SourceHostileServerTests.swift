@@ -220,6 +220,29 @@ struct SourceHostileServerTests {
         #expect(try await roadFailure { $0.path.hasSuffix("rank") ? .answer(status: 404) : nil }?.code == .mismatch)
     }
 
+    @Test("An older list that a server without ETags confirms is found by an unconditional request")
+    func olderRoads() async throws {
+        let tiles = SourceFixture.roadTiles(seed: 3, count: 1)
+        let lists = try ["v2", "v1"].map { try SourceFixture.list(tiles, version: $0) }
+        let dates = ["Wed, 01 May 2024 00:00:00 GMT", "Mon, 01 Apr 2024 00:00:00 GMT"]
+        let current = Mutex(0)
+        let server = try LoopbackServer { request, _ in
+            // Both lists are older than the date that the client states, or of that date.
+            if request.header("If-Modified-Since") != nil { return .answer(status: 304) }
+            let number = current.withLock { $0 }
+            return .answer(headers: ["Last-Modified: \(dates[number])"], body: lists[number])
+        }
+        let source = try TileSourceConfiguration("roads", .navigation, address: server.url).open()
+        guard case .edition(let first, let validators) = try await source.edition(known: nil) else {
+            throw Failure("no edition")
+        }
+        current.withLock { $0 = 1 }
+        #expect(first.version == "v2")
+        #expect(try await SourceFixture.edition(source, known: validators).version == "v2")
+        #expect(try await SourceFixture.edition(source).version == "v1")
+        await source.close()
+    }
+
     @Test("A compressed road tile is decompressed only up to its listed size")
     func packedRoads() async throws {
         let sound = SourceFixture.roadTiles(seed: 3, count: 1)[0]

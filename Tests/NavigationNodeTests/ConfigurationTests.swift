@@ -83,6 +83,7 @@ struct ConfigurationTests {
     @Test(arguments: [
         ("gpsd://localhost:2947", GNSSConfiguration.Source.gpsd(host: "localhost", port: 2_947)),
         ("gpsd://receiver", .gpsd(host: "receiver", port: 2_947)), ("/dev/ttyACM0", .path("/dev/ttyACM0")),
+        ("gpsd://[::1]:2948", .gpsd(host: "[::1]", port: 2_948)), ("gpsd://[::1]", .gpsd(host: "[::1]", port: 2_947)),
         ("drive.csv", .path("drive.csv")),
     ])
     func aSourceIsAnAddressOrAPath(text: String, source: GNSSConfiguration.Source) throws {
@@ -97,6 +98,17 @@ struct ConfigurationTests {
         }
         #expect(error?.description.contains("gpsd://HOST:PORT") == true)
         #expect(try ConfigLoader.load(GNSSConfiguration.self, file: nil, overrides: ["source="]).source == nil)
+    }
+
+    @Test func configurationsSayWhatTheirNodeLacks() {
+        var receiver = GNSSConfiguration()
+        #expect(receiver.omission?.contains("source=") == true)
+        receiver.source = .path("drive.csv")
+        #expect(receiver.omission == nil && RunConfiguration(receiver).omission == nil)
+        var navigation = NavigationConfiguration()
+        #expect(RunConfiguration(navigation).omission?.contains("tiles=") == true)
+        navigation.tiles = "tiles"
+        #expect(navigation.omission == nil && KitConfiguration().omission == nil)
     }
 
     @Test func placeIsLatitudeAndLongitudeInDegrees() {

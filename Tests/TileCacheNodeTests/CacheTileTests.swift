@@ -51,6 +51,7 @@ struct CacheTileTests {
             (TileKey(domain: .maps, tileset: "map", zoom: 12, x: 5_000, y: 0), .invalidRequest),
             (TileKey(domain: .maps, tileset: "map", zoom: 300, x: 0, y: 0), .invalidRequest),
             (TileKey(domain: .navigation, zoom: 12, x: 0, y: 0), .notFound),
+            (TileKey(zoom: 12, x: 0, y: 0), .invalidRequest),
             (
                 TileKey(domain: .navigation, tileset: "map", zoom: 12, x: Self.middle.x, y: Self.middle.y),
                 .invalidRequest
@@ -184,10 +185,10 @@ struct CacheTileTests {
         // accepted.
         let isRefused = await TestWeb.beside {
             let (silent, slow) = (TestWeb.connect(address), TestWeb.connect(address))
-            TestWeb.send("GET /map.json HTTP/1.1\r\nHost: x\r\n", to: slow)
+            TestWeb.send("GET /map.json HTTP/1.1\r\nHost: localhost\r\n", to: slow)
             usleep(50_000)
             let third = TestWeb.connect(address)
-            TestWeb.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", to: third)
+            TestWeb.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", to: third)
             let answer = TestWeb.drain(third)
             let rest = TestWeb.drain(silent) + TestWeb.drain(slow)
             for descriptor in [silent, slow, third] { close(descriptor) }
@@ -196,6 +197,15 @@ struct CacheTileTests {
         #expect(isRefused)
         try await table.settle()
         #expect(await TestWeb.get("/map.json", at: address).status == 200)
+        // A name that resolves to this machine may be another site's.
+        let end = "Connection: close\r\n\r\n"
+        for (host, status) in [
+            ("Host: tiles.example\r\n", 403), ("Host: LOCALHOST:1\r\n", 200), ("Host: [::1]:80\r\n", 200),
+            ("Host: localhost\r\nHost: tiles.example\r\n", 403),
+        ] {
+            let answer = await TestWeb.exchange("GET /map.json HTTP/1.1\r\n" + host + end, at: address)
+            #expect(answer.status == status, "\(host)")
+        }
         await table.end()
     }
 

@@ -43,7 +43,8 @@ public struct HostConfiguration: Sendable {
         return false
     }
 
-    func check() throws(BusError) {
+    /// Checks everything that needs no socket; a node that joins the bus makes the same check.
+    package func check() throws(BusError) {
         guard peers.count <= Self.maximumPeers else {
             throw BusError(.invalidArgument, "a node has at most \(Self.maximumPeers) peers, not \(peers.count)")
         }

@@ -1031,7 +1031,7 @@ extension GetTileResponse: WireMessage {
 
 /// Request of LoadRegion.
 public struct LoadRegionRequest: Message {
-    /// The region; an existing region with this id is updated.
+    /// The region; an existing region with this id is updated, and keeps its name and its metadata if none are given.
     public var definition: RegionDefinition?
 
     /// Makes a message; a field that is left out is unknown.

@@ -97,6 +97,8 @@ package enum CacheEffect: Sendable {
     case demand([TileDemand], DownloadOwner)
     /// Forgets an owner, and cancels its running downloads that no other owner demands.
     case abandon(DownloadOwner)
+    /// Lets tiles of these tilesets that were given up be requested again at once.
+    case forgetFailures([String])
     /// Pauses or resumes all downloads that no caller waits for.
     case pauseDownloads(Bool)
     /// Asks the source of a tileset for its edition; answered by ``CacheEvent/edition(_:_:)``.

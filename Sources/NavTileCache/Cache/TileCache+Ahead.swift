@@ -101,6 +101,7 @@ extension TileCache {
             tileset.wantedTilesAreStale = false
             if tileset.wantedTilesShrank {
                 tileset.wantedTilesShrank = false
+                mayExceedBudget = mayExceedBudget || excessBytes > 0
                 // The vehicle moves all the time and each retry may fetch tiles to no avail, so retry no sooner than after any other
                 // failure.
                 retries.end(.budget, by: nextTry)

@@ -6,6 +6,7 @@ extension TileCache {
     func noteRoom() {
         isChanged = true
         retries.end(.budget)
+        if excessBytes > 0 { shrinkToBudget() }
         noteRoomAhead()
     }
 
@@ -24,6 +25,14 @@ extension TileCache {
             + "it, remove offline regions, or keep fewer tiles ahead (predictive.*)"
     }
 
+    /// The state of tiles on board that exceed the budget.
+    package var excessText: String {
+        "the tiles on board exceed the budget by \(Self.megabytes(excessBytes)), and none may be evicted: "
+            + "they need more than \(budgetAdvice)"
+    }
+
+    private static func megabytes(_ bytes: Int64) -> String { "\(Double(bytes / 100_000) / 10) MB" }
+
     /// Refuses a region that cannot fit beside the others, before anything of it is fetched.
     ///
     /// - Parameter estimates: The bytes of its tiles by tileset, where the source does not list them; a tileset without
@@ -39,10 +48,9 @@ extension TileCache {
         }
         let needed = size(of: others, among: tiles, estimates)
         guard needed > 0, needed > budget - held else { return }
-        func megabytes(_ bytes: Int64) -> String { "\(Double(bytes / 100_000) / 10) MB" }
         throw TileFailure(
             .resourceExhausted,
-            "region '\(id)' needs \(megabytes(needed)) more, but only \(megabytes(max(budget - held, 0))) of "
+            "region '\(id)' needs \(Self.megabytes(needed)) more, but only \(Self.megabytes(max(budget - held, 0))) of "
                 + "store.budget_mb (\(settings.budgetMB)) are left by the offline regions; raise it, make the region "
                 + "smaller, or remove others", obstacle: .budget)
     }

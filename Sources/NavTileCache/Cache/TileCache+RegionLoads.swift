@@ -186,6 +186,7 @@ extension TileCache {
         isChanged = true
         if load.changesGeometry { report(.geometryChanged, id) }
         if load.changesMetadata { report(.metadataChanged, id) }
+        if revalidations.contains(id) { retries.add(id, until: nextTry, for: .network) }
         report(.loadFinished, id, load.progress, success: true)
         // Tiles of its former definition may now be evicted to make room.
         if load.isUpdate { noteRoom() }
@@ -255,6 +256,17 @@ extension TileCache {
             isRetryable: true, obstacle: .network)
     }
 
+    /// Returns the failure when the network mode forbids a revalidation of a region; nil when it allows it.
+    ///
+    /// A poll for an edition may use a metered network, and named editions have no tiles to revalidate.
+    func closedNetwork(toRevalidate region: StoredRegion) -> TileFailure? {
+        let names = region.newest.descriptors.map(\.tileset).filter { name in
+            guard let tileset = tileset(name), tileset.settings.isRemote else { return false }
+            return settings.network == .offline || tileset.newest?.key.version == ""
+        }
+        return names.isEmpty ? nil : closedNetwork(to: Set(names))
+    }
+
     /// Whether a region still waits for the network, as last reported; false when its missing tiles have arrived in
     /// another way.
     private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
@@ -275,7 +287,15 @@ extension TileCache {
             guard let region = try store.reader.region(id) else { return }
             // A finished load of an older edition would otherwise wait for ever.
             guard loads[id] == nil || isOutdated(region) else { return }
-            if region.needsPlanning || region.state == .complete || isOutdated(region) {
+            if revalidations.contains(id) {
+                if let closed = closedNetwork(toRevalidate: region) { return postponeRevalidation(id, closed) }
+                do throws(TileFailure) {
+                    try revalidate(id)
+                } catch {
+                    if !error.isRetryable { outdatedReasons[id] = error }
+                    retries.add(id, until: nextTry, for: error.obstacle)
+                }
+            } else if region.needsPlanning || region.state == .complete || isOutdated(region) {
                 do throws(TileFailure) {
                     try put(region.newest)
                 } catch {

@@ -1,3 +1,5 @@
+import NavStorage
+
 /// A request for a region whose size is being estimated.
 package struct RegionRequest: Sendable {
     package var definition: StoredRegionDefinition
@@ -15,6 +17,7 @@ extension TileCache {
     /// Takes a request; the load begins once the editions of its tilesets and an estimate of its size are known.
     func take(_ definition: StoredRegionDefinition, token: UInt64) {
         let id = definition.id
+        let definition = withKnownDescription(definition)
         if var same = requests[id], same.definition.wantsTiles(of: definition) {
             // The pending estimate applies to this request too, so repeated requests cause no delay.
             same.definition = definition
@@ -33,6 +36,22 @@ extension TileCache {
         requests[id] = RegionRequest(
             definition: definition, tokens: (before?.tokens ?? []) + [token], number: lastRequest)
         add(.sample(definition, number: lastRequest))
+    }
+
+    /// Returns a definition with the name and the metadata of the region that it updates, where it has none.
+    private func withKnownDescription(_ definition: StoredRegionDefinition) -> StoredRegionDefinition {
+        var definition = definition
+        guard definition.name.isEmpty || definition.metadata.isEmpty else { return definition }
+        var before = requests[definition.id]?.definition
+        if before == nil {
+            attempt("region '\(definition.id)'") { () throws(StoreError) in
+                before = try store.reader.region(definition.id)?.newest
+            }
+        }
+        guard let before else { return definition }
+        if definition.name.isEmpty { definition.name = before.name }
+        if definition.metadata.isEmpty { definition.metadata = before.metadata }
+        return definition
     }
 
     /// Begins to load a region whose size is now estimated.

@@ -9,6 +9,7 @@ extension TileCache {
     func load(_ definition: StoredRegionDefinition, estimates: [String: Int64]) throws(TileFailure) {
         let id = definition.id
         let before = try checked { () throws(StoreError) in try store.reader.region(id) }
+        add(.forgetFailures(definition.descriptors.map(\.tileset)))
         try put(definition, estimates: estimates)
         guard let before, let load = loads[id] else { return }
         let changesGeometry = before.definition.geometry != definition.geometry
@@ -115,6 +116,7 @@ extension TileCache {
             report(.loadFinished, id, load.progress, success: false, failure)
         }
         retries.remove(id)
+        revalidations.remove(id)
         outdatedReasons[id] = nil
         loggedEnds[id] = nil
         isChanged = true
@@ -126,6 +128,7 @@ extension TileCache {
     /// former definition.
     package func cancel(_ id: String) throws(TileFailure) -> RegionStatus {
         let failure = TileFailure(.cancelled, "loading was cancelled")
+        revalidations.remove(id)
         let request = withdraw(id, failure)
         guard let load = loads[id] else {
             guard retries.remove(id) else {
@@ -193,19 +196,33 @@ extension TileCache {
     }
 
     /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without
-    /// editions.
-    private func revalidate(_ id: String) throws(TileFailure) {
+    /// editions; while the network mode forbids that, the revalidation waits for the network.
+    func revalidate(_ id: String) throws(TileFailure) {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
-            tileset(descriptor.tileset)?.poll.restart(isUrgent: true)
+            let tileset = tileset(descriptor.tileset)
+            // Servers that compare only dates would confirm a list that an older one has replaced.
+            tileset?.known = nil
+            tileset?.poll.restart(isUrgent: true)
         }
+        add(.forgetFailures(stored.newest.descriptors.map(\.tileset)))
         guard loads[id] == nil else { return }
+        if let closed = closedNetwork(toRevalidate: stored) { return postponeRevalidation(id, closed) }
         try put(stored.newest)
+        revalidations.remove(id)
         let (tiles, editions) = try tiles(of: stored.newest)
         // Tiles of a named edition never change.
         loads[id]?.toRevalidate = tiles.reversed().compactMap { address in
             editions[address.tileset] == "" ? RegionTile(address, edition: "") : nil
         }
+    }
+
+    /// Lets the revalidation of a region wait for the network.
+    func postponeRevalidation(_ id: String, _ closed: TileFailure) {
+        revalidations.insert(id)
+        outdatedReasons[id] = closed
+        retries.add(id, until: nextTry, for: .network)
+        isChanged = true
     }
 
     /// Removes tiles that no region needs.

@@ -40,6 +40,8 @@ package final class TileCache<Store: TileCacheStore> {
     package internal(set) var damaged: [RegionTile] = []
     /// The number of tiles found damaged since the start.
     package internal(set) var damagedCount = 0
+    /// Regions whose requested revalidation waits for the network.
+    var revalidations: Set<String> = []
     /// The retries of incomplete regions.
     var retries = RegionRetries()
     /// The reasons why regions still have an older edition, by id.
@@ -60,6 +62,8 @@ package final class TileCache<Store: TileCacheStore> {
     package internal(set) var refusedCount = 0
     /// Tiles evicted since the start.
     package private(set) var evictedCount = 0
+    /// The bytes by which the tiles on board exceed the budget, although all others have been evicted.
+    package private(set) var excessBytes: Int64 = 0
     /// Whether the totals or the health have changed; the shell resets it when it reports them.
     package var isChanged = true
     /// The latest moment of the next ``CacheEvent/tick(_:)``, monotonic ns.
@@ -334,6 +338,7 @@ package final class TileCache<Store: TileCacheStore> {
         // edition.
         if error.code == .editionChanged, let tileset, result.edition == tileset.newest?.key.version {
             tileset.poll.noteChange()
+            tileset.known = nil
             tileset.needsReport = true
             for id in loads.keys.sorted() where loads[id]?.window[result.address]?.edition == result.edition {
                 loads[id]?.isToAsk = true
@@ -341,7 +346,19 @@ package final class TileCache<Store: TileCacheStore> {
             }
             return
         }
-        failLoads(result.address, of: result.edition, TileFailure(error))
+        var failure = TileFailure(error)
+        if result.attempts == 0, let rest = error.retryAfter {
+            let end = Self.clock(now.advanced(bySeconds: rest))
+            failure.addition = "; the tile rests until \(end) unless it is loaded anew"
+        }
+        failLoads(result.address, of: result.edition, failure)
+    }
+
+    /// Returns a moment's time of day.
+    private static func clock(_ moment: Timestamp) -> String {
+        let second = moment.nanoseconds / 1_000_000_000 % 86_400
+        let parts = [second / 3_600, second / 60 % 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return parts.joined(separator: ":") + " UTC"
     }
 
     // MARK: Settings
@@ -351,9 +368,13 @@ package final class TileCache<Store: TileCacheStore> {
         mayExceedBudget = false
         guard store.readOnlyProblem == nil else { return }
         attempt("evicting tiles") { () throws(StoreError) in
-            let removed = try store.makeRoom(for: 0, needed: nil).removedCount
-            evictedCount += removed
-            mayLackWanted = mayLackWanted || removed > 0
+            let report = try store.makeRoom(for: 0, needed: nil)
+            evictedCount += report.removedCount
+            mayLackWanted = mayLackWanted || report.removedCount > 0
+            let before = excessBytes
+            excessBytes = report.fits ? 0 : max(try store.reader.storedBytes() - store.budgetBytes, 0)
+            if excessBytes != before { isChanged = true }
+            if before == 0, excessBytes > 0 { warn(excessText) }
         }
     }
 

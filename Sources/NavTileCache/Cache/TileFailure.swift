@@ -20,6 +20,8 @@ package struct TileFailure: Error, Sendable, Equatable {
     package var code: Code
     /// A message for users: what failed, where, and what to do.
     package var message: String
+    /// What the message has to add at this moment, such as a time; it is shown to callers but not logged.
+    package var addition = ""
     /// Whether the same request may succeed later.
     package var isRetryable: Bool
     /// The condition of this machine that must end first; nil when the cause is not on this machine.
@@ -31,6 +33,9 @@ package struct TileFailure: Error, Sendable, Equatable {
         self.message = message
         self.isRetryable = isRetryable
     }
+
+    /// The message with its addition.
+    package var text: String { message + addition }
 
     package init(_ fault: RegionFault) { self.init(.invalidRequest, fault.description) }
 
@@ -68,7 +73,7 @@ package struct TileFailure: Error, Sendable, Equatable {
 
     /// The failure as the store keeps it with a region.
     package var stored: StoredRegionFailure {
-        StoredRegionFailure(code: "\(code.rawValue)\(isRetryable ? "+" : "")", message: message)
+        StoredRegionFailure(code: "\(code.rawValue)\(isRetryable ? "+" : "")", message: text)
     }
 
     /// A failure that the store keeps with a region.

@@ -118,6 +118,11 @@ package struct DownloadPlan: Sendable {
         return useless.keys.sorted { ($0.address, $0.edition ?? "") < ($1.address, $1.edition ?? "") }
     }
 
+    /// Lets tiles that were given up be requested again at once, because a caller has ordered them.
+    package mutating func forgetFailures(of tilesets: [String]) {
+        givenUp = givenUp.filter { !tilesets.contains($0.key.address.tileset) }
+    }
+
     package mutating func ask(_ want: TileDemand) {
         let key = DownloadKey(want)
         givenUp[key] = nil
@@ -233,9 +238,11 @@ package struct DownloadPlan: Sendable {
                 lanes[index].defer(place, until: due)
             } else if let failure = givenUp[key], failure.until > now {
                 lanes[index].finish(place)
+                var error = failure.error
+                error.retryAfter = (failure.until - now) / .seconds(1)
                 early.append(
                     DownloadResult(
-                        address: key.address, edition: key.edition, outcome: .failure(failure.error),
+                        address: key.address, edition: key.edition, outcome: .failure(error),
                         owners: [lanes[index].owner], attempts: 0))
             } else {
                 return place

@@ -65,6 +65,7 @@ package struct DownloadResult: Sendable {
     package var outcome: Result<TileAnswer, TileSourceError>
     /// The owners that demanded the tile when it arrived, by urgency and name.
     package var owners: [DownloadOwner]
+    /// The number of attempts; 0 when the tile rests after a failure, see ``TileSourceError/retryAfter``.
     package var attempts: Int
 }
 

@@ -91,6 +91,11 @@ package final class DownloadQueue: Sendable {
         pump()
     }
 
+    /// Lets tiles that were given up recently be fetched again at once, see ``want(_:for:)``.
+    package func forgetFailures(of tilesets: [String]) {
+        state.withLock { $0.plan.forgetFailures(of: tilesets) }
+    }
+
     /// Fetches one tile before all others and waits for it, joining a running download of it.
     ///
     /// The result is also delivered by ``next()``. Fails at once when the source is resting or the network must not be

@@ -48,7 +48,8 @@ final class PMTilesSource: TileSource {
         let before = known.withLock { $0 }
         let first: (bytes: [UInt8], state: ArchiveState)?
         do throws(TileSourceError) {
-            first = try await ranges.begin(PMTilesHeader.rootEnd, known: before?.state.validators)
+            first = try await ranges.begin(
+                PMTilesHeader.rootEnd, known: caller == nil ? nil : before?.state.validators)
         } catch {
             throw error.ofEdition
         }

@@ -60,18 +60,20 @@ final class TemplateSource: TileSource {
     func close() async { await client.close() }
 
     func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
-        let current = try await refresh()
+        let current = try await refresh(isWhole: caller == nil)
         return EditionAnswer(current.edition, current.validators, known: caller)
     }
 
-    private func refresh() async throws(TileSourceError) -> Known {
+    /// - Parameter isWhole: whether the description is sent even if the server would confirm the current one.
+    private func refresh(isWhole: Bool) async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         guard let description else {
             if let before { return before }
             throw TileSourceError(.configuration, "'\(place)' has no template")
         }
         var current: Known
-        switch try await client.ask(HTTPRequest(description, limit: 1 << 20), known: before?.validators) {
+        let request = HTTPRequest(description, limit: 1 << 20)
+        switch try await client.ask(request, known: isWhole ? nil : before?.validators) {
         case .content(let response): current = try read(response, description)
         case .notModified(let response):
             guard let before else { throw SourceClient.unasked(description) }
@@ -120,7 +122,7 @@ final class TemplateSource: TileSource {
 
     private func current() async throws(TileSourceError) -> Known {
         if let here = known.withLock({ $0 }) { return here }
-        return try await refresh()
+        return try await refresh(isWhole: false)
     }
 
     func receive(

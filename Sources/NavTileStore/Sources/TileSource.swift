@@ -22,7 +22,7 @@ package protocol TileSource: Sendable {
     /// Polls the source for its edition, and uses that edition from now on.
     ///
     /// - Parameter known: the caller's validators from ``EditionAnswer/edition(_:_:)``; nil to get the edition in any
-    ///   case.
+    ///   case, by an unconditional request.
     func edition(known: Validators?) async throws(TileSourceError) -> EditionAnswer
 
     /// Requests a tile, and returns it unchecked where its check takes long.

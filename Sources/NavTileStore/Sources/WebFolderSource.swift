@@ -10,6 +10,8 @@ final class WebFolderSource: TileSource {
         var validators: Validators
         /// The moment of the last request for the list.
         var asked: Duration
+        /// The age below which the list is not requested again when a tile does not fit it.
+        var patience = WebFolderSource.firstPatience
     }
 
     let tileset: String
@@ -23,8 +25,10 @@ final class WebFolderSource: TileSource {
     private let storesAnyway: Bool
     private let known = Mutex<Known?>(nil)
 
-    /// The age below which a list is not requested again when a tile does not fit it.
-    private static let patience = Duration.seconds(5)
+    /// The first and the longest patience; it doubles each time that the whole list turns out to be unchanged, since
+    /// it is then the tiles that are damaged.
+    private static let firstPatience = Duration.seconds(5)
+    private static let longestPatience = Duration.seconds(300)
 
     init(_ configuration: TileSourceConfiguration, _ base: HTTPAddress) throws(TileSourceError) {
         tileset = configuration.tileset
@@ -40,19 +44,22 @@ final class WebFolderSource: TileSource {
     func close() async { await client.close() }
 
     func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
-        let current = try await refresh()
+        let current = try await refresh(isWhole: caller == nil)
         return EditionAnswer(current.list.edition, current.validators, known: caller)
     }
 
     /// Requests the list, or a confirmation that the current one is still valid.
-    private func refresh() async throws(TileSourceError) -> Known {
+    ///
+    /// - Parameter isWhole: whether the list is sent in any case. A server that compares only dates also confirms the
+    ///   current list when an older one has taken its place.
+    private func refresh(isWhole: Bool) async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         let address = base.appending("tileset.json")
         var request = HTTPRequest(address, limit: Int(limits.listBytes))
         request.needsLength = true
         let answer: SourceAnswer
         do throws(TileSourceError) {
-            answer = try await client.ask(request, known: before?.validators)
+            answer = try await client.ask(request, known: isWhole ? nil : before?.validators)
         } catch {
             throw error.ofEdition
         }
@@ -61,6 +68,9 @@ final class WebFolderSource: TileSource {
         case .content(let response):
             let list = try RoadList(response.body, tileset: tileset, place: address.description, limits: limits)
             current = Known(list: list, validators: response.validators(), asked: Monotonic.now())
+            if let before, isWhole, before.list.edition == list.edition {
+                current.patience = min(before.patience * 2, Self.longestPatience)
+            }
         case .notModified(let response):
             guard let before else { throw SourceClient.unasked(address) }
             current = before
@@ -78,7 +88,7 @@ final class WebFolderSource: TileSource {
         _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
     ) async throws(TileSourceError) -> TileArrival {
         let current: Known
-        if let here = known.withLock({ $0 }) { current = here } else { current = try await refresh() }
+        if let here = known.withLock({ $0 }) { current = here } else { current = try await refresh(isWhole: false) }
         try check(edition, current)
         guard let listed = current.list.tile(tile) else { return .answer(.absent(Validators())) }
         var answer = FetchedTile(
@@ -131,9 +141,15 @@ final class WebFolderSource: TileSource {
 
     /// Returns the error of a tile that does not fit the list, after checking whether the list is outdated.
     private func mismatch(_ error: TileSourceError, _ current: Known) async -> TileSourceError {
-        let asked = known.withLock { $0?.asked } ?? current.asked
-        guard Monotonic.now() - asked > Self.patience else { return error }
-        guard let newest = try? await refresh() else { return error }
+        let now = Monotonic.now()
+        // Of several tiles that do not fit at the same time, only the first requests the list.
+        let isDue = known.withLock { known in
+            guard let last = known else { return true }
+            guard now - last.asked > last.patience else { return false }
+            known?.asked = now
+            return true
+        }
+        guard isDue, let newest = try? await refresh(isWhole: true) else { return error }
         do throws(TileSourceError) {
             try check(current.list.edition.version, newest)
             return error
@@ -144,7 +160,7 @@ final class WebFolderSource: TileSource {
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize {
         let current: Known
-        if let here = known.withLock({ $0 }) { current = here } else { current = try await refresh() }
+        if let here = known.withLock({ $0 }) { current = here } else { current = try await refresh(isWhole: false) }
         return current.list.tile(tile).map { .bytes($0.size) } ?? .absent
     }
 }

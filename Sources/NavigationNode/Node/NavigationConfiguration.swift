@@ -262,6 +262,10 @@ extension NavigationConfiguration {
         }
     }
 
+    package var omission: String? {
+        tiles.isEmpty ? "no map: give a directory of road tiles with --set tiles=DIRECTORY" : nil
+    }
+
     /// The files and folders that are read, by key.
     package var inputPaths: [(key: String, path: String)] {
         [("tiles", tiles), ("traffic", traffic)].filter { !$0.path.isEmpty }

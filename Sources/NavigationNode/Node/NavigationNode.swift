@@ -49,9 +49,7 @@ package final class NavigationNode: Node {
     }
 
     package init(configuration: NavigationConfiguration, context: NodeContext) throws(NodeError) {
-        guard !configuration.tiles.isEmpty else {
-            throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")
-        }
+        if let omission = configuration.omission { throw NodeError(.usage, omission) }
         let tiles = try TileSupply(path: configuration.tiles)
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let map = MapSnapshot(

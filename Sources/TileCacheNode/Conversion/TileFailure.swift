@@ -4,7 +4,7 @@ import NavTileCache
 extension ErrorInfo {
     init(_ failure: TileFailure) {
         self.init(
-            code: ErrorCode(rawValue: failure.code.rawValue), message: failure.message,
+            code: ErrorCode(rawValue: failure.code.rawValue), message: failure.text,
             retryable: failure.isRetryable)
     }
 }

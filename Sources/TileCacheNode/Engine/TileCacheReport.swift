@@ -81,6 +81,8 @@ extension TileCacheShell {
         if cache.refusedCount > 0 {
             findings.append(
                 HealthFinding("budget_full", "\(cache.refusedCount) tiles do not fit into \(cache.budgetAdvice)"))
+        } else if cache.excessBytes > 0 {
+            findings.append(HealthFinding("budget_full", cache.excessText))
         }
         if let first = cache.damaged.first {
             findings.append(

@@ -83,6 +83,7 @@ final class TileCacheShell {
             switch effect {
             case .demand(let demands, let owner): queue.want(demands, for: owner)
             case .abandon(let owner): queue.abandon(owner)
+            case .forgetFailures(let tilesets): queue.forgetFailures(of: tilesets)
             case .pauseDownloads(let isPaused): queue.isPaused = isPaused
             case .askEdition(let tileset, let known): askEdition(tileset, known)
             case .sample(let definition, let number): sample(definition, number)

@@ -317,6 +317,7 @@ struct CacheWorld {
                     flights[key] = nil
                     try finish(key, .failure(TileSourceError(.cancelled, "broken off")))
                 }
+            case .forgetFailures(let tilesets): plan.forgetFailures(of: tilesets)
             case .pauseDownloads(let isPaused): plan.isPaused = isPaused
             case .askEdition(let tileset, let known): try askEdition(tileset, known)
             case .sample(let definition, let number):
@@ -662,7 +663,7 @@ struct CacheWorld {
             let progress = notice.progress.map { "\($0)" } ?? ""
             return "\(notice.kind) \(notice.id) \(progress) \(notice.failure?.message ?? "")"
         case .sample(let definition, let number): return "sample \(definition.id) \(number)"
-        case .pauseDownloads, .askEdition, .stopSample, .accepted, .refused, .tilesetsChanged, .log:
+        case .forgetFailures, .pauseDownloads, .askEdition, .stopSample, .accepted, .refused, .tilesetsChanged, .log:
             return "\(effect)"
         }
     }

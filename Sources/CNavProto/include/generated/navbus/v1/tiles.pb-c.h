@@ -532,7 +532,7 @@ struct  Navbus__V1__LoadRegionRequest
 {
   ProtobufCMessage base;
   /*
-   * The region; an existing region with this id is updated.
+   * The region; an existing region with this id is updated, and keeps its name and its metadata if none are given.
    */
   Navbus__V1__RegionDefinition *definition;
 };

@@ -1,0 +1,33 @@
+import Foundation
+import NavBus
+import NavKit
+import Testing
+
+/// The check of the hosts file, which finds what a node would refuse.
+struct HostOptionsTests {
+    @Test func checkFindsWhatANodeRefuses() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/hosts-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let keys = try CurveKeyPair.generate()
+        try keys.write(secretTo: folder + "/a.key", publicTo: folder + "/a.pub", replacing: false)
+        func problem(_ text: String) throws -> String? {
+            let path = folder + "/hosts.yaml"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            do throws(NodeError) {
+                _ = try HostOptions.check(environment: [HostOptions.variable: path])
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        let listen = "secret_key_file: a.key\nlisten: {x: 'tcp://127.0.0.1:7600'}\n"
+        #expect(try problem(listen + "allowed_keys_file: a.pub\n") == nil)
+        #expect(try problem(listen)?.contains("no host may connect") == true)
+        #expect(
+            try problem("insecure: true\nlisten: {'a/b': 'tcp://127.0.0.1:7600'}\n")?.contains("'a/b'") == true)
+        for key in ["missing.key", "a.pub"] {
+            #expect(try problem("secret_key_file: \(key)\n")?.contains(key) == true, "\(key)")
+        }
+    }
+}
