@@ -1,5 +1,5 @@
 import Glibc
-package import NIOHTTP1
+import NIOHTTP1
 
 /// A rule that accepts or refuses requests by their Host and Origin.
 ///
@@ -7,7 +7,7 @@ package import NIOHTTP1
 /// name resolves to this machine (DNS rebinding). So a request is accepted only if Host is an address or the name of this
 /// machine, and Origin is absent (a program), the same host, a trusted origin, or, on a server for this machine alone, a page
 /// of this machine.
-package struct RequestRule: Sendable {
+struct RequestRule: Sendable {
     var isLoopback: Bool
     /// Additional trusted origins.
     var origins: Set<String>
@@ -27,18 +27,6 @@ package struct RequestRule: Sendable {
             let from = Self.host(String(origin[scheme.upperBound...])),
             from == host || (isLoopback && ListenAddress.isLoopback(from))
         else { return "pages of '\(origin.prefix(80))' may not send requests here" }
-        return nil
-    }
-
-    /// Returns the reason for refusing a request to a server for this machine alone by its Host; nil when it is accepted.
-    ///
-    /// A program may leave Host out; browsers never do.
-    package static func foreignHost(of head: HTTPRequestHead) -> String? {
-        let rule = RequestRule(isLoopback: true, origins: [])
-        for text in head.headers["host"] {
-            let name = Self.host(text) ?? text
-            if !rule.isOwn(name) { return "'\(name.prefix(80))' is not a name of this machine; use localhost" }
-        }
         return nil
     }
 

@@ -127,8 +127,7 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
                 parse: { $0.isEmpty || ListenAddress(text: $0) != nil ? $0 : nil }, format: { $0 }),
             .flag(
                 "http.allow_remote", \.allowsRemote,
-                "Whether the endpoint may listen on addresses other than loopback, and answers requests for any host name."
-            ),
+                "Whether the endpoint may listen on addresses other than loopback."),
             .integer(
                 "http.max_connections", \.connections, in: 1...10_000, "Greatest number of simultaneous connections."),
             .number(

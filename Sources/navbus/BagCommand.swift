@@ -42,8 +42,8 @@ struct BagRecord: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Delete the oldest files of the recording when all together exceed this many megabytes, 16 to 100000000: each has "
-                + "a tenth of it, and begins with the types and latched values.",
+            "Delete the oldest files of the recording when all together exceed this many megabytes, 2 to 100000000: each has "
+                + "a tenth of it, and at least one megabyte.",
             valueName: "MB"))
     var quotaMb: Int?
     @Option(
@@ -70,8 +70,8 @@ struct BagRecord: ParsableCommand {
             throw ValidationError("--split-mb must be from 1 to 1000000")
         }
         guard splitS.map((1...1e9).contains) ?? true else { throw ValidationError("--split-s must be from 1 to 1e9") }
-        guard quotaMb.map((16...100_000_000).contains) ?? true else {
-            throw ValidationError("--quota-mb must be from 16 to 100000000")
+        guard quotaMb.map((2...100_000_000).contains) ?? true else {
+            throw ValidationError("--quota-mb must be from 2 to 100000000")
         }
         guard quotaMb == nil || (!overwrite && snapshot == nil) else {
             throw ValidationError("--quota-mb cannot be combined with --overwrite or --snapshot")
@@ -101,6 +101,8 @@ struct BagRecord: ParsableCommand {
         options.splitBytes = splitMb.map { $0 * 1_000_000 }
         options.splitSeconds = splitS
         options.quotaBytes = quotaMb.map { $0 * 1_000_000 }
+        // Each file begins with the types and latched values, which would fill smaller ones.
+        if let quotaMb, quotaMb < 10, splitMb == nil { options.splitBytes = 1_000_000 }
         options.snapshotSeconds = snapshot
         options.snapshotBytes = snapshotMb * 1_000_000
         let environment = ProcessInfo.processInfo.environment

@@ -234,7 +234,7 @@ struct BadInputTests {
         Mistake(call: "bag record --out /nowhere/o", status: 1, says: ["/nowhere/o", "No such file"]),
         Mistake(call: "bag record --out text.csv", status: 1, says: ["text.csv", "--overwrite"]),
         Mistake(call: "bag record --out o --split-mb 0", status: 2, says: ["--split-mb"]),
-        Mistake(call: "bag record --out o --quota-mb 2", status: 2, says: ["--quota-mb must be from 16"]),
+        Mistake(call: "bag record --out o --quota-mb 1", status: 2, says: ["--quota-mb must be from 2"]),
         Mistake(call: "bag record --out o --snapshot 5 --split-s 10", status: 2, says: ["--snapshot", "--split-s"]),
         Mistake(call: "bag record nav/ --out o", status: 2, says: ["'nav/'", "'/nav/*'"]),
         Mistake(call: "bag record --out o --attach missing", status: 1, says: ["missing"]),

@@ -265,7 +265,7 @@ import Testing
         #expect(abs(after.distanceRemaining - before.distanceRemaining) < 100, "\(before) then \(after)")
     }
 
-    @Test func refreshKeepsTheVehicleOfAReroute() throws {
+    @Test func refreshPricesTheRouteForTheVehicleOfItsReroute() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -273,13 +273,15 @@ import Testing
         var preferences = RoutePreferences()
         preferences.vehicle = VehicleProfile()
         preferences.vehicle?.maximumSpeed = 3
+        // The router at the side knows only cars, so that the route has a car's times.
         ride.command(.reroute(preferences))
-        let slow = try #require(ride.progress.last).durationRemaining
-        guard case .refreshed(let refreshed)? = ride.command(.refreshRoute, call: 7) else {
-            Issue.record("\(ride.replies)")
-            return
+        for expected in [100...1_000, -1...1] as [ClosedRange<Double>] {
+            guard case .refreshed(let refreshed)? = ride.command(.refreshRoute, call: 7) else {
+                Issue.record("\(ride.replies)")
+                return
+            }
+            #expect(expected.contains(refreshed.delta))
         }
-        #expect(abs(refreshed.delta) < 1, "\(slow) s, then \(refreshed.delta) s more")
     }
 
     @Test func skippingNamesTheWaypointThatIsDropped() throws {

@@ -208,7 +208,7 @@ import Testing
             case (.wheels, _): odometry.standsStill = true
             case (.receiverSpeed, "zero"): fix.speed = 0
             case (.receiverSpeed, _): fix.speed = 12 / 0.514
-            case (_, "constant"): fix.course = 0
+            case (_, "constant"): fix.course = 1
             default: fix.course = fix.course.map { $0 + .pi }
             }
         }

@@ -60,7 +60,7 @@ enum LanguageFiles {
         sentence.distance = in {distance:dative} {instruction}
         sentence.then = {instruction}, dann {next}
         sentence.continue = {distance} geradeaus weiterfahren
-        sentence.continue.name = {name:along} {distance} folgen
+        sentence.continue.name = {distance} {name:along} folgen
 
         distance.metre.one = {number} Meter
         distance.metre.other = {number} Meter
@@ -846,7 +846,7 @@ enum LanguageFiles {
         sentence.distance = {distance:genitive} päästä {instruction}
         sentence.then = {instruction}, sitten {next}
         sentence.continue = jatka {distance}
-        sentence.continue.name = jatka {name:along} {distance}
+        sentence.continue.name = jatka {distance} {name:along}
 
         distance.metre.one = {number} metri
         distance.metre.other = {number} metriä

@@ -112,10 +112,6 @@ private final class TileConnection: ChannelInboundHandler {
     }
 
     private func respond(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        // A page of another site whose name resolves to this machine would read the tiles.
-        if !keys.allowsRemote, let refusal = RequestRule.foreignHost(of: head) {
-            return write(.text(403, refusal), head, context)
-        }
         switch head.method {
         case .GET, .HEAD: break
         case .OPTIONS:
