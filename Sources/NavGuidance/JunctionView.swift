@@ -155,7 +155,8 @@ package struct JunctionView: Sendable, Equatable {
             ways.append(
                 Way(
                     arm: arm, turn: 180 - road.angle, obstacle: obstacle, maneuver: road.turn.type,
-                    modifier: ManeuverModifier(angle: road.angle), lanes: lanes.indices.filter { lanes[$0].isValid }))
+                    modifier: road.turn.type == nil ? ManeuverModifier(angle: road.angle) : road.turn.modifier,
+                    lanes: lanes.indices.filter { lanes[$0].isValid }))
         }
         return Approach(arm: own, lanes: LaneGuidance.parse(tag, for: model.access), ways: ways)
     }

@@ -6,10 +6,13 @@ public struct Lane: Sendable, Hashable {
     public var indications: [LaneIndication]
     /// Whether the maneuver can be driven from it.
     public var isValid: Bool
-    /// The arrow to follow; nil when the lane is not valid.
+    /// The arrow to follow; nil when the lane is not valid or has no arrows.
     public var active: LaneIndication?
     /// Whether it is closed to the vehicle, like a bus lane; such a lane is never valid.
     public var isClosed: Bool
+
+    /// Whether it is recommended: it has an arrow to follow, or leads there without arrows.
+    public var isRecommended: Bool { active != nil || isValid && indications.isEmpty }
 
     /// A lane.
     public init(
@@ -55,6 +58,12 @@ enum LaneGuidance {
     static let maximumLanes = 16
     /// The cost of an arrow that points to another road than its own, degrees.
     private static let mismatch = 200.0
+    /// The cost of each further arrow onto one road, degrees.
+    private static let sharing = 15.0
+    /// The cost of an arrow that is not at the place of its road in the order, degrees.
+    private static let unevenness = 40.0
+    /// The cost of a branch with fewer lanes than lead onto it, degrees: lanes seldom end where a road parts.
+    private static let narrowing = 40.0
 
     /// Returns the lanes of a `turn:lanes` value, with those marked that lead onto a road of a junction; empty when the value is
     /// inconclusive, since no advice is better than wrong advice.
@@ -143,29 +152,41 @@ enum LaneGuidance {
         }
         // With as many arrows as roads they match one to one, unless an arrow points to the other side.
         let isEven = turning.count == roads.count
-        var best: [[(cost: Double, from: Int)]] = []
-        for (place, arrow) in turning.enumerated() {
-            best.append(
-                roads.indices.map { road in
-                    let own = cost(arrows[arrow], roads[road]) + (isEven && road != place ? 40 : 0)
-                    guard place > 0 else { return (own, 0) }
-                    var least = (cost: Double.infinity, from: 0)
-                    for before in 0...road {
-                        // Two arrows onto one road cost more than one each.
-                        let sum = best[place - 1][before].cost + (before == road ? 15 : 0)
-                        if sum < least.cost { least = (sum, before) }
-                    }
-                    return (least.cost + own, least.from)
-                })
+        let parts = roads.count { junction.roads[$0].deviation < TurnAngles.group } > 1
+        /// Returns the cost of a group of neighbouring arrows that lead onto one road.
+        func cost(_ group: Range<Int>, onto place: Int) -> Double {
+            guard !group.isEmpty else { return 0 }
+            let shown = group.map { arrows[turning[$0]] }
+            let road = junction.roads[roads[place]]
+            let width = parts && road.deviation < TurnAngles.group ? road.road.lanes : 0
+            let isTooNarrow = width > 0 && Set(shown.flatMap(\.lanes)).count > width
+            return zip(group, shown).reduce(sharing * Double(group.count - 1) + (isTooNarrow ? narrowing : 0)) {
+                $0 + cost($1.1, roads[place]) + (isEven && place != $1.0 ? unevenness : 0)
+            }
         }
-        var road = 0
-        for candidate in roads.indices
-        where best[turning.count - 1][candidate].cost < best[turning.count - 1][road].cost {
-            road = candidate
+        // The least cost of as many arrows as the index says on the roads so far.
+        var least = [0] + Array(repeating: Double.infinity, count: turning.count)
+        var groups: [[Range<Int>]] = []
+        for place in roads.indices {
+            var next: [Double] = []
+            var chosen: [Range<Int>] = []
+            for end in least.indices {
+                var (sum, group) = (least[end], end..<end)
+                for start in (0..<end).reversed() where least[start] < sum {
+                    let other = least[start] + cost(start..<end, onto: place)
+                    if other < sum { (sum, group) = (other, start..<end) }
+                }
+                next.append(sum)
+                chosen.append(group)
+            }
+            least = next
+            groups.append(chosen)
         }
-        for place in turning.indices.reversed() {
-            matches[turning[place]] = roads[road]
-            road = best[place][road].from
+        var end = turning.count
+        for place in roads.indices.reversed() {
+            let group = groups[place][end]
+            for arrow in group { matches[turning[arrow]] = roads[place] }
+            end = group.lowerBound
         }
         return matches
     }

@@ -26,6 +26,9 @@ struct Turn: Equatable {
     var type: ManeuverType? {
         if case .maneuver(let type) = kind { type } else { nil }
     }
+
+    /// Whether the driver follows the road without an instruction, or hears only its new name.
+    var isFollowed: Bool { kind == .none || kind == .silent || type == .newName }
 }
 
 extension ManeuverModifier {
@@ -72,6 +75,7 @@ struct TurnClassifier {
         } else {
             passStreetJunction(&result)
         }
+        branchByLanes(&result)
         announceBends(&result, after: edge)
         if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, after: edge) }
         if result.approach.isMotorway {
@@ -113,6 +117,40 @@ struct TurnClassifier {
             }
             return difference(circle(own.bearing + 180), arm.bearing)
         }
+    }
+
+    /// Makes a fork of a road that looks straight on but has turn lanes of its own, beside the lanes of the road that is followed.
+    ///
+    /// A branch of some metres belongs to the turn at its end.
+    private func branchByLanes(_ intersection: inout Intersection) {
+        let seen = intersection
+        let ahead = seen.roads.indices.dropFirst().filter {
+            seen.roads[$0].isEntry && seen.roads[$0].turn.modifier == .straight
+        }
+        guard ahead.count > 1 else { return }
+        let tag = laneTag(before: seen)
+        func arrows(_ index: Int) -> Set<LaneIndication> {
+            Set(LaneGuidance.lanes(tag, at: seen, onto: index, for: model.access).compactMap(\.active))
+        }
+        guard let main = ahead.first(where: { seen.roads[$0].turn.isFollowed }), arrows(main) == [.straight] else {
+            return
+        }
+        for index in ahead where [.turn, .continue].contains(seen.roads[index].turn.type) {
+            let side: RoadSide = index > main ? .left : .right
+            let own = arrows(index)
+            guard !own.isEmpty, own.allSatisfy({ $0.side == side }), isLong(seen.roads[index], from: seen.node) else {
+                continue
+            }
+            intersection.roads[index].turn = Turn(.fork, side == .left ? .slightLeft : .slightRight)
+        }
+    }
+
+    /// Whether a road to the next junction is too long to belong to a turn there.
+    private func isLong(_ road: Intersection.Road, from node: NodeIndex) -> Bool {
+        guard let arm = model.arms(at: node).first(where: { $0.leaving != nil && $0.leaving == road.leaving }) else {
+            return false
+        }
+        return model.distance(node, model.farEnd(of: arm, from: node).node) > 2 * TurnJoiner.reach
     }
 
     // MARK: Kinds of turns

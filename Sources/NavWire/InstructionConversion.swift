@@ -117,7 +117,7 @@ extension NavMessages.Lane {
     package init(_ lane: NavGuidance.Lane) {
         self.init(
             indications: lane.indications.map { NavMessages.LaneIndication($0) }, valid: lane.isValid,
-            active: lane.active != nil, validIndication: lane.active.map { NavMessages.LaneIndication($0) },
+            active: lane.isRecommended, validIndication: lane.active.map { NavMessages.LaneIndication($0) },
             closed: lane.isClosed ? true : nil)
     }
 }

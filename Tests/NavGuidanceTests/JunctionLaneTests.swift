@@ -1,4 +1,5 @@
 import NavGuidance
+import NavMap
 import NavRouting
 import NavTestSupport
 import Testing
@@ -113,5 +114,91 @@ struct JunctionLaneTests {
         #expect(steps[0].junctions[1].lanes.map(\.isValid) == [true, true])
         #expect(steps[1].maneuver.type == .turn)
         #expect(steps[1].maneuver.lanes.isEmpty)
+    }
+
+    /// A road from E that parts at X: the left branch leads straight on to L, the right one bends by 27° to D.
+    private func partingRoad(lanes left: UInt8?, _ right: UInt8?) -> Town {
+        var town = Town(
+            """
+            D
+
+
+
+            L       X        E
+
+            S
+            """)
+        town.road("EX", "High Street", oneway: true, lanes: 4, turnLanes: "left|left|through|through;right")
+        town.road("XL", "High Street", oneway: true, lanes: left)
+        town.road("XD", "High Street", oneway: true, lanes: right)
+        town.road("LS", "Mill Lane", oneway: true)
+        return town
+    }
+
+    @Test("Where a road parts, no branch has more lanes than are drawn")
+    func partedLanes() throws {
+        let town = partingRoad(lanes: 2, 3)
+        let view = try #require(
+            JunctionView(near: town.coordinate("X"), radius: 10, in: try town.graph(), for: .car))
+        let ways = try #require(view.approaches.first).ways.filter { $0.obstacle == nil }
+        #expect(ways.map { view.arms[$0.arm].bearing > 280 } == [true, false])
+        #expect(ways.map(\.lanes) == [[2, 3], [0, 1]])
+    }
+
+    @Test("Where a road only narrows behind a crossing, all its lanes lead ahead")
+    func narrowedRoad() throws {
+        var town = Town(
+            """
+                 N
+
+            W    X    E
+
+                 S
+            """)
+        town.road("WX", "High Street", oneway: true, lanes: 3, turnLanes: "through||")
+        town.road("XE", "High Street", oneway: true, lanes: 1)
+        town.road("NXS", "Mill Lane")
+        let view = try #require(
+            JunctionView(near: town.coordinate("X"), radius: 10, in: try town.graph(), for: .car))
+        let ways = view.approaches.flatMap(\.ways).filter { $0.turn.magnitude < 1 && !$0.lanes.isEmpty }
+        #expect(ways.map(\.lanes) == [[0, 1, 2]])
+    }
+
+    /// A road from E with a left lane for a link, which looks straight on: to L, `length` grid steps away.
+    private func link(_ length: Int) -> Town {
+        let before = String(repeating: " ", count: 39 - length)
+        let gap = String(repeating: " ", count: length - 1)
+        var town = Town(
+            """
+                                                        R
+            D
+
+
+            \(before)L\(gap)X      E
+
+            \(before)S
+            """)
+        town.road("EX", "High Street", oneway: true, roadClass: .primary, lanes: 3, turnLanes: "left|through|none")
+        town.road("XD", "High Street", oneway: true, roadClass: .primary, lanes: 2)
+        town.road("XL", oneway: true, roadClass: .primary, flags: .link, lanes: 1)
+        town.road("RX", oneway: true, roadClass: .motorway, flags: .link)
+        town.road("LS", "Mill Lane")
+        return town
+    }
+
+    @Test("A straight branch with a turn lane of its own is a fork")
+    func branchWithLane() throws {
+        let town = link(30)
+        let branch = try town.maneuvers("EXL")[1]
+        #expect(branch.type == .fork && branch.modifier == .slightLeft)
+        #expect(branch.lanes.map(\.isValid) == [true, false, false])
+        let road = try town.guidance("EXD")
+        #expect(road.maneuvers.count == 2, "the road that goes on is followed without an instruction")
+        #expect(road.steps[0].junctions[1].lanes.map(\.isValid) == [false, true, true])
+    }
+
+    @Test("A short branch with a turn lane of its own belongs to the turn at its end")
+    func shortBranchWithLane() throws {
+        #expect(try !link(3).maneuvers("EXLS").contains { $0.type == .fork })
     }
 }

@@ -280,6 +280,13 @@ struct LaneTests {
             ])
     }
 
+    @Test("A lane without arrows that leads there is recommended, although there is no arrow to follow")
+    func noArrows() throws {
+        let lanes = try lanes("none|through|right", "SAL")
+        #expect(lanes.map(\.isValid) == [true, false, false] && lanes.map(\.active) == [nil, nil, nil])
+        #expect(lanes.map(\.isRecommended) == [true, false, false])
+    }
+
     @Test(
         "Lanes that do not fit the turn give no advice", arguments: ["through|through", "", "left", "||", "nonsense|x"])
     func unusable(tag: String) throws {

@@ -46,13 +46,14 @@ struct Town {
     mutating func road(
         _ path: String, _ name: String = "", oneway: Bool = false, roadClass: RoadClass = .residential,
         flags: RoadFlags = [], speed: Float = 14, reference: String = "", destination: String = "",
-        turnLanes: String = "", access: VehicleAccess = [.car], country: String = "",
+        lanes: UInt8? = nil, turnLanes: String = "", access: VehicleAccess = [.car], country: String = "",
         localNames: LocalNames = .none
     ) {
         ways += 1
         let attributes = RoadAttributes(
             roadClass: roadClass, flags: oneway ? flags.union(.oneway) : flags, access: access, freeFlowSpeed: speed,
-            name: name, reference: reference, destination: destination, turnLanes: turnLanes, country: country,
+            lanes: lanes, name: name, reference: reference, destination: destination, turnLanes: turnLanes,
+            country: country,
             localNames: localNames)
         for (from, to) in zip(path, path.dropFirst()) {
             roads.append(Road(from: from, to: to, wayID: ways, attributes: attributes))

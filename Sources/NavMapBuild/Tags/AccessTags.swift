@@ -49,7 +49,7 @@ package enum AccessTags {
         case .destination, .customers, .delivery, .local: .destination
         case .private, .permit, .residents, .resident, .employees, .staff, .license: .private
         case .no, .agricultural, .forestry, .emergency, .emergency_vehicle, .psv, .bus, .minibus, .taxi, .share_taxi,
-            .foot, .military, .official, .restricted, .use_sidepath:
+            .foot, .bicycle, .military, .official, .restricted, .use_sidepath:
             .no
         default: nil
         }

@@ -271,7 +271,8 @@ package enum LaneTags {
 
     /// Returns the lanes of a direction that `keys` close; the lowest bit is the leftmost lane.
     ///
-    /// A lane for high-occupancy vehicles counts as closed, because the number of occupants is unknown.
+    /// A value means for a lane what it means for a road. But a lane for high-occupancy vehicles counts as closed, because the number of
+    /// occupants is unknown.
     package static func closed(
         _ keys: [Keys], _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
     ) -> UInt16 {
@@ -286,10 +287,12 @@ package enum LaneTags {
         for keys in reservingKeys { forEachLane(keys) { if $1 == "designated" { closed |= $0 } } }
         for keys in keys {
             forEachLane(keys) { lane, value in
-                switch value {
-                case "no", "private", "emergency", "agricultural", "forestry": closed |= lane
-                case "yes", "designated", "permissive", "destination", "official": closed &= ~lane
-                default: break
+                let level =
+                    value == Word.designated_hov.text ? .no : Array(value.utf8).withUnsafeBytes(AccessTags.level)
+                switch level {
+                case .no?, .private?: closed |= lane
+                case .destination?, .yes?: closed &= ~lane
+                case nil: break
                 }
             }
         }

@@ -90,7 +90,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case only_entry, no_right_turn_on_red, no_left_turn_on_red
     case building_passage, avalanche_protector, designated_hov
     case administrative, outer, inner
-    case winter_road, ice_road, foot, taxi, share_taxi, minibus, emergency_vehicle, minor, widening
+    case winter_road, ice_road, foot, bicycle, taxi, share_taxi, minibus, emergency_vehicle, minor, widening
 
     /// The value as OSM writes it.
     public var text: String {

@@ -215,6 +215,14 @@ struct RoadTagsTests {
             (["bus:lanes": "||designated", "motor_vehicle:lanes": "||yes"], "left|through|right"),
             (["vehicle:lanes": "no||", "bicycle:lanes": "designated||"], "left;no_car;no_truck|through|right"),
             (["access:lanes": "yes|no|yes", "hgv:lanes": "|yes|no"], "left|through;no_car|right;no_truck"),
+            (["access:lanes": "psv|yes|bus;taxi"], "left;no_car;no_truck|through|right;no_car;no_truck"),
+            (["access:lanes": "bicycle|delivery|destination"], "left;no_car;no_truck|through|right"),
+            (["access:lanes": "yes|unknown|psv;destination"], "left|through|right"),
+            (
+                ["access:lanes": "psv|psv|yes", "vehicle:lanes": "yes||private", "motorcar:lanes": "|yes|"],
+                "left|through;no_truck|right;no_car;no_truck"
+            ),
+            (["motor_vehicle:lanes": "hov|yes|permit"], "left;no_car;no_truck|through|right;no_car;no_truck"),
             (["hov:lanes": "designated|yes|yes"], "left;no_car;no_truck|through|right"),
             (["psv:lanes:forward": "no|no|designated"], "left|through|right;no_car;no_truck"),
             (["psv:lanes:backward": "designated|no|no"], "left|through|right"),
