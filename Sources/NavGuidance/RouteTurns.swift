@@ -251,6 +251,12 @@ struct TurnJoiner {
         {
             return nil
         }
+        // A side that tells the road from a straighter one is kept; forks and merges keep theirs anyway.
+        if !turns[place].isType(.fork), !turns[place].isType(.merge), let side = turns[place].turn.modifier.side,
+            ManeuverModifier(turnDegrees: announced).side != side
+        {
+            return nil
+        }
         return others.contains { abs($0 - announced) < abs(own - announced) } ? nil : angle
     }
 

@@ -24,4 +24,46 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAL").first?.hasPrefix("Turn left") == true)
         #expect(try town.told("SAN") == ["Go straight onto Mill Road"])
     }
+
+    /// Places of a road straight on to H and of another one at a small angle to B.
+    private func slightExit() -> Town {
+        Town(
+            """
+              H B
+
+
+
+
+
+              A
+
+
+
+              S
+            """)
+    }
+
+    @Test("A road that leaves beside a straighter one is announced with its side")
+    func sideOfSlightExit() throws {
+        var main = slightExit()
+        main.road("SAH", "High Street", roadClass: .secondary)
+        main.road("AB", "Mill Lane", roadClass: .tertiary)
+        #expect(try main.told("SAH") == [])
+        #expect(try main.told("SAB") == ["Turn slightly right onto Mill Lane"])
+        // So it is where a road only arrives.
+        var crossing = main
+        crossing.place("C", rightOf: "A", -40)
+        crossing.road("CA", "Side Lane", oneway: true)
+        #expect(try crossing.told("SAH") == [])
+        #expect(try crossing.told("SAB") == ["Turn slightly right onto Mill Lane"])
+    }
+
+    @Test("A main road is followed past a nameless street that goes straighter", arguments: ["High Street", ""])
+    func straighterSideStreet(name: String) throws {
+        var town = slightExit()
+        town.road("SAB", name, roadClass: .trunk)
+        town.road("AH", "", oneway: true)
+        #expect(try town.told("SAB") == [])
+        #expect(try town.told("SAH") == ["Turn slightly left"])
+    }
 }
