@@ -452,6 +452,7 @@ struct TurnJoiner {
             } else if !turns[index].isManeuver {
                 append(index, to: last)
             } else {
+                if leavesNoChoice(index, after: last) { turns[index].turn.kind = .maneuver(.newName) }
                 if turns[index].isType(.endOfRoad), turns[last].passed.isEmpty {
                     turns[index].turn.kind = .maneuver(isSame(last, index) ? .continue : .turn)
                     turns[index].endsLongRoad = turns[index].offset - turns[last].offset >= Self.longRoad
@@ -459,6 +460,15 @@ struct TurnJoiner {
                 last = index
             }
         }
+    }
+
+    /// Whether a turn shortly after another one leads slightly aside and all other roads lead backwards, so that nobody would take them
+    /// instead.
+    private func leavesNoChoice(_ index: Int, after last: Int) -> Bool {
+        let turn = turns[index]
+        return turn.isType(.turn) && (turn.turn.modifier == .slightLeft || turn.turn.modifier == .slightRight)
+            && !turns[last].isStop && turns[last].distance <= Self.reach && turn.passed.isEmpty
+            && turn.alternatives.allSatisfy { abs($0) > TurnAngles.backward }
     }
 
     /// Whether the route bends at a junction other than the last before a stop.

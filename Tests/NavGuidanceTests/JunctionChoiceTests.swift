@@ -66,4 +66,28 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAB") == [])
         #expect(try town.told("SAH") == ["Turn slightly left"])
     }
+
+    @Test("Joining a street after another turn is announced only where there is a choice")
+    func joiningWithoutChoice() throws {
+        var town = Town(
+            """
+                  N
+
+                     Q
+
+
+                  J
+
+
+                  C
+
+            W   X         E
+            """, scale: 5)
+        town.road("WXE", "Mill Lane", roadClass: .primary)
+        town.road("XJ", "", oneway: true, roadClass: .primary)
+        town.road("CJN", "High Street", roadClass: .primary)
+        #expect(try town.told("WXJN") == ["Turn left onto High Street"])
+        town.road("JQ", "Side Lane", roadClass: .primary)
+        #expect(try town.told("WXJN").count == 2)
+    }
 }
