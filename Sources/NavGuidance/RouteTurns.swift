@@ -284,11 +284,14 @@ struct TurnJoiner {
         return !(isBad(indices[0], indices[1]) && isBad(indices[1], indices[2]))
     }
 
-    /// Whether the route turns right then left, or left then right, within a road's width, and no other road leads straight on.
+    /// Whether the route turns right then left, or left then right, within the width of a road that goes on beyond, and no other road leads
+    /// straight on.
     private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         guard !turns[next].isRoundabout, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
             turns[previous].isOnFerry == turns[current].isOnFerry,
-            turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow })
+            turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow }),
+            turns[current].distance < Self.hiddenOffset
+                || turns[next].alternatives.contains(where: { abs($0) < TurnAngles.narrow })
         else { return false }
         func isRight(_ angle: Double) -> Bool { angle > 45 && angle < 135 }
         func isLeft(_ angle: Double) -> Bool { angle > 225 && angle < 315 }

@@ -90,4 +90,20 @@ struct JunctionChoiceTests {
         town.road("JQ", "Side Lane", roadClass: .primary)
         #expect(try town.told("WXJN").count == 2)
     }
+
+    @Test("Two turns where the first road ends at the second are not a crossing")
+    func noOffsetCrossing() throws {
+        var town = Town(
+            """
+                  N
+
+            X    AB
+
+                S R
+            """, scale: 6)
+        town.road("SA", "Mill Lane")
+        town.road("XAB", "Side Lane")
+        town.road("NBR", "High Street")
+        #expect(try town.told("SABN").first == "Turn right onto Side Lane")
+    }
 }
