@@ -83,6 +83,8 @@ enum TurnAngles {
     static let fuzzy = 25.0
     /// The largest narrow turn.
     static let narrow = 40.0
+    /// A road at a greater angle from straight ahead leads backwards.
+    static let backward = 120.0
     /// Roads within this angle of each other belong together.
     static let group = 60.0
     /// A road within this angle of straight ahead is not a turn.

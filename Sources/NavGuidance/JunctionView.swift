@@ -38,7 +38,7 @@ package struct JunctionView: Sendable, Equatable {
         package var turn: Double
         /// The reason why it may not be driven; nil when it may.
         package var obstacle: Obstacle?
-        /// The maneuver announced to a driver who takes it; nil when nothing is announced.
+        /// The maneuver announced to a driver who takes it, regardless of neighbouring junctions; nil when nothing is announced.
         package var maneuver: ManeuverType?
         package var modifier: ManeuverModifier
         /// The lanes of the approach that lead there, from 0 at the left; empty when unknown.
@@ -154,8 +154,9 @@ package struct JunctionView: Sendable, Equatable {
             let lanes = road.isEntry ? LaneGuidance.lanes(tag, at: seen, onto: place, for: model.access) : []
             ways.append(
                 Way(
-                    arm: arm, turn: 180 - road.angle, obstacle: obstacle, maneuver: road.turn.type,
-                    modifier: road.turn.type == nil ? ManeuverModifier(angle: road.angle) : road.turn.modifier,
+                    arm: arm, turn: 180 - road.angle, obstacle: obstacle,
+                    maneuver: road.turn.kind == .slipLane ? .turn : road.turn.type,
+                    modifier: road.isEntry ? road.turn.modifier : ManeuverModifier(angle: road.angle),
                     lanes: lanes.indices.filter { lanes[$0].isValid }))
         }
         return Approach(arm: own, lanes: LaneGuidance.parse(tag, for: model.access), ways: ways)

@@ -95,6 +95,12 @@ extension TurnClassifier {
         let via = intersection.approach
         let (road, other) = (intersection.roads[candidate], intersection.roads[index])
         if road.deviation < TurnAngles.narrow, !other.isEntry { return false }
+        // A driver who bends off a road of nearly the same class that goes straight on expects to hear of it.
+        if road.deviation > TurnAngles.narrow, other.isEntry, other.deviation < TurnAngles.fuzzy, !other.road.isMinor,
+            !other.road.isLink, other.road.priority <= road.road.priority + 2, !isFarLess(other.road, via, road.road)
+        {
+            return true
+        }
         let ratio = Self.distinctRatio
         let isDistinct =
             other.deviation > ratio * road.deviation
@@ -138,7 +144,11 @@ extension TurnClassifier {
         if samePriority, keepsName, isSlightlyDistinct, isLower || isHigher { return false }
         if isFarLess(other.road, via, road.road) { return false }
         guard samePriority else { return true }
-        if via.group < other.road.group, road.road.sign.changes(to: other.road.sign), otherChanges { return false }
+        if via.group < other.road.group {
+            if road.road.sign.changes(to: other.road.sign), otherChanges { return false }
+            // A driver stays on a main road beside a nameless street unless it bends; a link is no main road.
+            if other.road.sign.isEmpty, !road.road.isLink, road.deviation < TurnAngles.fuzzy { return false }
+        }
         return !other.road.isLink
     }
 

@@ -251,6 +251,12 @@ struct TurnJoiner {
         {
             return nil
         }
+        // A side that tells the road from a straighter one is kept; forks and merges keep theirs anyway.
+        if !turns[place].isType(.fork), !turns[place].isType(.merge), let side = turns[place].turn.modifier.side,
+            ManeuverModifier(turnDegrees: announced).side != side
+        {
+            return nil
+        }
         return others.contains { abs($0 - announced) < abs(own - announced) } ? nil : angle
     }
 
@@ -278,11 +284,14 @@ struct TurnJoiner {
         return !(isBad(indices[0], indices[1]) && isBad(indices[1], indices[2]))
     }
 
-    /// Whether the route turns right then left, or left then right, within a road's width, and no other road leads straight on.
+    /// Whether the route turns right then left, or left then right, within the width of a road that goes on beyond, and no other road leads
+    /// straight on.
     private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         guard !turns[next].isRoundabout, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
             turns[previous].isOnFerry == turns[current].isOnFerry,
-            turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow })
+            turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow }),
+            turns[current].distance < Self.hiddenOffset
+                || turns[next].alternatives.contains(where: { abs($0) < TurnAngles.narrow })
         else { return false }
         func isRight(_ angle: Double) -> Bool { angle > 45 && angle < 135 }
         func isLeft(_ angle: Double) -> Bool { angle > 225 && angle < 315 }
@@ -446,6 +455,7 @@ struct TurnJoiner {
             } else if !turns[index].isManeuver {
                 append(index, to: last)
             } else {
+                if leavesNoChoice(index, after: last) { turns[index].turn.kind = .maneuver(.newName) }
                 if turns[index].isType(.endOfRoad), turns[last].passed.isEmpty {
                     turns[index].turn.kind = .maneuver(isSame(last, index) ? .continue : .turn)
                     turns[index].endsLongRoad = turns[index].offset - turns[last].offset >= Self.longRoad
@@ -453,6 +463,15 @@ struct TurnJoiner {
                 last = index
             }
         }
+    }
+
+    /// Whether a turn shortly after another one leads slightly aside and all other roads lead backwards, so that nobody would take them
+    /// instead.
+    private func leavesNoChoice(_ index: Int, after last: Int) -> Bool {
+        let turn = turns[index]
+        return turn.isType(.turn) && (turn.turn.modifier == .slightLeft || turn.turn.modifier == .slightRight)
+            && !turns[last].isStop && turns[last].distance <= Self.reach && turn.passed.isEmpty
+            && turn.alternatives.allSatisfy { abs($0) > TurnAngles.backward }
     }
 
     /// Whether the route bends at a junction other than the last before a stop.

@@ -78,6 +78,7 @@ struct TurnClassifier {
         branchByLanes(&result)
         announceBends(&result, after: edge)
         if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, after: edge) }
+        nameSides(&result)
         if result.approach.isMotorway {
             for index in result.roads.indices where result.roads[index].turn.type == .onRamp {
                 result.roads[index].turn.kind = .maneuver(.offRamp)
@@ -104,6 +105,24 @@ struct TurnClassifier {
                 }
                 if isTurn { intersection.roads[index].turn = Turn(.turn, ManeuverModifier(turnDegrees: angles[index])) }
             }
+        }
+    }
+
+    /// Names the side of a road that looks straight where a driver who goes straight on would take another one.
+    private func nameSides(_ intersection: inout Intersection) {
+        // Whoever leaves a ferry follows no road.
+        if intersection.approach.isFerry { return }
+        let roads = intersection.roads
+        let ahead = roads.indices.dropFirst().filter { roads[$0].isEntry && roads[$0].turn.modifier == .straight }
+        for index in ahead where !roads[index].turn.isFollowed {
+            func isPreferred(_ other: Int) -> Bool {
+                roads[other].turn.isFollowed
+                    || roads[other].deviation < roads[index].deviation + TurnAngles.straight
+                        && (roads[index].road.isMinor || !roads[other].road.isMinor)
+            }
+            let preferred = ahead.filter { $0 != index && isPreferred($0) }
+            guard let other = preferred.min(by: { roads[$0].deviation < roads[$1].deviation }) else { continue }
+            intersection.roads[index].turn.modifier = index < other ? .slightRight : .slightLeft
         }
     }
 

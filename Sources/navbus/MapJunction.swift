@@ -15,6 +15,9 @@ struct MapJunction: ParsableCommand {
         discussion: """
             The roads are named A, B, C … clockwise from north. Below each road that leads to the junction are its exits, from right to left: \
             the turn in degrees, the instruction to the driver, the lanes that lead there, and why an exit may not be driven.
+
+            It is the junction alone. Only a route decides which neighbouring junctions, up to some 30 m away, are announced together and in \
+            which direction, where a slip lane leads, which exit of a roundabout is taken, and which new names are told.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, geojson }

@@ -52,6 +52,40 @@ struct JunctionViewTests {
         #expect(ways[0].maneuver == .turn && ways[0].modifier == .right)
     }
 
+    @Test("Merges and slip lanes have the type and side that guidance announces")
+    func sides() throws {
+        var ramp = Town(
+            """
+            A         M         B
+            R
+            """, scale: 50)
+        ramp.road("AMB", "", oneway: true, roadClass: .motorway, reference: "A 1")
+        ramp.road("RM", "", oneway: true, roadClass: .motorway, flags: .link)
+        let merge = try #require(
+            try view(ramp, "M").approaches.flatMap(\.ways).first { $0.maneuver == .merge })
+        #expect(merge.modifier == .slightLeft)
+        #expect(try ramp.maneuvers("RMB")[1].modifier == merge.modifier)
+
+        var lane = Town(
+            """
+                      N
+
+
+            L         A    T    R
+
+
+
+                      P
+                      S
+            """)
+        lane.road("SPAN", "Mill Lane", roadClass: .secondary)
+        lane.road("LATR", "High Street", roadClass: .secondary)
+        lane.road("PT", "", oneway: true, roadClass: .secondary, flags: .link)
+        let exits = try view(lane, "P").approaches.flatMap(\.ways).filter { $0.obstacle == nil }
+        let right = try #require(exits.first { (5...90).contains($0.turn) })
+        #expect(right.maneuver == .turn)
+    }
+
     @Test("A node with fewer than three roads is not a junction")
     func nothing() throws {
         let graph = try crossing().graph()

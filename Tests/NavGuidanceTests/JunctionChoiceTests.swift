@@ -1,0 +1,109 @@
+import NavGuidance
+import NavMap
+import Testing
+
+@Suite("Choices at junctions")
+struct JunctionChoiceTests {
+    @Test("Bending off a straight continuation is announced, even on the road of higher class")
+    func bendOffStraight() throws {
+        var town = Town(
+            """
+                  N
+
+              L
+
+
+
+                  A
+
+
+                  S
+            """)
+        town.road("SAL", "Canal Road", roadClass: .trunk)
+        town.road("AN", "Mill Road", oneway: true, roadClass: .primary)
+        #expect(try town.told("SAL").first?.hasPrefix("Turn left") == true)
+        #expect(try town.told("SAN") == ["Go straight onto Mill Road"])
+    }
+
+    /// Places of a road straight on to H and of another one at a small angle to B.
+    private func slightExit() -> Town {
+        Town(
+            """
+              H B
+
+
+
+
+
+              A
+
+
+
+              S
+            """)
+    }
+
+    @Test("A road that leaves beside a straighter one is announced with its side")
+    func sideOfSlightExit() throws {
+        var main = slightExit()
+        main.road("SAH", "High Street", roadClass: .secondary)
+        main.road("AB", "Mill Lane", roadClass: .tertiary)
+        #expect(try main.told("SAH") == [])
+        #expect(try main.told("SAB") == ["Turn slightly right onto Mill Lane"])
+        // So it is where a road only arrives.
+        var crossing = main
+        crossing.place("C", rightOf: "A", -40)
+        crossing.road("CA", "Side Lane", oneway: true)
+        #expect(try crossing.told("SAH") == [])
+        #expect(try crossing.told("SAB") == ["Turn slightly right onto Mill Lane"])
+    }
+
+    @Test("A main road is followed past a nameless street that goes straighter", arguments: ["High Street", ""])
+    func straighterSideStreet(name: String) throws {
+        var town = slightExit()
+        town.road("SAB", name, roadClass: .trunk)
+        town.road("AH", "", oneway: true)
+        #expect(try town.told("SAB") == [])
+        #expect(try town.told("SAH") == ["Turn slightly left"])
+    }
+
+    @Test("Joining a street after another turn is announced only where there is a choice")
+    func joiningWithoutChoice() throws {
+        var town = Town(
+            """
+                  N
+
+                     Q
+
+
+                  J
+
+
+                  C
+
+            W   X         E
+            """, scale: 5)
+        town.road("WXE", "Mill Lane", roadClass: .primary)
+        town.road("XJ", "", oneway: true, roadClass: .primary)
+        town.road("CJN", "High Street", roadClass: .primary)
+        #expect(try town.told("WXJN") == ["Turn left onto High Street"])
+        town.road("JQ", "Side Lane", roadClass: .primary)
+        #expect(try town.told("WXJN").count == 2)
+    }
+
+    @Test("Two turns where the first road ends at the second are not a crossing")
+    func noOffsetCrossing() throws {
+        var town = Town(
+            """
+                  N
+
+            X    AB
+
+                S R
+            """, scale: 6)
+        town.road("SA", "Mill Lane")
+        town.road("XAB", "Side Lane")
+        town.road("NBR", "High Street")
+        #expect(try town.told("SABN").first == "Turn right onto Side Lane")
+    }
+}
