@@ -62,10 +62,6 @@ struct BagRecord: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
-        for topic in topics where !topic.hasPrefix("/") && !topic.hasPrefix("*") {
-            let right = "/" + topic + (topic.hasSuffix("/") ? "*" : "")
-            throw ValidationError("'\(topic)' matches no topic, since names begin with a slash: give '\(right)'")
-        }
         guard splitMb.map((1...1_000_000).contains) ?? true else {
             throw ValidationError("--split-mb must be from 1 to 1000000")
         }
@@ -91,6 +87,11 @@ struct BagRecord: ParsableCommand {
     private static let namedFiles = 5
 
     func run() throws {
+        for topic in topics where !topic.hasPrefix("/") && !topic.hasPrefix("*") {
+            let right = "/" + topic + (topic.hasSuffix("/") ? "*" : "")
+            throw NodeError(
+                .usage, "'\(topic)' matches no topic, since names begin with a slash: give '\(right)'")
+        }
         let (bus, directory) = try NodeArguments.join(name: node.name ?? "recorder")
         let stop = StopSignal(waking: bus.makeWaker())
         var options = BagRecorder.Options()

@@ -248,6 +248,8 @@ struct BagRecorderTests {
                     }
                     try speaker.publish([], on: fix, stampNanoseconds: second)
                     try recorder.turn(.zero)
+                    // A client that says nothing for ten seconds counts as gone.
+                    _ = try caller.poll(timeout: .zero)
                 }
             }
             try run(0..<30)
