@@ -108,9 +108,9 @@ final class SourceReader: Sendable {
         while isWanted {
             switch stream.read(milliseconds: 100) {
             case .bytes(let bytes):
-                let wall = Clocks.wall()
+                // A host without a battery starts in 1970.
                 let time = ReceptionTime(
-                    monotonicNs: Clocks.monotonic(), hostNs: wall >= Self.earliestClock ? wall : nil)
+                    monotonicNs: Clocks.monotonic(), hostNs: max(Clocks.wall(), Self.earliestClock))
                 put(parser.consume(bytes, at: time))
                 note(parser.notes)
             case .nothing: break

@@ -38,6 +38,24 @@ struct DriveAlong {
         self.positioning = positioning.simulation(speedFactor: speedFactor)
     }
 
+    /// The greatest distance of the vehicle's place from a new route, metres.
+    private static let reach = 10.0
+
+    /// Returns the offset of a place on a new route, metres; nil when it is not on it.
+    private static func offset(of place: Coordinate, on trip: Trip) -> Double? {
+        let (start, length) = (trip.offset, trip.plan.route.length)
+        // The nearest stretch first: the route may pass the same place again later.
+        var stretch = 50.0
+        while true {
+            let end = max(start, min(start + stretch, length))
+            if let near = trip.plan.route.line.project(place, within: start...end), near.distance < reach {
+                return near.offset
+            }
+            guard end < length else { return nil }
+            stretch *= 2
+        }
+    }
+
     /// Returns the fix that is due; nil while the vehicle is held at a stop.
     mutating func fix(on trip: Trip, at stamp: Timestamp) -> Fix? {
         if trip.isHeld {
@@ -49,9 +67,7 @@ struct DriveAlong {
         let line = trip.plan.route.line
         if trip.routeID != routeID {
             routeID = trip.routeID
-            // The drive continues from the same place, which is near the beginning of the new route.
-            let ahead = trip.offset...max(trip.offset, trip.plan.route.length)
-            offset = place.flatMap { line.project($0, within: ahead)?.offset } ?? trip.offset
+            offset = place.flatMap { DriveAlong.offset(of: $0, on: trip) } ?? trip.offset
         }
         let reached = trip.times.offset(seconds * speedFactor, after: offset)
         let speed = seconds > 0 ? (reached - offset) / seconds : 0

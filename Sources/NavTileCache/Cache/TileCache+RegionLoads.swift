@@ -287,10 +287,11 @@ extension TileCache {
             guard let region = try store.reader.region(id) else { return }
             // A finished load of an older edition would otherwise wait for ever.
             guard loads[id] == nil || isOutdated(region) else { return }
-            if revalidations.contains(id) {
+            // A load under way is brought up to date first; its end leads here again.
+            if revalidations.contains(id), loads[id] == nil {
                 if let closed = closedNetwork(toRevalidate: region) { return postponeRevalidation(id, closed) }
                 do throws(TileFailure) {
-                    try revalidate(id)
+                    try revalidate(id, polls: false)
                 } catch {
                     if !error.isRetryable { outdatedReasons[id] = error }
                     retries.add(id, until: nextTry, for: error.obstacle)

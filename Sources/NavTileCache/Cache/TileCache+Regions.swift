@@ -197,15 +197,17 @@ extension TileCache {
 
     /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without
     /// editions; while the network mode forbids that, the revalidation waits for the network.
-    func revalidate(_ id: String) throws(TileFailure) {
+    ///
+    /// - Parameter polls: Whether the tilesets' lists are requested anew; not when it is repeated, because that would undo their back-off.
+    func revalidate(_ id: String, polls: Bool = true) throws(TileFailure) {
         let stored = try stored(id)
-        for descriptor in stored.newest.descriptors {
+        for descriptor in polls ? stored.newest.descriptors : [] {
             let tileset = tileset(descriptor.tileset)
             // Servers that compare only dates would confirm a list that an older one has replaced.
             tileset?.known = nil
             tileset?.poll.restart(isUrgent: true)
         }
-        add(.forgetFailures(stored.newest.descriptors.map(\.tileset)))
+        if polls { add(.forgetFailures(stored.newest.descriptors.map(\.tileset))) }
         guard loads[id] == nil else { return }
         if let closed = closedNetwork(toRevalidate: stored) { return postponeRevalidation(id, closed) }
         try put(stored.newest)

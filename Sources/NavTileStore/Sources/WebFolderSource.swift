@@ -50,9 +50,11 @@ final class WebFolderSource: TileSource {
 
     /// Requests the list, or a confirmation that the current one is still valid.
     ///
-    /// - Parameter isWhole: whether the list is sent in any case. A server that compares only dates also confirms the
-    ///   current list when an older one has taken its place.
-    private func refresh(isWhole: Bool) async throws(TileSourceError) -> Known {
+    /// - Parameters:
+    ///   - isWhole: whether the list is sent in any case. A server that compares only dates also confirms the current
+    ///     list when an older one has taken its place.
+    ///   - hasMisfit: whether a tile did not fit the list.
+    private func refresh(isWhole: Bool, hasMisfit: Bool = false) async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         let address = base.appending("tileset.json")
         var request = HTTPRequest(address, limit: Int(limits.listBytes))
@@ -68,7 +70,7 @@ final class WebFolderSource: TileSource {
         case .content(let response):
             let list = try RoadList(response.body, tileset: tileset, place: address.description, limits: limits)
             current = Known(list: list, validators: response.validators(), asked: Monotonic.now())
-            if let before, isWhole, before.list.edition == list.edition {
+            if let before, hasMisfit, before.list.edition == list.edition {
                 current.patience = min(before.patience * 2, Self.longestPatience)
             }
         case .notModified(let response):
@@ -149,7 +151,8 @@ final class WebFolderSource: TileSource {
             known?.asked = now
             return true
         }
-        guard isDue, let newest = try? await refresh(isWhole: true) else { return error }
+        let newest = isDue ? try? await refresh(isWhole: true, hasMisfit: true) : known.withLock { $0 }
+        guard let newest else { return error }
         do throws(TileSourceError) {
             try check(current.list.edition.version, newest)
             return error

@@ -77,8 +77,8 @@ package final class NavigationSession {
     private var savedTrip: SavedTrip?
     /// The configured places that led to the trip; nil when a call started it.
     private var configuredTrip: String?
-    /// The call that will replace or stop that trip if it succeeds; 0 for none.
-    private var replacingCall: UInt64 = 0
+    /// The calls that will replace or stop that trip if they succeed.
+    private var replacingCalls: Set<UInt64> = []
 
     /// A session on a map.
     ///
@@ -154,7 +154,7 @@ package final class NavigationSession {
         switch request {
         // The request has already been answered, and changes nothing.
         case .getHorizon: return
-        case .setRoute, .startNavigation, .stopNavigation: replacingCall = call
+        case .setRoute, .startNavigation, .stopNavigation: if call != 0 { replacingCalls.insert(call) }
         case .resumeTrip(let trip): configuredTrip = trip.configured
         default: break
         }
@@ -168,6 +168,7 @@ package final class NavigationSession {
             }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {
+            replacingCalls.remove(call)
             outcome.replies.append((call, .failed(error)))
         }
     }
@@ -181,6 +182,7 @@ package final class NavigationSession {
         guard journalSequence > 0, let stamp = present else { return outcome }
         journal(.callEnded(CallEnded(callId: call)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .callEnded(call)))
+        replacingCalls.remove(call)
         return outcome
     }
 
@@ -368,7 +370,7 @@ package final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
-        (present, journalSequence, arrivals) = (nil, 0, ArrivalMonitor())
+        (present, journalSequence, arrivals, replacingCalls) = (nil, 0, ArrivalMonitor(), [])
         horizon = HorizonKeeper()
         positioning.health = nil
         receivers = ReceiverRegister(preferred: configuration.receivers)
@@ -396,9 +398,8 @@ package final class NavigationSession {
                 if let asked { outcome.questions.append((request, asked)) }
             case .withdrawPolicy(let id): outcome.withdrawn.append(id)
             case .reply(let call, let reply):
-                if call == replacingCall {
+                if replacingCalls.remove(call) != nil {
                     if case .failed = reply {} else { configuredTrip = nil }
-                    replacingCall = 0
                 }
                 outcome.replies.append((call, reply))
             case .judged(let fix, let verdict): note(fix, verdict, at: event)

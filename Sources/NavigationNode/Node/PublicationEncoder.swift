@@ -15,8 +15,8 @@ final class PublicationEncoder {
     /// The local clocks' offset from UTC, minutes; nil when unknown.
     var minutesAheadOfUTC: Int?
     var fix = NavMessages.GnssFix()
-    /// The fixes that the owner was asked about, by their sequence.
-    private var askedFixes: [UInt64: NavMessages.GnssFix] = [:]
+    /// The last fixes that the owner was asked about.
+    private var askedFixes: [(fix: Fix, message: NavMessages.GnssFix)] = []
     private static let mostAskedFixes = 64
     /// The stamp of the last accepted fix.
     var lastUsed: NavGeo.Timestamp?
@@ -61,10 +61,10 @@ final class PublicationEncoder {
 
     /// Returns the message of a question to the owner's policy.
     func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
-        if case .shouldDiscardFix(let asked, _) = request.question, let sequence = asked.sequence {
-            askedFixes[sequence] = fix
-            // An owner that never answers must not fill the memory.
-            if askedFixes.count > Self.mostAskedFixes { askedFixes[askedFixes.keys.min() ?? sequence] = nil }
+        if case .shouldDiscardFix(let asked, _) = request.question {
+            askedFixes.append((asked, fix))
+            // Those that the owner keeps are not told again.
+            if askedFixes.count > Self.mostAskedFixes { askedFixes.removeFirst() }
         }
         return NavMessages.PolicyRequest(request, surroundings(context))
     }
@@ -113,7 +113,12 @@ final class PublicationEncoder {
         case .receiver, .policyRequest: return nil
         case .fixRejected(let rejected, let rejection):
             // The owner may decide after later fixes have arrived.
-            let fix = rejected.sequence.flatMap { askedFixes.removeValue(forKey: $0) } ?? fix
+            let place = askedFixes.firstIndex {
+                ($0.fix.sequence, $0.fix.receiver, $0.fix.stamp) == (
+                    rejected.sequence, rejected.receiver, rejected.stamp
+                )
+            }
+            let fix = place.map { askedFixes.remove(at: $0).message } ?? fix
             return OutgoingMessage(Topics.fixRejected, context.stamp, FixRejected(rejection, fix, context: context))
         default: return event(publication, context)
         }
