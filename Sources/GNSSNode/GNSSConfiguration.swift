@@ -83,9 +83,9 @@ extension GNSSConfiguration.Source {
 }
 
 extension GNSSConfiguration {
-    package var omission: String? {
-        source == nil ? "no source: give --set source=gpsd://localhost:2947, a device or a file" : nil
-    }
+    static let missingSource = "no source: give --set source=gpsd://localhost:2947, a device or a file"
+
+    package var omission: String? { source == nil ? Self.missingSource : nil }
 
     /// The files and devices to read, by key.
     package var inputPaths: [(key: String, path: String)] {

@@ -33,7 +33,7 @@ package final class GNSSNode: Node {
     /// Checks the source, and reads it if it is a file.
     package init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
         guard let source = configuration.source else {
-            throw NodeError(.usage, configuration.omission ?? "no source")
+            throw NodeError(.usage, GNSSConfiguration.missingSource)
         }
         self.context = context
         self.configuration = configuration

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavGeo
 package import NavGNSS
 import NavKit
 import NavMessages
@@ -20,8 +21,6 @@ final class SourceReader: Sendable {
 
     /// The most fixes queued for the loop; if there are more, the oldest are dropped.
     private static let maximumWaiting = 1_024
-    /// The earliest plausible time of the host's clock, ns since 1970: 2025-01-01.
-    private static let earliestClock: Int64 = 1_735_689_600_000_000_000
 
     private struct State: Sendable {
         var waiting: [GnssFix] = []
@@ -110,7 +109,7 @@ final class SourceReader: Sendable {
             case .bytes(let bytes):
                 // A host without a battery starts in 1970.
                 let time = ReceptionTime(
-                    monotonicNs: Clocks.monotonic(), hostNs: max(Clocks.wall(), Self.earliestClock))
+                    monotonicNs: Clocks.monotonic(), hostNs: max(Clocks.wall(), WallClock.earliest.nanoseconds))
                 put(parser.consume(bytes, at: time))
                 note(parser.notes)
             case .nothing: break
@@ -138,10 +137,11 @@ final class SourceReader: Sendable {
         waker.wake()
     }
 
-    /// Logs what is to be known about the stream, once for each kind.
-    private func note(_ notes: [String: String]) {
-        for (kind, text) in notes.sorted(by: { $0.key < $1.key })
-        where state.withLock({ $0.noted.insert(kind).inserted }) { log.warning("\(name): \(text)") }
+    /// Logs notes about the stream, once for each kind.
+    private func note(_ notes: [(kind: String, text: () -> String)]) {
+        for note in notes where state.withLock({ $0.noted.insert(note.kind).inserted }) {
+            log.warning("\(name): \(note.text())")
+        }
     }
 
     /// Sets the current problem.
@@ -174,31 +174,35 @@ extension GnssFix {
 /// A parser that takes bytes as they arrive.
 protocol StreamParser {
     var rejections: RejectionCounts { get }
-    /// What the user should know about the stream, by kind.
-    var notes: [String: String] { get }
+    /// Notes for the user about the stream, each with its kind; asked for after each read, so that texts are made only to be logged.
+    var notes: [(kind: String, text: () -> String)] { get }
     mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix]
     mutating func finish() -> [GnssFix]
 }
 
 extension SerialParser: StreamParser {
-    var notes: [String: String] {
-        guard let movedDate else { return [:] }
+    var notes: [(kind: String, text: () -> String)] {
+        guard let movedDate else { return [] }
         func day(_ nanoseconds: Int64) -> Substring {
             Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).ISO8601Format().prefix(10)
         }
         return [
-            "moved_date":
-                "the receiver's date \(day(movedDate.sentNs)) is taken as \(day(movedDate.usedNs)), because it has missed "
-                + "rollovers of the GPS week by this host's clock"
+            (
+                "moved_date",
+                {
+                    "the receiver's date \(day(movedDate.sentNs)) is taken as \(day(movedDate.usedNs)), because it has "
+                        + "missed rollovers of the GPS week by this host's clock"
+                }
+            )
         ]
     }
 }
 
 extension GPSDParser: StreamParser {
-    var notes: [String: String] {
-        var notes: [String: String] = [:]
-        if isForeign { notes["foreign"] = "what answers is not gpsd; check the host and the port" }
-        if let firstError { notes["error"] = "gpsd reports an error: \(firstError.prefix(200))" }
+    var notes: [(kind: String, text: () -> String)] {
+        var notes: [(kind: String, text: () -> String)] = []
+        if let firstError { notes.append(("error", { "gpsd reports an error: \(firstError.prefix(200))" })) }
+        if isForeign { notes.append(("foreign", { "what answers is not gpsd; check the host and the port" })) }
         return notes
     }
 

@@ -160,7 +160,7 @@ public protocol NodeConfiguration: Sendable {
     static var keys: [ConfigKey<Self>] { get }
     /// The reason why values that are each within range cannot be combined, with their keys; nil when they can.
     var conflict: String? { get }
-    /// What a node cannot start without and the configuration does not give; nil when nothing is missing.
+    /// The message about a key that the node needs and that is not set; nil when none is missing.
     ///
     /// Unlike a conflict, it is no error of the configuration itself, which may be printed and completed.
     var omission: String? { get }

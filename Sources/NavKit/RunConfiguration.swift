@@ -41,7 +41,7 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
 
     /// A conflict between the node's own values.
     public var conflict: String? { node.conflict }
-    /// What the node lacks.
+    /// The message about a key that the node needs and that is not set.
     public var omission: String? { node.omission }
 
     /// All keys, the node's own first.

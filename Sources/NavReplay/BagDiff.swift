@@ -56,7 +56,7 @@ package struct BagDiff: Sendable {
             let reader = try BagReader(path: path)
             if let warning = reader.index.origin.warning(about: path) { warnings.append(warning) }
             var cursor = reader.messages(BagQuery(topics: topics))
-            // By channel, since each run of a publisher has its own and numbers its messages anew.
+            // The last sequence of each channel: each run of a publisher has a channel of its own and starts a new count.
             var last: [UInt16: UInt32] = [:]
             while let message = try cursor.next() {
                 let channel = message.channelID

@@ -39,19 +39,19 @@ enum LaunchCheck {
             refused = refusal(NavKit.NodeCommand<NavigationNode>.self, arguments) {
                 let configuration = try $0.options.configuration(NavigationNode.self, environment: environment)
                 inputs = configuration.node.inputPaths
-                if let omission = configuration.omission { throw ConfigError(omission) }
+                return configuration.omission
             }
         case GNSSNode.defaultName:
             refused = refusal(NavKit.NodeCommand<GNSSNode>.self, arguments) {
                 let configuration = try $0.options.configuration(GNSSNode.self, environment: environment)
                 inputs = configuration.node.inputPaths
-                if let omission = configuration.omission { throw ConfigError(omission) }
+                return configuration.omission
             }
         case TileCacheNode.defaultName:
             refused = refusal(TileCacheCommand.self, arguments) {
                 let configuration = try $0.options.configuration(TileCacheNode.self, environment: environment)
                 inputs = configuration.node.inputPaths
-                if let omission = configuration.omission { throw ConfigError(omission) }
+                return configuration.omission
             }
         case Navbus._commandName:
             refused = refusal(Navbus.self, arguments)
@@ -65,13 +65,14 @@ enum LaunchCheck {
     }
 
     /// Returns the reason why a program rejects its command line; nil when it accepts it.
+    ///
+    /// - Parameter use: Uses the parsed command, and returns a reason of its own.
     private static func refusal<Command: ParsableCommand>(
-        _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> Void = { _ in }
+        _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> String? = { _ in nil }
     ) -> String? {
         do {
             let command = try Command.parseAsRoot(arguments)
-            if let command = command as? Command { try use(command) }
-            return nil
+            return try (command as? Command).flatMap(use)
         } catch let error as ConfigError {
             return error.description
         } catch {

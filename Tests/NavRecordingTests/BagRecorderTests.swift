@@ -14,6 +14,19 @@ import Testing
 struct BagRecorderTests {
     private static let recorded: Int64 = 1_767_258_000_000_000_000
 
+    private static let fix = TopicDescription(
+        name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100)
+
+    private func recorder(
+        on network: InProcessNetwork, _ path: String, _ change: (inout BagRecorder.Options) -> Void
+    ) throws -> BagRecorder {
+        var options = BagRecorder.Options()
+        change(&options)
+        return try BagRecorder(
+            try InProcessBus(name: "recorder", network: network), path: path, options: options, directory: nil,
+            log: NodeLog(node: "recorder", level: .critical))
+    }
+
     /// Records what `body` publishes with its argument, a function of topic, type, stamp and payload.
     ///
     /// - Parameter isStalled: the recorder's loop does not run before everything is published.
@@ -24,11 +37,7 @@ struct BagRecorderTests {
         let network = InProcessNetwork(pipeDepth: 100_000)
         network.now.utcNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
         let speaker = try InProcessBus(name: "speaker", network: network)
-        var options = BagRecorder.Options()
-        change(&options)
-        let recorder = try BagRecorder(
-            try InProcessBus(name: "recorder", network: network), path: path, options: options, directory: nil,
-            log: NodeLog(node: "recorder", level: .critical))
+        let recorder = try recorder(on: network, path, change)
         var publications: [String: Publication] = [:]
         try body { topic, type, stamp, payload in
             let publication =
@@ -229,13 +238,8 @@ struct BagRecorderTests {
             network.now.utcNanoseconds = Self.recorded
             let speaker = try InProcessBus(name: "speaker", network: network)
             let caller = try InProcessBus(name: "caller", network: network)
-            var options = BagRecorder.Options()
-            options.snapshotSeconds = 10
-            let recorder = try BagRecorder(
-                try InProcessBus(name: "recorder", network: network), path: folder + "/event.mcap", options: options,
-                directory: nil, log: NodeLog(node: "recorder", level: .critical))
-            let fix = try speaker.advertise(
-                TopicDescription(name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100))
+            let recorder = try recorder(on: network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
+            let fix = try speaker.advertise(Self.fix)
             let state = try speaker.advertise(
                 TopicDescription(name: "/nav/state", typeName: NavigationState.fullName, maximumPayloadSize: 100))
             func run(_ seconds: Range<Int64>) throws {
@@ -301,13 +305,8 @@ struct BagRecorderTests {
             let network = InProcessNetwork(pipeDepth: 100_000)
             let speaker = try InProcessBus(name: "speaker", network: network)
             let caller = try InProcessBus(name: "caller", network: network)
-            var options = BagRecorder.Options()
-            options.snapshotSeconds = 10
-            let recorder = try BagRecorder(
-                try InProcessBus(name: "recorder", network: network), path: folder + "/event.mcap", options: options,
-                directory: nil, log: NodeLog(node: "recorder", level: .critical))
-            let fix = try speaker.advertise(
-                TopicDescription(name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100))
+            let recorder = try recorder(on: network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
+            let fix = try speaker.advertise(Self.fix)
             for second in 0..<30 as Range<Int64> {
                 let origin: Int64 = second < 25 ? 0 : second < 28 ? Self.recorded : Self.recorded - 60_000_000_000
                 network.now = ReceiveTimes(
@@ -326,13 +325,8 @@ struct BagRecorderTests {
         try withTemporaryFolder { folder in
             let network = InProcessNetwork(pipeDepth: 100)
             let speaker = try InProcessBus(name: "speaker", network: network)
-            var options = BagRecorder.Options()
-            options.splitSeconds = 100
-            let recorder = try BagRecorder(
-                try InProcessBus(name: "recorder", network: network), path: folder + "/x.mcap", options: options,
-                directory: nil, log: NodeLog(node: "recorder", level: .critical))
-            let fix = try speaker.advertise(
-                TopicDescription(name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100))
+            let recorder = try recorder(on: network, folder + "/x.mcap") { $0.splitSeconds = 100 }
+            let fix = try speaker.advertise(Self.fix)
             for second in [50, 60, 10, 20] as [Int64] {
                 network.now.utcNanoseconds = second * 1_000_000_000
                 try speaker.publish([], on: fix, stampNanoseconds: second)

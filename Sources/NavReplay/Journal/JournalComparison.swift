@@ -22,7 +22,7 @@ struct JournalComparison {
         let type: String
         var recorded: Deque<[UInt8]> = []
         var produced: Deque<(bytes: [UInt8], entry: Int)> = []
-        /// By channel, since each run of the node has its own and numbers its messages anew.
+        /// The last sequence of each channel: each run of the node has a channel of its own and starts a new count.
         var lastSequences: [UInt16: UInt32] = [:]
         var compared = 0
         /// The number of messages that the recorder missed; the same number of produced messages may be skipped.

@@ -288,17 +288,13 @@ extension TileCache {
             // A finished load of an older edition would otherwise wait for ever.
             guard loads[id] == nil || isOutdated(region) else { return }
             // A load under way is brought up to date first; its end leads here again.
-            if revalidations.contains(id), loads[id] == nil {
-                if let closed = closedNetwork(toRevalidate: region) { return postponeRevalidation(id, closed) }
+            let isRevalidated = revalidations.contains(id) && loads[id] == nil
+            if isRevalidated, let closed = closedNetwork(toRevalidate: region) {
+                return postponeRevalidation(id, closed)
+            }
+            if isRevalidated || region.needsPlanning || region.state == .complete || isOutdated(region) {
                 do throws(TileFailure) {
-                    try revalidate(id, polls: false)
-                } catch {
-                    if !error.isRetryable { outdatedReasons[id] = error }
-                    retries.add(id, until: nextTry, for: error.obstacle)
-                }
-            } else if region.needsPlanning || region.state == .complete || isOutdated(region) {
-                do throws(TileFailure) {
-                    try put(region.newest)
+                    if isRevalidated { try revalidate(id, polls: false) } else { try put(region.newest) }
                 } catch {
                     if !error.isRetryable { outdatedReasons[id] = error }
                     retries.add(id, until: nextTry, for: error.obstacle)
