@@ -24,6 +24,8 @@ public struct CSVTraceParser: Sendable {
 
     private var framer = LineFramer(limit: Self.lineLimit)
     private var columns: [Column] = []
+    /// The fields of the present row, kept for its memory.
+    private var row: [Bytes] = []
 
     public init() {}
 
@@ -50,8 +52,8 @@ public struct CSVTraceParser: Sendable {
     private mutating func take(_ line: Bytes, into fixes: inout [GnssFix]) {
         guard headerProblem == nil, !line.trimmed.isEmpty else { return }
         guard hasHeader else { return takeHeader(line) }
-        guard let fields = Self.fields(line), fields.count == columns.count else { return reject(.fieldCount) }
-        switch Self.fix(fields, columns) {
+        guard Self.split(line, into: &row), row.count == columns.count else { return reject(.fieldCount) }
+        switch Self.fix(row, columns) {
         case .success(let fix): fixes.append(fix)
         case .failure(let refusal): reject(refusal.reason)
         }
@@ -64,12 +66,12 @@ public struct CSVTraceParser: Sendable {
 
     private mutating func takeHeader(_ line: Bytes) {
         let line = line.starts(with: [0xef, 0xbb, 0xbf]) ? line.dropFirst(3) : line
-        guard let names = Self.fields(line) else {
+        guard Self.split(line, into: &row) else {
             headerProblem = "the header has an unfinished quote or more than \(Self.columnLimit) columns"
             return
         }
         var found: [Column] = []
-        for name in names.map({ String(decoding: $0, as: UTF8.self) }) {
+        for name in row.map({ String(decoding: $0, as: UTF8.self) }) {
             let column = Self.column(name)
             if column != .ignored, found.contains(column) {
                 headerProblem = "the header names the column \(name) twice"
@@ -138,12 +140,14 @@ public struct CSVTraceParser: Sendable {
         }
     }
 
-    /// Returns the fields of a line, trimmed and unquoted; `nil` for an unclosed quote or too many fields.
-    private static func fields(_ line: Bytes) -> [Bytes]? {
-        var fields: [Bytes] = []
+    /// Splits a line into its fields, trimmed and unquoted.
+    ///
+    /// - Returns: whether the line is complete; false for an unclosed quote or too many fields.
+    private static func split(_ line: Bytes, into fields: inout [Bytes]) -> Bool {
+        fields.removeAll(keepingCapacity: true)
         var rest = line
         while true {
-            guard fields.count < columnLimit else { return nil }
+            guard fields.count < columnLimit else { return false }
             let start = rest.drop { $0 == 0x20 || $0 == 0x09 }
             if start.first == .quote {
                 var end = start.startIndex + 1
@@ -154,7 +158,7 @@ public struct CSVTraceParser: Sendable {
                     }
                     end += 1
                 }
-                guard end < start.endIndex else { return nil }
+                guard end < start.endIndex else { return false }
                 fields.append(start[(start.startIndex + 1)..<end].trimmed)
                 rest = start[(end + 1)...].drop { $0 != .comma }
             } else {
@@ -162,7 +166,7 @@ public struct CSVTraceParser: Sendable {
                 fields.append(field.trimmed)
                 rest = rest[field.endIndex...]
             }
-            guard !rest.isEmpty else { return fields }
+            guard !rest.isEmpty else { return true }
             rest = rest.dropFirst()
         }
     }

@@ -54,7 +54,9 @@ public struct InstructionTiming: Sendable, Hashable {
         near: Lead(seconds: 15, minimum: 250, maximum: 600), now: Lead(seconds: 4, minimum: 50, maximum: 150))
     /// The lead at a waypoint.
     public var arrival = Lead(seconds: 3, minimum: 20, maximum: 40)
-    /// The latest time before a maneuver for the announcement at it, however ambiguous, seconds: 2 s to act, and half a second for an
+    /// The least time between the words for a maneuver and the maneuver, seconds.
+    public var actingTime = 2.0
+    /// The latest time before a maneuver for the announcement at it, however ambiguous, seconds: ``actingTime``, and half a second for an
     /// accelerating vehicle.
     public var latest = 2.5
     /// The time within which a maneuver is not announced again in the same words, seconds.

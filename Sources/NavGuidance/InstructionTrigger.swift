@@ -25,11 +25,19 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The speed up to a second ago, and the last measured acceleration, m/s², which is never negative.
     private var earlier: Pace?
     private var acceleration = 0.0
+    /// The last result of ``rowLead(_:)``.
+    private var lastRowLead = RowLead(step: -1, seconds: 0)
 
     /// A speed in m/s, and its time on ``clock``.
     private struct Pace: Sendable, Equatable {
         var clock: Double
         var speed: Double
+    }
+
+    /// The least time before the maneuver at the end of a step at which an announcement of several maneuvers must begin, seconds.
+    private struct RowLead: Sendable, Equatable {
+        var step: Int
+        var seconds: Double
     }
 
     /// The instructions of one step that have been given or are no longer due.
@@ -176,9 +184,11 @@ public struct InstructionTrigger: Sendable, Equatable {
         var latest: Double
     }
 
-    private func leads(_ plan: StepAnnouncements, _ speed: Double) -> Leads {
+    /// - Parameter least: The least time for the announcement at the maneuver, seconds.
+    private func leads(_ plan: StepAnnouncements, _ speed: Double, least: Double = 0) -> Leads {
         let latest = guidance.options.timing.latest * speed + stride
-        let now = min(plan.now?.distance(speed: speed) ?? 0, max(plan.unambiguousDistance, latest))
+        let wanted = max(plan.now?.distance(speed: speed) ?? 0, least * speed)
+        let now = min(wanted, max(plan.unambiguousDistance, latest))
         let near = plan.near.map { max($0.distance(speed: speed), now) }
         let prepare = plan.prepare.map { max($0.distance(speed: speed), near ?? now) }
         let far = plan.far.map { max($0.distance(speed: speed), prepare ?? now) }
@@ -213,7 +223,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let plan = guidance.announcements[step]
         guard plan.now != nil, !given[step].contains(.now) else { return nil }
         let remaining = max(plan.maneuverOffset - offset, 0)
-        let leads = leads(plan, speed)
+        let leads = leads(plan, speed, least: rowLead(step))
         let now = leads.now
 
         if let departure = depart(step, offset, near: leads.near ?? now, remaining) { return departure }
@@ -329,20 +339,46 @@ public struct InstructionTrigger: Sendable, Equatable {
         return announcement(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
     }
 
+    /// Returns the steps after `step` whose maneuvers follow so closely that they are announced together with that of `step`.
+    private func followers(of step: Int) -> Range<Int> {
+        var end = step + 1
+        while end < step + InstructionTrigger.longestRow, guidance.announcements[end - 1].isChained,
+            end + 1 < guidance.steps.count
+        {
+            end += 1
+            // With more time between the two, the maneuver after them is announced separately.
+            guard guidance.announcements[end - 1].seconds < InstructionTrigger.breathlessSeconds else { break }
+        }
+        return (step + 1)..<end
+    }
+
     /// Appends closely following maneuvers; after that, they are announced at most once more, on reaching them.
     private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Double = .infinity) -> Sentence {
+        let text = guidance.text(step)
         var row = sentence
-        for next in (step + 1)..<(step + InstructionTrigger.longestRow) {
-            guard guidance.announcements[next - 1].isChained, next + 1 < guidance.steps.count else { break }
-            let text = guidance.text(step)
+        for next in followers(of: step) {
             let longer = text.chained(row, text.body(guidance.steps[next + 1].maneuver, atHand: false))
             guard text.phrases.speechSeconds(longer.text) <= limit else { break }
             row = longer
             noteChained(next)
-            // With more time between the two, the maneuver after them is announced separately.
-            guard guidance.announcements[next].seconds < InstructionTrigger.breathlessSeconds else { break }
         }
         return row
+    }
+
+    /// Returns the time before the maneuver at the end of `step` at which its announcement must begin so that each maneuver that is named
+    /// with it has been named ``InstructionTiming/actingTime`` before it is reached, seconds; 0 for a maneuver that is announced alone.
+    private mutating func rowLead(_ step: Int) -> Double {
+        if lastRowLead.step == step { return lastRowLead.seconds }
+        let text = guidance.text(step)
+        var row = text.body(guidance.steps[step + 1].maneuver, atHand: true)
+        var (lead, reached) = (0.0, 0.0)
+        for next in followers(of: step) {
+            row = text.chained(row, text.body(guidance.steps[next + 1].maneuver, atHand: false))
+            reached += guidance.announcements[next].seconds
+            lead = max(lead, text.phrases.speechSeconds(row.text) + guidance.options.timing.actingTime - reached)
+        }
+        lastRowLead = RowLead(step: step, seconds: lead)
+        return lead
     }
 
     /// Returns the distance between the maneuvers at the beginning and at the end of a step, metres.

@@ -80,11 +80,15 @@ struct VehicleOptions: ParsableArguments {
     @Flag(help: "The vehicle carries dangerous goods.") var dangerousGoods = false
 
     func validate() throws {
-        for (name, value) in [
-            ("height", height), ("width", width), ("length", length), ("weight", weight), ("axle-load", axleLoad),
+        for (name, value, bounds, unit) in [
+            ("height", height, VehicleKeys.Bounds.height, "metres"),
+            ("width", width, VehicleKeys.Bounds.width, "metres"),
+            ("length", length, VehicleKeys.Bounds.length, "metres"),
+            ("weight", weight, VehicleKeys.Bounds.weight, "tonnes"),
+            ("axle-load", axleLoad, VehicleKeys.Bounds.axleLoad, "tonnes"),
         ] {
-            if let value, !(value > 0 && value <= 1_000) {
-                throw ValidationError("--\(name) must be a number above 0 and at most 1000")
+            if let value, !bounds.contains(value) {
+                throw ValidationError("--\(name) must be \(bounds.lowerBound) to \(bounds.upperBound) \(unit)")
             }
         }
     }

@@ -68,7 +68,9 @@ struct RouteCommand: ParsableCommand {
         guard PhraseTable.named(language) != nil else {
             throw ValidationError("--language: '\(language)' is not supported; available: \(PhraseTable.tags)")
         }
-        if let heading, !heading.isFinite { throw ValidationError("--heading must be a number of degrees") }
+        if let heading, !(-360...360).contains(heading) {
+            throw ValidationError("--heading must be -360 to 360 degrees, clockwise from north")
+        }
     }
 
     func run() throws {

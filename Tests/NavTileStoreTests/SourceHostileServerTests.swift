@@ -220,14 +220,14 @@ struct SourceHostileServerTests {
         #expect(try await roadFailure { $0.path.hasSuffix("rank") ? .answer(status: 404) : nil }?.code == .mismatch)
     }
 
-    @Test("An older list that a server without ETags confirms is found by an unconditional request")
+    @Test("An older list of a server without ETags is found by the next poll")
     func olderRoads() async throws {
         let tiles = SourceFixture.roadTiles(seed: 3, count: 1)
         let lists = try ["v2", "v1"].map { try SourceFixture.list(tiles, version: $0) }
         let dates = ["Wed, 01 May 2024 00:00:00 GMT", "Mon, 01 Apr 2024 00:00:00 GMT"]
         let current = Mutex(0)
         let server = try LoopbackServer { request, _ in
-            // Both lists are older than the date that the client states, or of that date.
+            // The list is older than the date that the client would state.
             if request.header("If-Modified-Since") != nil { return .answer(status: 304) }
             let number = current.withLock { $0 }
             return .answer(headers: ["Last-Modified: \(dates[number])"], body: lists[number])
@@ -238,8 +238,7 @@ struct SourceHostileServerTests {
         }
         current.withLock { $0 = 1 }
         #expect(first.version == "v2")
-        #expect(try await SourceFixture.edition(source, known: validators).version == "v2")
-        #expect(try await SourceFixture.edition(source).version == "v1")
+        #expect(try await SourceFixture.edition(source, known: validators).version == "v1")
         await source.close()
     }
 

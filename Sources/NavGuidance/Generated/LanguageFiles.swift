@@ -24,10 +24,10 @@ enum LanguageFiles {
         first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
-        ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße = on f
+        ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße, steige, höhe = on f
         ending: platz, markt, ring, damm, wall, kreisel, bogen, deich, zubringer, schnellweg, berg, anger = on m
         ending: ufer, feld, tor, kreuz, dreieck, eck = on n
-        ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe = in f
+        ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe, anlage, siedlung = in f
         ending: weg, steig, pfad, stieg, kamp, graben, hof, tunnel = in m
 
         # onto: wohin; on: worauf; along: dem gefolgt wird.
@@ -744,6 +744,9 @@ enum LanguageFiles {
 
         [names]
         reference = number
+        # Adjectives are inflected too, and the name is told in its basic form instead.
+        first: pohjoinen, eteläinen, itäinen, läntinen, keskinen, ylinen, alinen, ulompi, sisempi = adjective
+        first: vanha, uusi, iso, pieni, suuri, pitkä, vähä = adjective
         ending: katu = katu
         ending: tie = tie
         ending: kuja = kuja
@@ -771,6 +774,7 @@ enum LanguageFiles {
         [forms]
         onto = tielle {}
         onto.number = tielle {}
+        onto.adjective = tielle {}
         onto.katu = {stem}kadulle
         onto.tie = {stem}tielle
         onto.kuja = {stem}kujalle
@@ -795,6 +799,7 @@ enum LanguageFiles {
         onto.niitty = {stem}niitylle
         on = tiellä {}
         on.number = tiellä {}
+        on.adjective = tiellä {}
         on.katu = {stem}kadulla
         on.tie = {stem}tiellä
         on.kuja = {stem}kujalla
@@ -819,6 +824,7 @@ enum LanguageFiles {
         on.niitty = {stem}niityllä
         along = tietä {}
         along.number = tietä {}
+        along.adjective = tietä {}
         along.i = {}a
         along.katu = {stem}katua
         along.tie = {stem}tietä

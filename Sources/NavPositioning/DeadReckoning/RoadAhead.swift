@@ -127,6 +127,8 @@ struct RoadAhead {
     func speed(at start: RoadPlace, _ pace: DriverPace) -> (expected: Double, inBends: Double) {
         let graph = metric.turns.graph
         let share = min(max(pace.share, 0.75), 1.2)
+        // The roads looked at are short enough for a plane.
+        let frame = LocalFrame(origin: graph.shape(of: start.edge)[0].coordinate)
         var place = start
         var lowest = pace.speed(onRoad: freeSpeed(of: place.edge))
         var inBends = Double.infinity
@@ -136,13 +138,13 @@ struct RoadAhead {
         var before: (bearing: Double, length: Double)?
         for _ in 0..<RoadAhead.maximumEdges {
             let shape = graph.shape(of: place.edge)
-            var point = shape[0].coordinate
+            var point = frame.point(shape[0].coordinate)
             for index in 1..<max(shape.count, 1) {
-                let next = shape[index].coordinate
-                let length = Geodesy.distance(point, next)
+                let next = frame.point(shape[index].coordinate)
+                let length = (next - point).length
                 // Segments behind the vehicle are skipped, but the direction of the last one is needed.
                 if ahead + length >= 0 {
-                    let bearing = Geodesy.bearing(from: point, to: next)
+                    let bearing = atan2(next.east - point.east, next.north - point.north)
                     if let before, ahead >= 0 {
                         let corner = RoadAhead.speed(inBend: before, (bearing, length))
                         inBends = min(inBends, RoadAhead.speed(before: ahead, of: corner))

@@ -155,7 +155,7 @@ package struct DriveSimulator {
             odometry: reports.count, outage: outage, deviation: driven.deviation)
     }
 
-    /// Returns the true drive as files: a position per second, and the driven segments.
+    /// Returns the true drive as files: a position per second, exact to 0.1 mm, and the driven segments.
     private func truth(_ drive: Drive, _ states: [DriveState], _ plan: Plan) -> [(name: String, text: String)] {
         var positions = "t_s,lat,lon,speed_mps,heading_deg\n"
         var next = 0.0
@@ -163,7 +163,13 @@ package struct DriveSimulator {
             next = state.time + 1
             let place = state.coordinate
             let time = plan.start.advanced(bySeconds: state.time).seconds
-            positions += "\(time),\(place.latitude),\(place.longitude),\(state.speed),\(state.heading * 180 / .pi)\n"
+            // More digits would only make a check of many drives read slower.
+            let values = [
+                (place.latitude, 1e9), (place.longitude, 1e9), (state.speed, 1e4), (state.heading * 180 / .pi, 1e4),
+            ]
+            positions += "\(time)"
+            for (value, unit) in values { positions += ",\((value * unit).rounded() / unit)" }
+            positions += "\n"
         }
         let graph = router.metric.turns.graph
         var segments = "from_node,to_node\n"

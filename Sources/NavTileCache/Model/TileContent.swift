@@ -49,6 +49,9 @@ package struct Validators: Sendable, Hashable {
     /// The moment of expiry, UTC; nil when none was given, so that the answer holds until it is replaced.
     package var expires: Timestamp?
 
+    /// Those that identify a content. A server also confirms a date when the content is older than it.
+    package var identifying: Validators { Validators(etag: etag) }
+
     package init(etag: String? = nil, lastModified: String? = nil, expires: Timestamp? = nil) {
         self.etag = etag
         self.lastModified = lastModified

@@ -73,7 +73,7 @@ final class TemplateSource: TileSource {
         }
         var current: Known
         let request = HTTPRequest(description, limit: 1 << 20)
-        switch try await client.ask(request, known: isWhole ? nil : before?.validators) {
+        switch try await client.ask(request, known: isWhole ? nil : before?.validators.identifying) {
         case .content(let response): current = try read(response, description)
         case .notModified(let response):
             guard let before else { throw SourceClient.unasked(description) }

@@ -51,8 +51,7 @@ final class WebFolderSource: TileSource {
     /// Requests the list, or a confirmation that the current one is still valid.
     ///
     /// - Parameters:
-    ///   - isWhole: whether the list is sent in any case. A server that compares only dates also confirms the current
-    ///     list when an older one has taken its place.
+    ///   - isWhole: whether the list is sent in any case.
     ///   - hasMisfit: whether a tile did not fit the list.
     private func refresh(isWhole: Bool, hasMisfit: Bool = false) async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
@@ -61,7 +60,7 @@ final class WebFolderSource: TileSource {
         request.needsLength = true
         let answer: SourceAnswer
         do throws(TileSourceError) {
-            answer = try await client.ask(request, known: isWhole ? nil : before?.validators)
+            answer = try await client.ask(request, known: isWhole ? nil : before?.validators.identifying)
         } catch {
             throw error.ofEdition
         }

@@ -235,12 +235,12 @@ extension NavigationConfiguration {
     }
 
     /// The keys whose values can affect a replay: all but those outside the core (the network, other nodes' services, trip files).
-    package static var replayedKeys: [ConfigKey<NavigationConfiguration>] {
+    package static let replayedKeys: [ConfigKey<NavigationConfiguration>] = {
         let outside = [
             "directions.", "tile_cache.", "coverage.", "state.", "policy.node", "policy.wait_ready_s",
         ]
         return keys.filter { key in !outside.contains { key.name.hasPrefix($0) } }
-    }
+    }()
 
     /// Returns the keys of ``replayedKeys`` that a replay reads: none of a trip's without a destination, and only the switch of a disabled
     /// feature. A recorded command may change both.

@@ -18,6 +18,15 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
     package var axleLoad: Float?
     package var carriesDangerousGoods = false
 
+    /// The sizes of a vehicle that are accepted, metres and tonnes.
+    package enum Bounds {
+        package static let height: ClosedRange<Float> = 0.5...10
+        package static let width: ClosedRange<Float> = 0.5...10
+        package static let length: ClosedRange<Float> = 1...60
+        package static let weight: ClosedRange<Float> = 0.1...200
+        package static let axleLoad: ClosedRange<Float> = 0.1...50
+    }
+
     package init() {}
 
     package var profile: VehicleProfile {
@@ -36,12 +45,12 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
                 "vehicle.avoid", \.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
                 "Roads to avoid: a second on them counts as \(Int(CostModel.avoidanceFactor)), so that a way round is taken up to that length.",
                 parse: { Avoidance(names: $0) }, format: { $0.text }),
-            .optionalNumber("vehicle.height_m", \.height, in: 0.5...10, "Height, metres; \(usual(\.height))."),
-            .optionalNumber("vehicle.width_m", \.width, in: 0.5...10, "Width, metres; \(usual(\.width))."),
-            .optionalNumber("vehicle.length_m", \.length, in: 1...60, "Length, metres; \(usual(\.length))."),
-            .optionalNumber("vehicle.weight_t", \.weight, in: 0.1...200, "Weight, tonnes; \(usual(\.weight))."),
+            .optionalNumber("vehicle.height_m", \.height, in: Bounds.height, "Height, metres; \(usual(\.height))."),
+            .optionalNumber("vehicle.width_m", \.width, in: Bounds.width, "Width, metres; \(usual(\.width))."),
+            .optionalNumber("vehicle.length_m", \.length, in: Bounds.length, "Length, metres; \(usual(\.length))."),
+            .optionalNumber("vehicle.weight_t", \.weight, in: Bounds.weight, "Weight, tonnes; \(usual(\.weight))."),
             .optionalNumber(
-                "vehicle.axle_load_t", \.axleLoad, in: 0.1...50,
+                "vehicle.axle_load_t", \.axleLoad, in: Bounds.axleLoad,
                 "Greatest axle load, tonnes; \(usual(\.axleLoad))."),
             .flag(
                 "vehicle.dangerous_goods", \.carriesDangerousGoods,

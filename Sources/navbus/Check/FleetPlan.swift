@@ -101,7 +101,15 @@ struct FleetPlan {
             for (glob, line) in entry.globs {
                 let paths = FleetPlan.paths(glob, below: folder.isEmpty ? "." : folder)
                 guard !paths.isEmpty else {
-                    throw NodeError(.usage, "fleet file '\(file)', line \(line): no file matches '\(glob)'")
+                    var isFolder: ObjCBool = false
+                    _ = FileManager.default.fileExists(atPath: resolved(glob), isDirectory: &isFolder)
+                    throw NodeError(
+                        .usage,
+                        "fleet file '\(file)', line \(line): "
+                            + (isFolder.boolValue
+                                ? "'\(glob)' is a folder: name the files in it, such as '\(glob)/*.mcap', or convert a ROS 2 bag with "
+                                    + "'navbus bag convert'"
+                                : "no file matches '\(glob)'"))
                 }
                 for path in paths {
                     var job = template
