@@ -52,7 +52,7 @@ public struct InstructionTiming: Sendable, Hashable {
         far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
         prepare: Lead(seconds: 70, minimum: 400, maximum: 1_200),
         near: Lead(seconds: 15, minimum: 250, maximum: 600), now: Lead(seconds: 4, minimum: 50, maximum: 150))
-    /// The lead at a waypoint.
+    /// The lead at a waypoint by which announcements before the arrival end; the arrival itself is announced when it happens.
     public var arrival = Lead(seconds: 3, minimum: 20, maximum: 40)
     /// The least time between the words for a maneuver and the maneuver, seconds.
     public var actingTime = 2.0

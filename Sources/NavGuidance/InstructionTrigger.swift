@@ -95,20 +95,13 @@ public struct InstructionTrigger: Sendable, Equatable {
         let isArrival = guidance.steps[located].maneuver.type == .arrive
         if isArrival, guidance.steps[located].index > 0, !given[located - 1].contains(.now) { step = located - 1 }
         showBanner(guidance.bannerStep(step, at: offset), &due)
-        if let spoken = speak(step, offset, speed) {
-            due.append(.spoken(spoken))
-            if spoken.id.kind == .now, step + 1 < guidance.steps.count,
-                guidance.steps[step + 1].maneuver.type == .arrive,
-                guidance.steps[step + 1].leg == guidance.steps[step].leg
-            {
-                showBanner(step + 1, &due)
-            }
-        }
+        if let spoken = speak(step, offset, speed) { due.append(.spoken(spoken)) }
         return due
     }
 
-    /// Returns the announcement and the banner of the arrival at a leg's end unless they have been given: for a vehicle that arrives by
-    /// another way, or before they are due.
+    /// Returns the announcement and the banner of the arrival at a leg's end, unless they have been given.
+    ///
+    /// Only the caller knows that the vehicle has arrived: it may stop at a red light shortly before the destination.
     public mutating func arrive(leg: Int) -> [Instruction] {
         guard guidance.legs.indices.contains(leg), guidance.legs[leg].count > 1 else { return [] }
         let step = guidance.legs[leg].upperBound - 2
@@ -227,7 +220,10 @@ public struct InstructionTrigger: Sendable, Equatable {
         let now = leads.now
 
         if let departure = depart(step, offset, near: leads.near ?? now, remaining) { return departure }
-        if remaining <= now { return announceNow(step, remaining, leads) }
+        if remaining <= now {
+            return guidance.steps[step + 1].maneuver.type == .arrive
+                ? announceArrivalAhead(step, remaining, leads) : announceNow(step, remaining, leads)
+        }
         // Wait until the last announcement has ended and the vehicle is past the previous maneuver.
         guard clock >= spokenUntil,
             offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
@@ -264,9 +260,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     private mutating func announceNow(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
         let plan = guidance.announcements[step]
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
-        if isArrival {
-            if given[step].contains(.chained), clock < spokenUntil, remaining > 12 { return nil }
-        } else if clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
+        if !isArrival, clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
             // Announced less than `repeatGap` ago: wait until the last moment, unless there are further maneuvers to name.
             let announcesMore = plan.isChained && !given[step + 1].contains(.chained)
             if announcesMore {
@@ -287,7 +281,15 @@ public struct InstructionTrigger: Sendable, Equatable {
         let isAmbiguous = remaining > plan.unambiguousDistance + 1
         return announcement(
             withFollowing(isAmbiguous ? text.inDistance(remaining, body) : body, step), step, .now, remaining,
-            due: leads.now)
+            due: isArrival ? 0 : leads.now)
+    }
+
+    /// Returns the announcement of an arrival that has not been announced yet; the arrival itself comes with ``arrive(leg:)``.
+    private mutating func announceArrivalAhead(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
+        guard !given[step].contains(.near), clock >= spokenUntil else { return nil }
+        given[step].formUnion([.early, .near])
+        let sentence = guidance.text(step).body(guidance.steps[step + 1].maneuver, atHand: false)
+        return announcement(sentence, step, .near, remaining, due: leads.now)
     }
 
     private mutating func announceAhead(

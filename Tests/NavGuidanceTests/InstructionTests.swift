@@ -13,15 +13,19 @@ private func drive(
     var visual: [VisualInstruction] = []
     let length = guidance.steps.last?.routeOffset ?? 0
     var offset = start
-    while offset < min(end, length) + (step ?? speed) {
-        for instruction in trigger.update(offset: min(offset, length), speed: speed) {
+    func note(_ due: [Instruction]) {
+        for instruction in due {
             switch instruction {
             case .spoken(let value): spoken.append(value)
             case .visual(let value): visual.append(value)
             }
         }
+    }
+    while offset < min(end, length) + (step ?? speed) {
+        note(trigger.update(offset: min(offset, length), speed: speed))
         offset += step ?? speed
     }
+    if end >= length, let last = guidance.legs.indices.last { note(trigger.arrive(leg: last)) }
     return (spoken, visual)
 }
 
@@ -134,6 +138,7 @@ struct InstructionTriggerTests {
             let offset = Double(tick) * 10 + (tick % 3 == 0 ? -35 : 0)
             ids += trigger.update(offset: max(offset, 0), speed: 10).map(\.id)
         }
+        for _ in 0..<2 { ids += trigger.arrive(leg: 0).map(\.id) }
         #expect(Set(ids).count == ids.count)
         #expect(ids.filter { $0.kind == .visual }.count == 3)
     }
@@ -197,6 +202,7 @@ struct InstructionTriggerTests {
                 "In 400 metres, turn right onto Mill Lane",
                 "In 200 metres, turn right onto Mill Lane, then turn left onto Side Lane",
                 "Turn right onto Mill Lane, then turn left onto Side Lane",
+                "You will arrive at your destination",
                 "You have arrived at your destination",
             ])
         let banners = drive(try town.guidance("ABCD"), speed: 14).visual
@@ -385,7 +391,7 @@ struct InstructionTriggerTests {
             ids += trigger.update(offset: Double(second) * 14, speed: 14, at: stamp).map(\.id)
         }
         #expect(Set(ids).count == ids.count)
-        #expect(ids.contains { $0.kind == .now && $0.step == 0 } && ids.contains { $0.kind == .now && $0.step == 1 })
+        #expect(ids.contains { $0.kind == .now && $0.step == 0 } && ids.contains { $0.kind == .near && $0.step == 1 })
     }
 
     @Test("Crowded announcements of a short step are left out, and a merge is announced once")
@@ -449,8 +455,11 @@ struct InstructionTriggerTests {
         #expect(guidance.step(at: stop + 1, leg: 0) == 1)
         #expect(guidance.step(at: stop, leg: 1) == 2)
         var trigger = InstructionTrigger(guidance)
-        let arrival = trigger.update(offset: stop, speed: 0, leg: 0)
-        #expect(arrival.map(\.id.description) == ["0/0/visual", "0/0/now", "0/1/visual"])
+        // A vehicle that waits just before the stop has not arrived.
+        #expect(
+            trigger.update(offset: stop - 5, speed: 0, leg: 0).map(\.id.description) == ["0/0/visual", "0/0/near"])
+        #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
+        #expect(trigger.arrive(leg: 0).map(\.id.description) == ["0/0/now", "0/1/visual"])
         #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
         #expect(trigger.update(offset: stop, speed: 0, leg: 1).map(\.id.description) == ["1/0/visual", "1/0/depart"])
     }

@@ -306,6 +306,8 @@ struct LanguageTests {
                 said.append(instruction.text)
             }
         }
+        guard offsets.last == 5_190 else { return said }
+        for case .spoken(let instruction) in trigger.arrive(leg: 0) { said.append(instruction.text) }
         return said
     }
 }

@@ -80,6 +80,26 @@ import Testing
         #expect(take(18, arriving: 17.1) == .accepted)
     }
 
+    @Test(arguments: [1.0, 10])
+    func fixesQueuedDuringAStallAreNoSetClock(rate: Double) {
+        var tracker = PositionTracker()
+        func take(_ seconds: Double, arriving: Double) -> FixVerdict {
+            var fix = MotionTests.fix(seconds)
+            fix.received = MotionTests.start.advanced(bySeconds: arriving)
+            return tracker.take(fix)
+        }
+        let stamps = (0..<Int(20 * rate)).map { Double($0) / rate }
+        for stamp in stamps where stamp < 10 { #expect(take(stamp, arriving: stamp + 0.1) == .accepted) }
+        // The host stands still for five seconds, and then finds all of their fixes at once.
+        for stamp in stamps where stamp >= 10 && stamp < 15 {
+            let verdict = take(stamp, arriving: 15.1 + (stamp - 10) / 1_000)
+            #expect(verdict.rejection == (stamp < 13.05 ? .stale : nil), "\(stamp)")
+        }
+        for stamp in stamps where stamp >= 15 { #expect(take(stamp, arriving: stamp + 0.1) == .accepted, "\(stamp)") }
+        // A clock that is set back delays all fixes alike.
+        #expect((20..<23).map { take(Double($0), arriving: Double($0) + 9).isAccepted } == [false, false, true])
+    }
+
     @Test func carriedVehicleIsFollowedAfterAJump() {
         var tracker = MotionTests.warm()
         let away = Coordinate(latitude: 47.5, longitude: 9)

@@ -8,9 +8,19 @@ import NavMatching
 struct FixQualifier: Sendable {
     var limits: FixLimits
 
+    /// Consecutive fixes with the wrong time.
     private struct Sign: Sendable {
         var count = 0
+        var first: Fix?
         var newest = Timestamp(nanoseconds: .min)
+
+        /// Adds a fix; one that is not newer than the last begins anew.
+        mutating func add(_ fix: Fix) {
+            if fix.stamp <= newest { self = Sign() }
+            count += 1
+            first = first ?? fix
+            newest = fix.stamp
+        }
     }
 
     /// Fixes that the vehicle cannot have reached, but that agree with each other.
@@ -133,11 +143,11 @@ struct FixQualifier: Sendable {
         if fix.stamp == last.stamp { return .failure(FixRejection(reason: .duplicate)) }
         if fix.stamp < last.stamp {
             // A delayed fix is an isolated case; a receiver whose clock was set back continues from the new time.
-            if confirm(&late, fix.stamp) { return .success(true) }
+            if isClockSet(byLate: fix) { return .success(true) }
             return .failure(FixRejection(reason: .outOfOrder, value: last.stamp.seconds(since: fix.stamp), limit: 0))
         }
         if let lead = fix.lead, lead > limits.maximumLead {
-            if confirm(&early, fix.stamp) { return .success(true) }
+            if isClockSet(byEarly: fix) { return .success(true) }
             return .failure(FixRejection(reason: .future, value: lead, limit: limits.maximumLead))
         }
         // The fix is on time on the host's monotonic clock, so its arrival stamp comes from a clock that was set.
@@ -145,20 +155,30 @@ struct FixQualifier: Sendable {
         guard let received = fix.received, let latency else { return .success(false) }
         let delay = received.seconds(since: fix.stamp) - latency
         if delay > limits.maximumAge {
-            if confirm(&late, fix.stamp) { return .success(true) }
+            if isClockSet(byLate: fix) { return .success(true) }
             return .failure(FixRejection(reason: .stale, value: delay, limit: limits.maximumAge))
         }
         if -delay > limits.maximumFuture {
-            if confirm(&early, fix.stamp) { return .success(true) }
+            if isClockSet(byEarly: fix) { return .success(true) }
             return .failure(FixRejection(reason: .future, value: -delay, limit: limits.maximumFuture))
         }
         return .success(false)
     }
 
-    private func confirm(_ sign: inout Sign, _ stamp: Timestamp) -> Bool {
-        sign.count = stamp > sign.newest ? sign.count + 1 : 1
-        sign.newest = stamp
-        return sign.count >= limits.clockSetFixes
+    /// Whether a late fix confirms that the receiver's clock was set back, or the host's ahead.
+    ///
+    /// Fixes that were queued while a process or a network stood still are late too, but arrive at once.
+    private mutating func isClockSet(byLate fix: Fix) -> Bool {
+        late.add(fix)
+        guard late.count >= limits.clockSetFixes else { return false }
+        guard let first = late.first, let before = first.received, let received = fix.received else { return true }
+        return received.seconds(since: before) >= fix.stamp.seconds(since: first.stamp) / 2
+    }
+
+    /// Whether an early fix confirms that the receiver's clock was set ahead, or the host's back.
+    private mutating func isClockSet(byEarly fix: Fix) -> Bool {
+        early.add(fix)
+        return early.count >= limits.clockSetFixes
     }
 
     // MARK: Place
