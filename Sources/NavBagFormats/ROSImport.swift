@@ -76,8 +76,7 @@ package struct ROSImport: RecordSource {
     private mutating func take(_ fix: ROSNavSatFix, _ record: Record) {
         release()
         let topic = record.channel.topic
-        let isKnown = frames[fix.header.frame] != nil
-        if !isKnown, frames.count < 64 { frames[fix.header.frame] = topic }
+        if frames.count < 64, frames[fix.header.frame] == nil { frames[fix.header.frame] = topic }
         var message = GnssFix(fix)
         if let first = frames[fix.header.frame], first != topic { (message.frameId, message.source) = (nil, topic) }
         pending = Fix(message: message, header: fix.header, record: record)
