@@ -80,19 +80,33 @@ function prepare(run, index) {
   // Without fixes of its own, as a replay's output, a recording has them in the positions.
   if (!out.fixes.t.length) {
     const p = out.positions;
-    out.fixes = { t: [], lat: [], lon: [], acc: [], speed: [], rows: 0, messages: 0 };
+    out.fixes = { t: [], lat: [], lon: [], acc: [], speed: [], receiver: [], rows: 0, messages: 0 };
     p.t.forEach((t, i) => {
       if (p.rawLat[i] === null) return;
       out.fixes.t.push(t); out.fixes.lat.push(p.rawLat[i]); out.fixes.lon.push(p.rawLon[i]);
-      out.fixes.acc.push(null); out.fixes.speed.push(null);
+      out.fixes.acc.push(null); out.fixes.speed.push(null); out.fixes.receiver.push(null);
     });
     out.fixes.rows = out.fixes.t.length;
   }
+  out.traces = tracesOf(out);
   return out;
 }
 
-/** The table whose places are the vehicle's: matched positions, else fixes. */
-const track = (run) => (run.positions.t.length ? run.positions : run.fixes);
+/** The fixes of each receiver as a table of its own, the one with the most fixes first: those of several are no line. */
+function tracesOf(run) {
+  const fixes = run.fixes;
+  if (run.receivers.length < 2) return [fixes];
+  const columns = Object.keys(fixes).filter((name) => Array.isArray(fixes[name]));
+  const tables = run.receivers.map((name) => ({ name, ...Object.fromEntries(columns.map((column) => [column, []])) }));
+  fixes.receiver.forEach((number, i) => {
+    if (tables[number]) for (const column of columns) tables[number][column].push(fixes[column][i]);
+  });
+  const used = tables.filter((table) => table.t.length).sort((a, b) => b.t.length - a.t.length);
+  return used.length ? used : [fixes];
+}
+
+/** The table whose places are the vehicle's: matched positions, else the fixes of one receiver. */
+const track = (run) => (run.positions.t.length ? run.positions : run.traces[0]);
 
 function project(table) {
   table.x = table.lat.map((_, i) => (table.lon[i] === null ? null : eastward(table.lon[i] * 1e-6)));
@@ -108,6 +122,7 @@ function projectAll(page) {
     centreOn(mid(valid.map((p) => p[0])) * 1e-6, mid(valid.map((p) => p[1])) * 1e-6);
   }
   for (const run of page.runs) for (const table of [run.fixes, run.positions, run.rejected, ...run.routes]) project(table);
+  for (const run of page.runs) run.traces = tracesOf(run);
 }
 
 /** The vehicle of a run at a time: place, course and the row of the table; null where there is none. */
@@ -183,14 +198,20 @@ function quantile(values, share) {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
 }
 
-/** The drive in numbers. */
-function figures(run) {
-  const table = track(run), p = run.progress;
-  let length = 0, off = 0;
+/** The metres along a table's places. */
+function lengthOf(table) {
+  let length = 0;
   for (let i = 1; i < table.t.length; i++) {
     const flags = table.flags ? table.flags[i] : 0;
     if (table.x[i] !== null && table.x[i - 1] !== null && !(flags & TELEPORT)) length += Math.hypot(table.x[i] - table.x[i - 1], table.y[i] - table.y[i - 1]);
   }
+  return length;
+}
+
+/** The drive in numbers. */
+function figures(run) {
+  const table = track(run), p = run.progress, length = lengthOf(table);
+  let off = 0;
   for (let i = 0; i + 1 < p.t.length; i++) if (p.deviation[i] >= 4) off += Math.min(p.t[i + 1] - p.t[i], GAP);
   const reroutes = run.events.filter((e) => e.kind === "reroute" && /APPLIED/.test(e.text)).length;
   const offset = quantile((run.positions.offset || []).map((v) => (v === null ? null : Math.abs(v) / 100)), 0.95);
@@ -199,7 +220,7 @@ function figures(run) {
   return [
     ["Driven", metres(length), ""],
     ["Time", durationText(driven / 1000), ""],
-    ["Fixes", String(run.fixes.messages || run.fixes.rows), rejected ? rejected + " rejected" : ""],
+    ["Fixes", String(run.fixes.messages || run.fixes.rows), [run.traces.length > 1 ? run.traces.length + " receivers" : "", rejected ? rejected + " rejected" : ""].filter(Boolean).join(", ")],
     run.routes.length ? ["Routes", String(run.routes.length), reroutes ? reroutes + (reroutes > 1 ? " reroutes" : " reroute") : "no reroute"] : null,
     p.t.length ? ["Off route", off ? durationText(off / 1000) : "never", ""] : null,
     offset !== null ? ["Offset p95", offset.toFixed(1) + " m", ""] : null,

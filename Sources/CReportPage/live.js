@@ -53,11 +53,16 @@ class Live {
     const count = track(run).t.length, isFirst = !count, news = prepare(document_, 0);
     // The server keeps less of a long drive than has come here.
     if (count > 100000 || run.events.length > 10000) location.reload();
-    const roads = news.roads.map((name) => {
-      if (!run.roads.includes(name)) run.roads.push(name);
-      return run.roads.indexOf(name);
-    });
-    news.positions.road = news.positions.road.map((index) => (index === null ? null : roads[index]));
+    // A batch numbers its names anew.
+    const numbered = (column, names, known) => {
+      const numbers = names.map((name) => {
+        if (!known.includes(name)) known.push(name);
+        return known.indexOf(name);
+      });
+      return column.map((number) => (number === null ? null : numbers[number]));
+    };
+    news.positions.road = numbered(news.positions.road, news.roads, run.roads);
+    news.fixes.receiver = numbered(news.fixes.receiver, news.receivers, run.receivers);
     // Fixes taken from positions stand in for those of a receiver that is not on the bus.
     if (!document_.fixes.rows && run.fixes.messages) news.fixes.t.length = 0;
     if (isFirst) {
@@ -70,6 +75,7 @@ class Live {
       to.messages += from.messages; to.rows = to.t.length;
     };
     for (const name of ["fixes", "positions", "progress", "rejected"]) push(run[name], news[name]);
+    run.traces = tracesOf(run);
     for (const latency of news.latencies) {
       const known = run.latencies.find((l) => l.name === latency.name);
       if (known) push(known, latency); else run.latencies.push(latency);

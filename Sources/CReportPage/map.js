@@ -132,6 +132,10 @@ class MapView {
         if (run.index === 0) world.append(make("path", { class: "edge", d }));
         world.append(make("path", { class: "trace run" + run.letter + " " + name, d }, make("title", {}, title[name])));
       }
+      // Without positions, each further receiver has a line of its own.
+      for (const other of table === run.traces[0] ? run.traces.slice(1) : []) {
+        world.append(make("path", { class: "trace run" + run.letter + " plainfix otherreceiver", d: path(other, 0, other.t.length - 1) }, make("title", {}, "Fixes of " + (other.name || "another receiver"))));
+      }
       const p = run.progress;
       let off = "";
       for (let i = 0; i < p.t.length;) {

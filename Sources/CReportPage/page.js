@@ -210,6 +210,7 @@ class Page {
       for (const [name, part] of [["Fixes", run.fixes], ["Positions", run.positions], ["Progress", run.progress]]) {
         if (part.messages) row(name, part.rows === part.messages ? String(part.messages) : part.rows + " of " + part.messages + " shown, extremes kept");
       }
+      for (const trace of run.traces.length > 1 ? run.traces : []) row("Receiver " + (trace.name || "without a name"), trace.t.length + " fixes shown, " + metres(lengthOf(trace)));
       if (run.rejected.messages) {
         const counts = {};
         for (const reason of run.rejected.reason) counts[reason] = (counts[reason] || 0) + 1;

@@ -269,7 +269,7 @@ function plotSpecs(page) {
   };
   const runs = page.runs;
   add("speed", "Speed", "km/h", runs.flatMap((run) => {
-    const table = has(run.positions.speed) ? run.positions : run.fixes;
+    const table = has(run.positions.speed) ? run.positions : run.traces[0];
     return [
       series(run, run.positions, divided(run.positions.limit, 100 / 3.6), run.index ? null : "limit", { class: "limit", isStepped: true, isRead: false }),
       series(run, table, divided(table.speed, 100 / 3.6), "speed", { isMain: true }),
@@ -296,7 +296,7 @@ function plotSpecs(page) {
   const lanes = runs.flatMap((run) => run.nodes.map((node) => ({
     name: (isDouble ? run.letter + " " : "") + node.name,
     spans: node.states.map((state, i) => ({
-      from: state.t, to: i + 1 < node.states.length ? node.states[i + 1].t : page.duration,
+      from: state.t, to: i + 1 < node.states.length ? node.states[i + 1].t : page.duration, isLast: i + 1 === node.states.length, state: state.state,
       class: "health" + state.state, text: node.name + ": " + HEALTH[state.state] + (state.reason ? ", " + state.reason : ""),
     })),
   })));
@@ -304,7 +304,10 @@ function plotSpecs(page) {
     specs.push({
       name: "health", title: "Health", unit: "", series: [], lanes, height: lanes.length * 20 + 4,
       read: (t) => {
-        const bad = lanes.flatMap((lane) => lane.spans).filter((s) => s.from <= t && t < s.to && s.class !== "health1");
+        // The last state lasts to the end, where the cursor of a live drive is.
+        const spans = lanes.flatMap((lane) => lane.spans).filter((s) => s.from <= t && (t < s.to || s.isLast));
+        if (!spans.length) return "–";
+        const bad = spans.filter((s) => s.state !== 1).sort((a, b) => b.state - a.state);
         return bad.length ? bad[0].text : "all OK";
       },
     });

@@ -7,6 +7,8 @@ import NavMessages
 /// Fixes are `sensor_msgs/msg/NavSatFix` on `/fix`, with their velocity to the east and north as `TwistStamped` on `/vel`.
 /// `/nav/position` is a `NavSatFix` and keeps its name; `/vehicle/odometry` is a `TwistStamped` in the frame `base_link`.
 package struct ROS2Export {
+    /// The frame of matched positions, by which they are told from fixes.
+    static let matchedFrame = "map_matched"
     private static let fixSchema = "sensor_msgs/msg/NavSatFix"
     private static let twistSchema = "geometry_msgs/msg/TwistStamped"
 
@@ -27,16 +29,25 @@ package struct ROS2Export {
         writer = try BagWriter(path: folder + "/" + fileName, durable: true, options: options)
     }
 
+    /// The messages of navbus and what they became.
+    package let tally = ConversionTally()
+
     package var messageCount: UInt64 { writer.statistics.messageCount }
 
+    /// Adds a message of navbus; one without a counterpart is left out.
+    package mutating func write(_ record: Record) throws(BagError) {
+        if try !add(record) { tally.leaveOut(record.channel.topic) }
+    }
+
     /// Adds a message of navbus; false when it has no counterpart.
-    package mutating func write(_ record: Record) throws(BagError) -> Bool {
+    private mutating func add(_ record: Record) throws(BagError) -> Bool {
         let bytes = Array(record.data)
         switch record.channel.schemaName {
         case GnssFix.fullName:
             guard let fix = try? GnssFix(decoding: bytes) else { return false }
             let header = ROSHeader(
-                stamp: fix.utcNanoseconds ?? Int64(clamping: record.publishTime), frame: fix.frameId ?? "gnss")
+                stamp: fix.utcNanoseconds ?? Int64(clamping: record.publishTime),
+                frame: fix.receiverName.isEmpty ? "gnss" : fix.receiverName)
             try write(ROSNavSatFix(fix, header).cdr, Self.fixSchema, "/fix", record)
             if let velocity = fix.velocity {
                 try write(Self.twist(header, velocity, yawRate: 0), Self.twistSchema, "/vel", record)
@@ -49,7 +60,7 @@ package struct ROS2Export {
                 latitude: matched.latitude, longitude: matched.longitude, altitude: matched.altitudeM,
                 horizontalAccuracyM: matched.horizontalAccuracyM)
             let stamp = position.stampNs ?? Int64(clamping: record.publishTime)
-            let message = ROSNavSatFix(fix, ROSHeader(stamp: stamp, frame: "map_matched"))
+            let message = ROSNavSatFix(fix, ROSHeader(stamp: stamp, frame: Self.matchedFrame))
             try write(message.cdr, Self.fixSchema, record.channel.topic, record)
         case VehicleOdometry.fullName:
             guard let odometry = try? VehicleOdometry(decoding: bytes) else { return false }
@@ -86,6 +97,7 @@ package struct ROS2Export {
         }
         guard let channel = channels[topic] else { return }
         channels[topic]?.count += 1
+        tally.convert(record.channel.topic, to: "\(topic) (\(type))")
         try writer.write(
             channel: channel.id, sequence: record.sequence, logTime: record.logTime, publishTime: record.publishTime,
             data: data)

@@ -6,7 +6,9 @@ import NavMessages
 ///
 /// `NavSatFix` becomes a fix on `/gnss/fix`. A `TwistStamped` with the frame and stamp of a fix is the receiver's velocity to the east and
 /// north and becomes part of that fix. Any other `TwistStamped`, `Odometry` and `Imu` are the vehicle's motion on `/vehicle/odometry`.
-/// Other types are dropped and counted.
+/// Other types are dropped and counted, and so are the matched positions of a navigation node, which are no receiver's fixes.
+///
+/// A receiver is named by its frame. Where several topics have fixes in one frame, the first keeps it, and the others are named by topic.
 package struct ROSImport: RecordSource {
     private struct Fix {
         var message: GnssFix
@@ -20,15 +22,18 @@ package struct ROSImport: RecordSource {
     private var pending: Fix?
     /// A velocity that arrived before its fix.
     private var early: (motion: ROSMotion, record: Record)?
-    /// The frames of the fixes so far.
-    private var frames: Set<String> = []
+    /// The frames of the fixes so far, each with the topic of its first fix.
+    private var frames: [String: String] = [:]
     private var outputs: [ObjectIdentifier: RecordChannel] = [:]
     /// The channels of the source, kept alive because the map above refers to them by identity.
     private var inputs: [RecordChannel] = []
     private var isAtEnd = false
 
+    /// The messages of ROS and what they became.
+    package let tally = ConversionTally()
+
     /// The number of dropped messages, by topic and type.
-    package private(set) var leftOut: [String: Int] = [:]
+    package var leftOut: [String: Int] { tally.leftOut }
 
     package init(_ base: any RecordSource) { self.base = base }
 
@@ -54,37 +59,46 @@ package struct ROSImport: RecordSource {
         let type = ROSMessage.shortName(record.channel.schemaName)
         guard let encoding = ROSEncoding(record.channel.messageEncoding),
             let message = try ROSMessage(record.data, type: type, encoding)
-        else {
-            let name = "\(record.channel.topic) (\(record.channel.schemaName))"
-            if leftOut.count < 4_096 || leftOut[name] != nil { leftOut[name, default: 0] += 1 }
-            return
-        }
+        else { return leaveOut(record, record.channel.schemaName) }
         switch message {
+        case .fix(let fix) where fix.header.frame == ROS2Export.matchedFrame:
+            leaveOut(record, "matched positions of a navigation node, not fixes of a receiver")
         case .fix(let fix): take(fix, record)
         case .twist(let motion): takeTwist(motion, record)
         case .motion(let motion): emit(motion, record)
         }
     }
 
+    private func leaveOut(_ record: Record, _ reason: String) {
+        tally.leaveOut("\(record.channel.topic) (\(reason))")
+    }
+
     private mutating func take(_ fix: ROSNavSatFix, _ record: Record) {
         release()
-        if frames.count < 64 { frames.insert(fix.header.frame) }
-        pending = Fix(message: GnssFix(fix), header: fix.header, record: record)
+        let topic = record.channel.topic
+        if frames.count < 64, frames[fix.header.frame] == nil { frames[fix.header.frame] = topic }
+        var message = GnssFix(fix)
+        if let first = frames[fix.header.frame], first != topic { (message.frameId, message.source) = (nil, topic) }
+        pending = Fix(message: message, header: fix.header, record: record)
         guard let early else { return }
         self.early = nil
-        early.motion.header.frame == fix.header.frame ? join(early.motion) : emit(early.motion, early.record)
+        early.motion.header.frame == fix.header.frame
+            ? join(early.motion, early.record) : emit(early.motion, early.record)
     }
 
     private mutating func takeTwist(_ motion: ROSMotion, _ record: Record) {
-        if motion.header == pending?.header { return join(motion) }
+        if motion.header == pending?.header { return join(motion, record) }
         // Before the first fix the frame of the fixes is unknown.
-        guard frames.isEmpty || frames.contains(motion.header.frame) else { return emit(motion, record) }
+        guard frames.isEmpty || frames[motion.header.frame] != nil else { return emit(motion, record) }
         releaseEarly()
         early = (motion, record)
     }
 
-    private mutating func join(_ motion: ROSMotion) {
-        guard motion.header == pending?.header, let velocity = motion.linear else { return }
+    private mutating func join(_ motion: ROSMotion, _ record: Record) {
+        guard motion.header == pending?.header, let velocity = motion.linear else {
+            return leaveOut(record, "velocities without a fix of their time")
+        }
+        tally.convert(record.channel.topic, to: "velocities of the fixes")
         pending?.message.velocityEastMps = velocity.x
         pending?.message.velocityNorthMps = velocity.y
         let speed = hypot(velocity.x, velocity.y)
@@ -97,6 +111,10 @@ package struct ROSImport: RecordSource {
     private mutating func release() {
         guard let fix = pending else { return }
         pending = nil
+        let name = fix.message.receiverName
+        tally.convert(
+            fix.record.channel.topic,
+            to: Topics.gnssFix.name + (name.isEmpty ? " of a receiver without a name" : " of the receiver '\(name)'"))
         emit(fix.message, Topics.gnssFix.name, stamp: fix.header.stamp, fix.record)
     }
 
@@ -104,7 +122,10 @@ package struct ROSImport: RecordSource {
     private mutating func releaseEarly() {
         guard let held = early else { return }
         early = nil
-        if !frames.contains(held.motion.header.frame) { emit(held.motion, held.record) }
+        guard frames[held.motion.header.frame] == nil else {
+            return leaveOut(held.record, "velocities without a fix of their time")
+        }
+        emit(held.motion, held.record)
     }
 
     private mutating func emit(_ motion: ROSMotion, _ record: Record) {
@@ -117,6 +138,7 @@ package struct ROSImport: RecordSource {
         odometry.yawRateRadps = motion.yawRate
         odometry.yawRateSigmaRadps = motion.yawRateSigma
         odometry.accelerationMps2 = motion.acceleration
+        tally.convert(record.channel.topic, to: Topics.odometry.name)
         emit(odometry, Topics.odometry.name, stamp: motion.header.stamp, record)
     }
 

@@ -3,13 +3,20 @@ import NavGNSS
 import NavMessages
 
 /// A writer of a recording's fixes as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
+///
+/// The fixes of several receivers are told apart: by a column in CSV, a track in GPX, a feature in GeoJSON.
 package struct TraceExport {
     /// A format of text.
     package enum Format: String, CaseIterable, Sendable {
         case csv, gpx, geojson
     }
 
+    /// The most receivers with lines of their own; each takes a pass over the recording.
+    private static let mostReceivers = 16
+
     package private(set) var count = 0
+    /// The names of the receivers, in the order of their first fixes; those beyond the most share the last.
+    private var receivers: [String] = []
     private let write: (String) throws(BagError) -> Void
 
     /// Creates an export that passes its text to `write` piece by piece.
@@ -19,38 +26,70 @@ package struct TraceExport {
     ///
     /// - Parameter open: opens the recording, once for each of the document's parts.
     package mutating func run(_ format: Format, _ open: () throws(BagError) -> any RecordSource) throws(BagError) {
+        receivers = try Self.receivers(try open())
         switch format {
         case .csv: try csv(try open())
-        case .gpx: try gpx(try open())
+        case .gpx: try gpx(open)
         case .geojson: try geojson(open)
         }
     }
 
+    private static func fix(_ record: Record) -> GnssFix? {
+        guard record.channel.schemaName == GnssFix.fullName else { return nil }
+        return try? GnssFix(decoding: Array(record.data))
+    }
+
+    private static func receivers(_ records: any RecordSource) throws(BagError) -> [String] {
+        var records = records
+        var names: [String] = []
+        while let record = try records.next() {
+            guard let fix = fix(record), !names.contains(fix.receiverName) else { continue }
+            names.append(fix.receiverName)
+            guard names.count < mostReceivers else { break }
+        }
+        return names
+    }
+
+    /// Whether a fix is drawn with those of a receiver.
+    private func isOf(_ receiver: String, _ fix: GnssFix) -> Bool {
+        receivers.count < 2 || (receivers.contains(fix.receiverName) ? fix.receiverName : receivers.last) == receiver
+    }
+
     private mutating func fixes(
-        _ records: any RecordSource, _ body: (GnssFix, Record) throws(BagError) -> Void
+        _ records: any RecordSource, of receiver: String? = nil,
+        _ body: (GnssFix, Record) throws(BagError) -> Void
     ) throws(BagError) {
         var records = records
         while let record = try records.next() {
-            guard record.channel.schemaName == GnssFix.fullName,
-                let fix = try? GnssFix(decoding: Array(record.data))
-            else { continue }
+            guard let fix = Self.fix(record), receiver.map({ isOf($0, fix) }) ?? true else { continue }
             try body(fix, record)
             count += 1
         }
     }
 
     private mutating func csv(_ records: any RecordSource) throws(BagError) {
-        try write("t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,t_recv_s\n")
+        let isNamed = receivers.count > 1
+        try write("t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,t_recv_s\(isNamed ? ",receiver" : "")\n")
         let write = write
         try fixes(records) { (fix, record) throws(BagError) in
             let numbers = [
                 fix.latitude, fix.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop, Self.accuracy(of: fix),
             ].map { $0.map { "\($0)" } ?? "" }
             let received = fix.receiveStampNs ?? Int64(clamping: record.logTime)
+            let name = isNamed ? ",\"\(Self.plain(fix.receiverName))\"" : ""
             try write(
-                "\(fix.utcNanoseconds.map(Self.seconds) ?? ""),\(numbers.joined(separator: ",")),\(Self.seconds(received))\n"
+                "\(fix.utcNanoseconds.map(Self.seconds) ?? ""),\(numbers.joined(separator: ",")),\(Self.seconds(received))\(name)\n"
             )
         }
+    }
+
+    /// Returns a name without the characters that none of the formats has in a quoted text.
+    private static func plain(_ name: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.map {
+                    $0.value < 0x20 || ["\"", "\\", "\u{7f}", "\u{fffe}", "\u{ffff}"].contains($0) ? "_" : $0
+                }))
     }
 
     /// Returns the horizontal accuracy, metres; nil when it is unknown.
@@ -62,17 +101,30 @@ package struct TraceExport {
         return radius.isFinite ? (radius * 1e3).rounded() / 1e3 : nil
     }
 
-    private mutating func gpx(_ records: any RecordSource) throws(BagError) {
+    private mutating func gpx(_ open: () throws(BagError) -> any RecordSource) throws(BagError) {
         let namespace = "http://www.garmin.com/xmlschemas/TrackPointExtension/v2"
         try write(
             """
             <?xml version="1.0" encoding="UTF-8"?>
             <gpx version="1.1" creator="navbus" xmlns="http://www.topografix.com/GPX/1/1" xmlns:tpx="\(namespace)">
-            <trk><trkseg>
 
             """)
+        for receiver in receivers.isEmpty ? [""] : receivers {
+            let name = receivers.count > 1 ? "<name>\(Self.markup(receiver))</name>" : ""
+            try write("<trk>\(name)<trkseg>\n")
+            try track(try open(), of: receiver)
+            try write("</trkseg></trk>\n")
+        }
+        try write("</gpx>\n")
+    }
+
+    private static func markup(_ name: String) -> String {
+        plain(name).replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+
+    private mutating func track(_ records: any RecordSource, of receiver: String) throws(BagError) {
         let write = write
-        try fixes(records) { (fix, _) throws(BagError) in
+        try fixes(records, of: receiver) { (fix, _) throws(BagError) in
             guard let latitude = fix.latitude, let longitude = fix.longitude else { return }
             var point = "<trkpt lat=\"\(latitude)\" lon=\"\(longitude)\">"
             if let elevation = fix.elevation { point += "<ele>\(elevation)</ele>" }
@@ -86,20 +138,21 @@ package struct TraceExport {
             }
             try write(point + "</trkpt>\n")
         }
-        try write("</trkseg></trk>\n</gpx>\n")
     }
 
-    /// Writes a line of the fixes, a line of the matched positions, and the routes.
+    /// Writes a line of each receiver's fixes, a line of the matched positions, and the routes.
     private mutating func geojson(_ open: () throws(BagError) -> any RecordSource) throws(BagError) {
         try write(GeoJSON.collectionHead)
         var isFirst = true
-        try line("fixes", try open(), &isFirst) { record in
-            guard record.channel.schemaName == GnssFix.fullName,
-                let fix = try? GnssFix(decoding: Array(record.data))
-            else { return nil }
-            return fix.latitude.flatMap { latitude in fix.longitude.map { (latitude, $0) } }
+        for receiver in receivers {
+            let name = receivers.count > 1 ? ",\"receiver\":\"\(Self.plain(receiver))\"" : ""
+            let export = self
+            try line("{\"name\":\"fixes\"\(name)}", try open(), &isFirst) { record in
+                guard let fix = Self.fix(record), export.isOf(receiver, fix) else { return nil }
+                return fix.latitude.flatMap { latitude in fix.longitude.map { (latitude, $0) } }
+            }
         }
-        try line("matched", try open(), &isFirst) { record in
+        try line("{\"name\":\"matched\"}", try open(), &isFirst) { record in
             guard record.channel.schemaName == MatchedPosition.fullName,
                 let pose = (try? MatchedPosition(decoding: Array(record.data)))?.matched
             else { return nil }
@@ -124,7 +177,8 @@ package struct TraceExport {
 
     /// Writes a line; it needs at least two positions, otherwise nothing is written.
     private mutating func line(
-        _ name: String, _ records: any RecordSource, _ isFirst: inout Bool, _ position: (Record) -> (Double, Double)?
+        _ properties: String, _ records: any RecordSource, _ isFirst: inout Bool,
+        _ position: (Record) -> (Double, Double)?
     ) throws(BagError) {
         var records = records
         var start: String?
@@ -145,7 +199,7 @@ package struct TraceExport {
         }
         guard points > 1 else { return }
         count += points
-        try write(GeoJSON.lineEnd("{\"name\":\"\(name)\"}"))
+        try write(GeoJSON.lineEnd(properties))
     }
 
     private static func degrees(_ radians: Double) -> Double { radians * 180 / .pi }

@@ -4,7 +4,8 @@ public import NavMessages
 ///
 /// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon`
 /// (degrees), and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`,
-/// `h_acc_m` (68 % radius in m) and `t_recv_s` (arrival, s since the Unix epoch). Others, like `label`, are ignored.
+/// `h_acc_m` (68 % radius in m), `t_recv_s` (arrival, s since the Unix epoch) and `receiver` (its name, the source of the
+/// fix, where there are several). Others, like `label`, are ignored.
 /// An empty field is unknown, as is `nan` in any case; a row with a malformed field is rejected as a whole. Times are read as
 /// decimals, exact to the nanosecond.
 public struct CSVTraceParser: Sendable {
@@ -13,7 +14,7 @@ public struct CSVTraceParser: Sendable {
     public static let columnLimit = 64
 
     private enum Column {
-        case time, latitude, longitude, speed, course, hdop, accuracy, received, ignored
+        case time, latitude, longitude, speed, course, hdop, accuracy, received, receiver, ignored
     }
 
     public private(set) var rejections = RejectionCounts()
@@ -97,6 +98,7 @@ public struct CSVTraceParser: Sendable {
         case "hdop": .hdop
         case "h_acc_m": .accuracy
         case "t_recv_s": .received
+        case "receiver": .receiver
         default: .ignored
         }
     }
@@ -109,6 +111,10 @@ public struct CSVTraceParser: Sendable {
                 if column == .time { fix.timestamp = .utc(nanoseconds: time) } else { fix.receiveStampNs = time }
                 continue
             }
+            guard column != .receiver else {
+                fix.source = String(decoding: text, as: UTF8.self)
+                continue
+            }
             guard let value = Decimal.double(text) else { return .failure(Refusal(reason: .malformedField)) }
             guard let accepted = accepted(value, column) else { return .failure(Refusal(reason: .outOfRange)) }
             switch column {
@@ -118,7 +124,7 @@ public struct CSVTraceParser: Sendable {
             case .course: fix.course = accepted
             case .hdop: fix.hdop = accepted > 0 ? accepted : nil
             case .accuracy: fix.horizontalAccuracyM = accepted
-            case .time, .received, .ignored: break
+            case .time, .received, .receiver, .ignored: break
             }
         }
         guard (fix.latitude == nil) == (fix.longitude == nil) else {

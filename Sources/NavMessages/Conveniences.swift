@@ -66,6 +66,9 @@ extension GnssFix {
         set { timestamp = newValue.map { Timestamp(nanoseconds: $0) } }
     }
 
+    /// The name of the receiver: the frame of its antenna, or else its source; empty when the fix has neither.
+    package var receiverName: String { frameId ?? source ?? "" }
+
     /// Returns the fix; if it has no time, with the time of its message's header, ns since the Unix epoch.
     public func dated(by headerStamp: Int64) -> GnssFix {
         guard timestamp == nil, headerStamp > 0 else { return self }

@@ -128,6 +128,8 @@ package final class BagRecorder {
 
     package var messageCount: UInt64 { thread?.report.written ?? snapshotMessages }
     package var paths: [String] { thread?.report.paths ?? snapshotPaths }
+    /// The files that still exist: a quota deletes the oldest.
+    package var keptPaths: [String] { paths.filter { access($0, F_OK) == 0 } }
 
     /// Creates the bag and subscribes.
     ///

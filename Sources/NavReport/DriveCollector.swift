@@ -18,6 +18,7 @@ package struct DriveCollector {
     private static let mostLatencies = 32
     private static let mostNames = 5_000
     private static let mostTopics = 2_000
+    private static let mostReceivers = 16
     /// The longest kept text of a message, characters.
     private static let longestText = 400
 
@@ -53,7 +54,9 @@ package struct DriveCollector {
         var reason: String
     }
 
-    var fixes = SampleTable(["lat", "lon", "acc", "speed"], measure: 2, limit: mostRows)
+    var fixes = SampleTable(["lat", "lon", "acc", "speed", "receiver"], measure: 2, limit: mostRows)
+    /// The names of the receivers of fixes; further ones share the last.
+    var receivers: [String] = []
     var positions = SampleTable(
         [
             "lat", "lon", "course", "speed", "limit", "along", "cross", "offset", "confidence", "flags", "road",
@@ -70,6 +73,8 @@ package struct DriveCollector {
     private var routePoints = 0
     private var lastGeometry: NavMessages.Polyline?
     var nodes: [String: [NodeState]] = [:]
+    /// The first and the last time of each node's health, also without a change.
+    var heard: [String: ClosedRange<Int64>] = [:]
     var latencies: [String: SampleTable] = [:]
     var topics: [String: (type: String, count: Int)] = [:]
     /// The arrival at the destination, ns.
@@ -148,7 +153,17 @@ package struct DriveCollector {
             [
                 Self.degrees(place.latitude), Self.degrees(place.longitude),
                 SampleTable.scaled(fix.horizontalAccuracyM, 10), SampleTable.scaled(fix.speed, 100),
+                receiver(fix.receiverName),
             ])
+    }
+
+    private mutating func receiver(_ name: String) -> Int32 {
+        let name = Self.cut(name)
+        if let number = receivers.firstIndex(of: name) { return Int32(number) }
+        if receivers.count < Self.mostReceivers {
+            receivers.append(receivers.count + 1 < Self.mostReceivers ? name : "others")
+        }
+        return Int32(receivers.count - 1)
     }
 
     private mutating func add(_ position: MatchedPosition, _ stamp: Int64) {
@@ -220,6 +235,7 @@ package struct DriveCollector {
         guard nodes[node] != nil || nodes.count < Self.mostNodes else { return leave("nodes") }
         let reasons = Self.cut(health.reasons.map { $0.message ?? $0.code ?? "?" }.joined(separator: "; "))
         let state = NodeState(time: stamp, state: health.state?.rawValue ?? 0, reason: reasons)
+        heard[node] = heard[node].map { min($0.lowerBound, stamp)...max($0.upperBound, stamp) } ?? stamp...stamp
         let last = nodes[node]?.last
         if last == nil || last?.state != state.state || last?.reason != reasons {
             if nodes[node]?.count ?? 0 < Self.mostStates {

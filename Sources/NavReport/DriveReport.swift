@@ -24,6 +24,8 @@ package struct DriveReport {
 
     /// The greatest distance from the drive's time, ns; times farther away come from another clock.
     private static let farthest: Int64 = 3 * 86_400 * 1_000_000_000
+    /// The time before and after a drive at which its nodes publish their health, ns: they do so every second.
+    private static let healthMargin: Int64 = 10 * 1_000_000_000
 
     private let runs: [Run]
     private let map: MapExtract?
@@ -120,6 +122,7 @@ package struct DriveReport {
         var rejected: PackedTable
         var reasons: [String: String]
         var roads: [String]
+        var receivers: [String]
         var routes: [RouteDocument]
         var events: [EventDocument]
         var instructions: [InstructionDocument]
@@ -256,11 +259,18 @@ package struct DriveReport {
         var notes = run.notes
         notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
         let strange = content.happened.count { !span.contains($0.time) }
+        let foreign = content.heard.filter { !Self.belongs($0.value, to: span) }.keys.sorted()
+        if !foreign.isEmpty {
+            notes.append(
+                "the health of \(foreign.joined(separator: ", ")) has another clock than the drive and is not shown; "
+                    + "'sim_time: true' puts a node on the clock of a playback")
+        }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
         return RunDocument(
             name: run.name, start: start / 1_000_000, duration: time(span.upperBound), fixes: table(content.fixes),
             positions: table(content.positions), progress: table(content.progress), rejected: table(content.rejected),
             reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first }), roads: content.roads,
+            receivers: content.receivers,
             routes: content.routes.filter { span.contains($0.time) }.map { route in
                 let line = Line.packed([route.line])
                 return RouteDocument(
@@ -278,11 +288,12 @@ package struct DriveReport {
                     distance: $0.distance.flatMap { Int(exactly: $0.rounded()) })
             }.sorted { $0.t < $1.t },
             nodes: content.nodes.sorted { $0.key < $1.key }.map { node in
-                NodeDocument(
-                    name: node.key,
-                    states: node.value.map {
-                        StateDocument(t: time($0.time.clamped(to: span)), state: $0.state, reason: $0.reason)
-                    })
+                let states = node.value.map {
+                    StateDocument(t: time($0.time.clamped(to: span)), state: $0.state, reason: $0.reason)
+                }
+                let unknown = StateDocument(
+                    t: time(span.lowerBound), state: 0, reason: "its health has another clock than the drive")
+                return NodeDocument(name: node.key, states: foreign.contains(node.key) ? [unknown] : states)
             },
             latencies: content.latencies.sorted { $0.key < $1.key }.map {
                 LatencyDocument(name: $0.key, table: table($0.value))
@@ -291,6 +302,11 @@ package struct DriveReport {
                 TopicDocument(topic: $0.key, type: $0.value.type, count: $0.value.count)
             },
             arrival: content.arrival.flatMap { span.contains($0) ? time($0) : nil }, notes: notes)
+    }
+
+    /// Whether a node's health, published throughout a time, may be that of a drive.
+    private static func belongs(_ heard: ClosedRange<Int64>, to span: ClosedRange<Int64>) -> Bool {
+        heard.overlaps(span.lowerBound.clampedSubtracting(healthMargin)...span.upperBound.clampedAdding(healthMargin))
     }
 
     static func document(_ map: MapExtract) -> MapDocument {

@@ -82,6 +82,8 @@ extension FleetResult {
             .failed td:nth-child(2) { color: #c22; font-weight: 600; }
             .changed td:nth-child(2) { color: #a60; font-weight: 600; }
             pre { overflow-x: auto; white-space: pre-wrap; }
+            h1, p, li, pre { overflow-wrap: anywhere; }
+            @media (max-width: 60rem) { table { display: block; overflow-x: auto; } details { min-width: 16rem; } }
             </style></head><body>
             <h1>\(escapedForMarkup(name))</h1>
             <p>\(summary). Build \(escapedForMarkup(build)).</p>

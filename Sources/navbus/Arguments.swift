@@ -1,6 +1,7 @@
 import NavKit
 import NavigationNode
 public import ArgumentParser
+import Foundation
 import Glibc
 public import NavGeo
 public import NavGuidance
@@ -47,6 +48,14 @@ func isSameFile(_ left: String, _ right: String) -> Bool {
     var (first, second) = (stat(), stat())
     guard stat(left, &first) == 0, stat(right, &second) == 0 else { return false }
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+}
+
+/// Refuses a name for a new bag that ends like a bag of ROS, as which it would be opened.
+func refuseROSName(_ path: String) throws(ValidationError) {
+    let end = (path as NSString).pathExtension
+    guard let tool = ["bag": "ROS 1", "db3": "ROS 2 in SQLite"][end.lowercased()] else { return }
+    let name = (path as NSString).deletingPathExtension + ".mcap"
+    throw ValidationError("--out \(path): .\(end) is a bag of \(tool), and this is written as MCAP; give '\(name)'")
 }
 
 /// The options of the vehicle.

@@ -110,6 +110,8 @@ struct BagRecoverCommand: ParsableCommand {
     var out: String
     @Flag(help: "Replace an existing bag.") var overwrite = false
 
+    func validate() throws { try refuseROSName(out) }
+
     func run() throws {
         guard !isSameFile(bag, out) else {
             throw NodeError(.usage, "--out is the input bag: give another file")

@@ -62,6 +62,7 @@ struct BagRecord: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
+        try refuseROSName(out)
         guard splitMb.map((1...1_000_000).contains) ?? true else {
             throw ValidationError("--split-mb must be from 1 to 1000000")
         }
@@ -122,10 +123,13 @@ struct BagRecord: ParsableCommand {
         if recorder.paths.isEmpty {
             print("no snapshot was requested, nothing is written")
         } else {
-            let last = recorder.paths.suffix(Self.namedFiles)
-            let others = recorder.paths.count - last.count
+            let kept = recorder.keptPaths
+            let last = kept.suffix(Self.namedFiles)
+            let others = kept.count - last.count
             let names = (others > 0 ? "\(others) earlier files, " : "") + last.joined(separator: ", ")
-            print("\(names): \(recorder.messageCount) messages")
+            let deleted = recorder.paths.count - kept.count
+            let remark = deleted > 0 ? ", some of them in \(deleted) files that the quota deleted" : ""
+            print("\(names): \(recorder.messageCount) messages\(remark)")
         }
         guard losses.total == 0 else {
             throw NodeError(.system, "the recording is incomplete: \(losses.text); see 'navbus bag check'")

@@ -87,11 +87,9 @@ struct BagConvert: ParsableCommand {
         NodeError(.invalid, "cannot convert '\(input)': \(error)")
     }
 
-    private func report(_ count: UInt64, _ leftOut: [String: Int], _ damage: SkippedDamage) throws(NodeError) {
+    private func report(_ count: UInt64, _ tallies: [ConversionTally], _ damage: SkippedDamage) throws(NodeError) {
         damage.report()
-        for (name, count) in leftOut.sorted(by: { $0.key < $1.key }) {
-            Console.note("left out: \(count) messages of \(name)")
-        }
+        for line in tallies.flatMap(\.lines) { Console.note(line) }
         guard count > 0 else { throw NodeError(.invalid, "'\(input)' has no message that can be converted") }
         print("\(out): \(count) messages")
     }
@@ -140,8 +138,7 @@ struct BagConvert: ParsableCommand {
             throw failure(error)
         }
         for text in lost { Console.note(text) }
-        let source = (records as? FoxgloveRecords)?.base ?? records
-        try report(count, (source as? ROSImport)?.leftOut ?? [:], damage)
+        try report(count, [importing.tally], damage)
     }
 
     private func writeTrace(_ format: TraceExport.Format, _ file: OutputFile, _ filter: TopicFilter) throws {
@@ -161,17 +158,21 @@ struct BagConvert: ParsableCommand {
             if buffer.count > 1 << 16 { try flush() }
         }
         var damage = SkippedDamage()
+        var tally = ConversionTally()
         do throws(BagError) {
-            // A line is drawn in two passes over the recording, with the same damage.
+            // A document is written in several passes over the recording, each with the same damage.
             try export.run(format) { () throws(BagError) in
                 damage = SkippedDamage()
-                return ROSImport(LenientRecords(try RecordingFile.open(input, topics: chosen(filter)), damage))
+                let importing = ROSImport(
+                    LenientRecords(try RecordingFile.open(input, topics: chosen(filter)), damage))
+                tally = importing.tally
+                return importing
             }
             try flush()
         } catch {
             throw failure(error)
         }
-        try report(UInt64(export.count), [:], damage)
+        try report(UInt64(export.count), [tally], damage)
     }
 
     private func writeROS2(_ importing: inout ROSImport, _ damage: SkippedDamage) throws(NodeError) {
@@ -184,18 +185,16 @@ struct BagConvert: ParsableCommand {
                 ? "--overwrite replaces it" : "it is no ROS 2 bag: give another folder"
             throw NodeError(.system, "'\(out)' exists; \(remedy)")
         }
-        var leftOut: [String: Int] = [:]
         let count: UInt64
+        let tally: ConversionTally
         do throws(BagError) {
             var export = try ROS2Export(folder: out)
-            while let record = try importing.next() {
-                if !(try export.write(record)) { leftOut[record.channel.topic, default: 0] += 1 }
-            }
+            while let record = try importing.next() { try export.write(record) }
             try export.close()
-            count = export.messageCount
+            (count, tally) = (export.messageCount, export.tally)
         } catch {
             throw failure(error)
         }
-        try report(count, importing.leftOut.merging(leftOut) { $0 + $1 }, damage)
+        try report(count, [importing.tally, tally], damage)
     }
 }

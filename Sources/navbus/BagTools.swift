@@ -110,6 +110,8 @@ struct BagOutput: ParsableArguments {
     var out: String
     @Flag(help: "Replace an existing file.") var overwrite = false
 
+    func validate() throws { try refuseROSName(out) }
+
     /// Writes records to a bag with the metadata and attachments of its sources; the file gets its final name when it
     /// is complete.
     ///

@@ -42,6 +42,7 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Print the summary as JSON.") var json = false
 
     func validate() throws {
+        if let out { try refuseROSName(out) }
         if journal, config != nil || !set.isEmpty || to != nil {
             throw ValidationError("--journal uses the recorded configuration: leave out --config, --set and --to")
         }
@@ -118,6 +119,12 @@ struct ReplayCommand: ParsableCommand {
             print(
                 "\(out): \(summary.fixes) fixes, \(motion)\(commandCount)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
+        }
+        let unused = (trace.others?.odometryCount ?? 0) - summary.odometry
+        if unused > 0 {
+            Console.note(
+                "not used: \(unused) odometry reports before the first fix, or with a time other than that of the fixes"
+            )
         }
         if summary.routes == 0, let failure = summary.failure {
             throw NodeError(.missing, "no route was found, '\(out)' is a drive without guidance: \(failure)")

@@ -168,6 +168,9 @@ struct BadInputTests {
             call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --deviate-at 90000 --out o", status: 1,
             says: ["90000 m", "--deviate-at"]),
         Mistake(
+            call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --out o.bag", status: 2,
+            says: ["o.bag", "ROS 1", "'o.mcap'"]),
+        Mistake(
             call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --rate 0 --out o", status: 2,
             says: ["--rate"]),
         Mistake(
@@ -232,6 +235,10 @@ struct BadInputTests {
         Mistake(call: "replay DRIVE --tiles TILES --out o --set tils=x", status: 2, says: ["'tils'", "'tiles'"]),
         Mistake(call: "replay DRIVE --tiles TILES --out o --set tiles=x", status: 2, says: ["--tiles DIR"]),
         Mistake(call: "bag record --out /nowhere/o", status: 1, says: ["/nowhere/o", "No such file"]),
+        Mistake(call: "bag record --out o.bag", status: 2, says: ["o.bag", "ROS 1", "'o.mcap'"]),
+        Mistake(call: "bag cut DRIVE -o o.db3", status: 2, says: ["o.db3", "ROS 2", "'o.mcap'"]),
+        Mistake(call: "bag recover DRIVE -o o.bag", status: 2, says: ["o.bag", "'o.mcap'"]),
+        Mistake(call: "replay DRIVE --tiles TILES --out o.BAG", status: 2, says: ["o.BAG", "'o.mcap'"]),
         Mistake(call: "bag record --out text.csv", status: 1, says: ["text.csv", "--overwrite"]),
         Mistake(call: "bag record --out o --split-mb 0", status: 2, says: ["--split-mb"]),
         Mistake(call: "bag record --out o --quota-mb 1", status: 2, says: ["--quota-mb must be from 2"]),

@@ -112,6 +112,9 @@ struct LiveTests {
                     "window.moment = window.moment || page.duration, page.t === 3000 && page.duration > moment + 5000",
                     "page.play(), page.openList('nodes'), true",
                     "window.later = window.later || page.duration, page.duration > later && page.t === page.duration",
+                    // The last state of a node is that of the present.
+                    "(page.runs[0].nodes[0].states.push({ t: page.duration, state: 3, reason: '' }), page.plots.build(), "
+                        + "page.plots.plots.find((p) => p.spec.name === 'health').spec.read(page.duration).includes('lost'))",
                 ], in: box)
             // Slowly, so that the drive is not over before the last condition.
             try await drive(in: box, rate: 2)

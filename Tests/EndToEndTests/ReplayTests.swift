@@ -80,6 +80,12 @@ struct ReplayTests {
                 ["replay", "drive.mcap", "--tiles", tiles, "--to", Town.to, "--out", "1.mcap", "--json"])
             let summary = try json(said.output) as? [String: Any]
             #expect((summary?["odometry"] as? Int ?? 0) > 20 * 300 && summary?["rejected"] as? Int == 0)
+            // The rest is reported.
+            let recorded = try topicCounts(
+                of: try await box.succeed("navbus", ["bag", "info", "drive.mcap", "--json"]).output)
+            let unused = (recorded["/vehicle/odometry"] ?? 0) - (summary?["odometry"] as? Int ?? 0)
+            #expect(
+                unused == 0 || said.errors.contains("not used: \(unused) odometry reports before"), "\(said.errors)")
             let info = try await box.succeed("navbus", ["bag", "info", "1.mcap", "--json"])
             let counts = try topicCounts(of: info.output)
             #expect((counts["/vehicle/odometry"] ?? 0) > 20 * 300 && counts["/nav/simulation"] == 4)

@@ -73,6 +73,67 @@ struct ImportTests {
         #expect(found[2].yawRateSigmaRadps == 0.3)
     }
 
+    @Test func matchedPositionsOfANodeAreNoFixes() throws {
+        let importing = ROSImport(
+            Listed([
+                ("/fix", Self.fixType, ROSBytes.fix(1, 60, cdr: true)),
+                ("/nav/position", Self.fixType, ROSBytes.fix(1, 61, frame: "map_matched", cdr: true)),
+            ]))
+        let found = try fixes(drain(importing).records)
+        #expect(found.map(\.latitude) == [60])
+        #expect(
+            importing.tally.lines == [
+                "/fix: 1 messages became /gnss/fix of the receiver 'gps'",
+                "left out: 1 messages of /nav/position (matched positions of a navigation node, not fixes of a receiver)",
+            ])
+    }
+
+    @Test func receiversOfOneFrameAreNamedByTopic() throws {
+        let messages = (1...3 as ClosedRange<UInt32>).flatMap { second in
+            [
+                ("/front/fix", Self.fixType, ROSBytes.fix(second, 60, cdr: true)),
+                ("/front/vel", Self.twistType, ROSBytes.twist(second, [3, 4, 0, 0, 0, 0], frame: "gps", cdr: true)),
+                ("/rear/fix", Self.fixType, ROSBytes.fix(second, 61, cdr: true)),
+                ("/roof/fix", Self.fixType, ROSBytes.fix(second, 62, frame: "roof", cdr: true)),
+            ]
+        }
+        let importing = ROSImport(Listed(messages))
+        let found = try fixes(drain(importing).records)
+        #expect(found.map(\.frameId) == Array(repeating: ["gps", nil, "roof"], count: 3).flatMap { $0 })
+        #expect(found.map(\.source) == Array(repeating: [nil, "/rear/fix", nil], count: 3).flatMap { $0 })
+        #expect(found.map(\.speed) == Array(repeating: [5, nil, nil], count: 3).flatMap { $0 })
+        #expect(
+            importing.tally.lines == [
+                "/front/fix: 3 messages became /gnss/fix of the receiver 'gps'",
+                "/front/vel: 3 messages became velocities of the fixes",
+                "/rear/fix: 3 messages became /gnss/fix of the receiver '/rear/fix'",
+                "/roof/fix: 3 messages became /gnss/fix of the receiver 'roof'",
+            ])
+    }
+
+    @Test func everyMessageIsCountedOnce() throws {
+        let twist = { (second: UInt32, frame: String) in
+            ROSBytes.twist(second, [3, 4, 0, 0, 0, 0], frame: frame, cdr: true)
+        }
+        let importing = ROSImport(
+            Listed([
+                ("/fix", Self.fixType, ROSBytes.fix(1, 60, cdr: true)),
+                // Velocities whose fix never comes, in the middle and at the end.
+                ("/vel", Self.twistType, twist(2, "gps")), ("/fix", Self.fixType, ROSBytes.fix(3, 60, cdr: true)),
+                ("/vel", Self.twistType, twist(3, "gps")), ("/wheels", Self.twistType, twist(3, "base_link")),
+                ("/vel", Self.twistType, twist(4, "gps")), ("/vel", Self.twistType, twist(5, "gps")),
+            ]))
+        let (records, failures) = drain(importing)
+        #expect(failures == 0 && records.count == 3)
+        #expect(
+            importing.tally.lines == [
+                "/fix: 2 messages became /gnss/fix of the receiver 'gps'",
+                "/vel: 1 messages became velocities of the fixes",
+                "/wheels: 1 messages became /vehicle/odometry",
+                "left out: 3 messages of /vel (velocities without a fix of their time)",
+            ])
+    }
+
     @Test func messagesOfUnknownTypesAreCountedByTopic() throws {
         var importing = ROSImport(
             Listed((0..<5).map { _ in ("/chatter", "std_msgs/msg/String", [0, 1, 0, 0, 0] as [UInt8]) }))

@@ -82,6 +82,13 @@ struct FormatTests {
         #expect(trace.fixes[1] == GnssFix(timestamp: Timestamp(seconds: 1_721_469_131)))
     }
 
+    @Test("CSV: the receiver's name is the source of its fixes")
+    func csvReceiver() throws {
+        let trace = try read(
+            "t_s,lat,lon,receiver\n1,1,1,front\n2,1,1,\"rear, left\"\n3,1,1,\"\"\n4,1,1,\n")
+        #expect(trace.fixes.map(\.source) == ["front", "rear, left", nil, nil] && trace.rejections.total == 0)
+    }
+
     @Test("CSV: an invalid number is unknown, in any column", arguments: ["nan", "NaN", "NAN", ""])
     func csvUnknown(text: String) throws {
         let trace = try read(

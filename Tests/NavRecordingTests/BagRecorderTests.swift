@@ -29,9 +29,12 @@ struct BagRecorderTests {
 
     /// Records what `body` publishes with its argument, a function of topic, type, stamp and payload.
     ///
-    /// - Parameter isStalled: the recorder's loop does not run before everything is published.
+    /// - Parameters:
+    ///   - isStalled: the recorder's loop does not run before everything is published.
+    ///   - atEnd: receives the recorder at the end.
     private func record(
         _ path: String, _ change: (inout BagRecorder.Options) -> Void = { _ in }, isStalled: Bool = false,
+        atEnd: (BagRecorder) -> Void = { _ in },
         _ body: ((String, String, Int64, [UInt8]) throws -> Void) throws -> Void
     ) throws -> (losses: BagRecorder.Losses, paths: [String]) {
         let network = InProcessNetwork(pipeDepth: 100_000)
@@ -50,7 +53,9 @@ struct BagRecorderTests {
         }
         let stop = StopSignal([])
         stop.stop()
-        return (try recorder.run(until: stop), recorder.paths)
+        let losses = try recorder.run(until: stop)
+        atEnd(recorder)
+        return (losses, recorder.paths)
     }
 
     @Test func oversizedMessageIsCountedAndTheRestIsRecorded() throws {
@@ -179,8 +184,9 @@ struct BagRecorderTests {
     @Test func oldestFilesAreDeletedAtTheQuota() throws {
         try withTemporaryFolder { folder in
             var random = SystemRandomNumberGenerator()
+            var named: [String] = []
             func record(_ count: Int64, at path: String) throws -> [String] {
-                try self.record(path, { $0.quotaBytes = 2_000_000 }) { publish in
+                try self.record(path, { $0.quotaBytes = 2_000_000 }, atEnd: { named = $0.keptPaths }) { publish in
                     for index in 0..<count {
                         let noise = (0..<6_250).flatMap { _ in le(random.next()) }
                         try publish("/noise", "test.Noise", index, noise)
@@ -192,6 +198,8 @@ struct BagRecorderTests {
             try Data("hello".utf8).write(to: URL(fileURLWithPath: foreign))
             let paths = try record(100, at: folder + "/x.mcap")
             #expect(paths.count > 20)
+            // No deleted file is named as a part of the recording.
+            #expect(named.count >= 8 && named == paths.filter { FileManager.default.fileExists(atPath: $0) })
             let size = {
                 try files().reduce(0) { $0 + (try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($1)")).count) }
             }

@@ -57,6 +57,50 @@ struct ReportTests {
         #expect((run["events"] as? [Any])?.isEmpty == true && (run["notes"] as? [Any])?.isEmpty == false)
     }
 
+    @Test func healthOfAnotherClockIsUnknown() throws {
+        var drive = DriveCollector()
+        for index in 0..<20 { drive.add(position(index)) }
+        let elsewhere = start + 400 * 86_400 * second
+        for (state, stamp) in [(HealthState.ok, elsewhere), (.lost, elsewhere + second)] {
+            drive.add(event("/health/away", NodeHealth(node: "away", state: state), stamp: stamp))
+        }
+        for (state, stamp) in [(HealthState.ok, start + second), (.lost, start + 25 * second)] {
+            drive.add(event("/health/here", NodeHealth(node: "here", state: state), stamp: stamp))
+        }
+        let run = try #require(try data(of: [drive]).runs.first)
+        let nodes = try #require(run["nodes"] as? [[String: Any]])
+        let states = nodes.map { node in
+            (node["states"] as? [[String: Any]] ?? []).map { [$0["t"] as? Int, $0["state"] as? Int] }
+        }
+        #expect(nodes.map { $0["name"] as? String } == ["away", "here"])
+        #expect(states == [[[0, 0]], [[1_000, 1], [19_000, 3]]])
+        let notes = try #require(run["notes"] as? [String])
+        #expect(notes.count == 1 && notes[0].contains("the health of away has another clock"), "\(notes)")
+    }
+
+    @Test func fixesOfSeveralReceiversAreToldApart() throws {
+        var drive = DriveCollector()
+        func add(_ index: Int, frame: String?, source: String? = nil) {
+            let fix = GnssFix(latitude: 60.1, longitude: 24.9, frameId: frame, source: source)
+            drive.add(event("/gnss/fix", fix, stamp: start + Int64(index) * second))
+        }
+        for index in 0..<3 {
+            add(2 * index, frame: "front", source: "/dev/gnss0")
+            add(2 * index + 1, frame: nil, source: "rear")
+        }
+        func receivers() throws -> (names: [String]?, numbers: [Int64?]) {
+            let run = try #require(try data(of: [drive]).runs.first)
+            let columns = (run["fixes"] as? [String: Any])?["columns"] as? [String: String]
+            return (run["receivers"] as? [String], try unpacked(try #require(columns?["receiver"])))
+        }
+        #expect(try receivers().names == ["front", "rear"])
+        #expect(try receivers().numbers == [0, 1, 0, 1, 0, 1])
+        // Names are bounded, whatever a recording has.
+        for index in 6..<100 { add(index, frame: "r\(index)") }
+        #expect(try receivers().names?.count == 16 && receivers().names?.last == "others")
+        #expect(try receivers().numbers.last == 15)
+    }
+
     @Test func collectorHandlesAnyBytes() throws {
         var drive = DriveCollector()
         var seed: UInt64 = 88_172_645_463_325_252

@@ -36,7 +36,7 @@ package struct ReceiverRegister {
 
     /// Returns the number of a message's receiver, identified by its frame, else by its source.
     package mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
-        let name = message.frameId ?? message.source ?? ""
+        let name = message.receiverName
         if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
         guard receivers.count < Self.most else { return UInt8(Self.most) }
         receivers.append(Receiver(name: name))
