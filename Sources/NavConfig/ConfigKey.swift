@@ -19,6 +19,8 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     public let documentation: String
     /// Whether it can be changed while the node runs.
     public private(set) var isLive = false
+    /// The mark between the items when a YAML file gives a list.
+    private(set) var listSeparator = ";"
     private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool
 
@@ -62,6 +64,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             range: range, documentation: documentation, get: { [get] in get($0[keyPath: path]) },
             set: { [set] in set(&$0[keyPath: path], $1) })
         key.isLive = isLive
+        key.listSeparator = listSeparator
         return key
     }
 
@@ -74,7 +77,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             name: name, kind: .number, range: "\(shortest(range.lowerBound)) … \(shortest(range.upperBound))",
             documentation: documentation, get: { shortest($0[keyPath: path]) },
             set: { root, text in
-                guard let value = Double(text), range.contains(value) else { return false }
+                guard let value: Double = decimal(text), range.contains(value) else { return false }
                 root[keyPath: path] = value
                 return true
             })
@@ -90,7 +93,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             range: "\(shortest(range.lowerBound)) … \(shortest(range.upperBound)), or empty",
             documentation: documentation, get: { $0[keyPath: path].map { shortest($0) } ?? "" },
             set: { root, text in
-                let value = text.isEmpty ? nil : Value(text)
+                let value: Value? = decimal(text)
                 guard text.isEmpty || value.map(range.contains) == true else { return false }
                 root[keyPath: path] = value
                 return true
@@ -127,17 +130,22 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     }
 
     /// Creates the key of a text value that a conversion accepts or rejects.
+    ///
+    /// - Parameter listSeparator: The mark between the items of a list.
     public static func text<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, range: String, _ documentation: String,
-        parse: @escaping @Sendable (String) -> Value?, format: @escaping @Sendable (Value) -> String
+        listSeparator: String = ";", parse: @escaping @Sendable (String) -> Value?,
+        format: @escaping @Sendable (Value) -> String
     ) -> ConfigKey {
-        ConfigKey(
+        var key = ConfigKey(
             name: name, kind: .text, range: range, documentation: documentation, get: { format($0[keyPath: path]) },
             set: { root, text in
                 guard let value = parse(text) else { return false }
                 root[keyPath: path] = value
                 return true
             })
+        key.listSeparator = listSeparator
+        return key
     }
 
     /// Creates the key of an unrestricted text value.
@@ -146,6 +154,12 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     ) -> ConfigKey {
         text(name, path, range: "text", documentation, parse: { $0 }, format: { $0 })
     }
+}
+
+/// Parses a decimal number; nil for any other text, such as a hexadecimal number, an infinity or no number at all.
+package func decimal<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ text: String) -> Value? {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
+    return Value(text).flatMap { $0.isFinite ? $0 : nil }
 }
 
 /// Returns the shortest text of a number, without a fraction if there is none.

@@ -18,7 +18,14 @@ public enum ConfigLoader {
     ) throws(ConfigError) -> Configuration {
         var configuration = Configuration()
         if let file {
-            for (key, value) in try read(file) { try apply(key, value, to: &configuration, source: "'\(file)'") }
+            var seen = Set<String>()
+            for (key, items) in try read(file) {
+                guard seen.insert(key).inserted else {
+                    throw ConfigError("configuration file '\(file)' gives '\(key)' twice: remove one of the values")
+                }
+                let separator = Configuration.keys.first { $0.name == key }?.listSeparator ?? ";"
+                try apply(key, items.joined(separator: separator), to: &configuration, source: "'\(file)'")
+            }
         }
         for (name, value) in environment.sorted(by: { $0.key < $1.key })
         where !prefix.isEmpty && name.hasPrefix(prefix) {
@@ -98,7 +105,8 @@ public enum ConfigLoader {
         }
     }
 
-    private static func read(_ file: String) throws(ConfigError) -> [(String, String)] {
+    /// Returns the keys of a file with their values: the items of a list, else one.
+    private static func read(_ file: String) throws(ConfigError) -> [(String, [String])] {
         let text: String
         do throws(ConfigError) {
             text = try TextFile.read(file, limit: TextFile.greatestConfiguration)
@@ -116,21 +124,21 @@ public enum ConfigLoader {
         guard case .mapping = node else {
             throw ConfigError("configuration file '\(file)' must have keys and values at its top level")
         }
-        var pairs: [(String, String)] = []
+        var pairs: [(String, [String])] = []
         flatten(node, prefix: "", into: &pairs)
         return pairs
     }
 
-    private static func flatten(_ node: Node, prefix: String, into pairs: inout [(String, String)]) {
+    private static func flatten(_ node: Node, prefix: String, into pairs: inout [(String, [String])]) {
         switch node {
         case .mapping(let mapping):
             for (key, value) in mapping {
                 let name = key.scalar?.string ?? "?"
                 flatten(value, prefix: prefix.isEmpty ? name : prefix + "." + name, into: &pairs)
             }
-        case .sequence(let sequence): pairs.append((prefix, sequence.map(item).joined(separator: ";")))
-        case .scalar(let scalar): pairs.append((prefix, scalar.string))
-        case .alias: pairs.append((prefix, "?"))
+        case .sequence(let sequence): pairs.append((prefix, sequence.map(item)))
+        case .scalar(let scalar): pairs.append((prefix, [scalar.string]))
+        case .alias: pairs.append((prefix, ["?"]))
         }
     }
 

@@ -114,7 +114,7 @@ package struct YAMLValue: Sendable {
     }
 
     package func number(_ what: String, in range: ClosedRange<Double>) throws(ConfigError) -> Double {
-        guard case .text(let text) = content, let value = Double(text), range.contains(value) else {
+        guard case .text(let text) = content, let value: Double = decimal(text), range.contains(value) else {
             throw wrong("'\(what)' takes a number from \(shortest(range.lowerBound)) to \(shortest(range.upperBound))")
         }
         return value

@@ -110,6 +110,12 @@ public enum HostOptions {
 
     private static func security(_ file: HostsFile) throws(BusError) -> HostConfiguration.Security {
         guard let secret = file.secretKeyFile else { return .insecure }
+        // A public key has the form of a secret one, and would only keep the other hosts from answering.
+        guard !secret.hasSuffix(".pub") else {
+            throw BusError(
+                .invalidArgument,
+                "secret_key_file names the public key \(secret): give the .key file that `navbus keygen` wrote with it")
+        }
         var allowed: Set<CurvePublicKey> = []
         for text in file.allowedKeys { allowed.insert(try CurvePublicKey(text)) }
         if let name = file.allowedKeysFile { allowed.formUnion(try CurvePublicKey.list(contentsOf: name)) }

@@ -1,5 +1,6 @@
 import Glibc
 public import NavBus
+import NavConfig
 import NavGeo
 import NavMessages
 
@@ -58,6 +59,14 @@ public final class NodeRunner<Runnable: Node> {
         turning = context.latency("loop")
         node = try Runnable(configuration: configuration.node, context: context)
         _ = lifecycle.take(.configure)
+        // A launch file may give all its nodes the same remaps, so one of another node's topics is no mistake.
+        let own = context.inputs.map(\.entry.name) + link.published.map(\.entry.name)
+        for topic in remaps.keys.sorted() where !own.contains(topic) && TopicCatalogue.topic(named: topic) == nil {
+            let near = nearestName(to: topic, among: TopicCatalogue.all.map(\.name) + own)
+            log.warning(
+                "--remap \(topic): no such topic is known, so it renames nothing"
+                    + (near.map { "; did you mean \($0)?" } ?? ""))
+        }
         self.context = context
         self.configuration = configuration
         self.log = log

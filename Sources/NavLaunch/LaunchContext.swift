@@ -11,15 +11,19 @@ public struct LaunchContext: Sendable {
     public var cpus: [Int]
     /// The known topics, used to find misspelt ones; if empty, topics are not checked.
     public var topics: [String]
+    /// The known services, likewise.
+    public var services: [String]
 
     /// Creates a context for tests and embedding.
     public init(
-        binaryDirectory: String, environment: [String: String], cpus: [Int] = [], topics: [String] = []
+        binaryDirectory: String, environment: [String: String], cpus: [Int] = [], topics: [String] = [],
+        services: [String] = []
     ) {
         self.binaryDirectory = binaryDirectory
         self.environment = environment
         self.cpus = cpus
         self.topics = topics
+        self.services = services
     }
 
     /// Returns the context of the running process.

@@ -42,9 +42,15 @@ extension LaunchFileReader {
             problems.add("\(policy.what) has no \"policy\"", at: policy.place)
         }
         if let mode: RestartPolicy.Mode = policy.choice("policy", substitution) { restart.mode = mode }
-        if let delay = policy.number("delay_s", in: 0...3_600, substitution) { restart.delay = .seconds(delay) }
+        let delay = policy.number("delay_s", in: 0...3_600, substitution)
+        if let delay { restart.delay = .seconds(delay) }
         if let delay = policy.number("max_delay_s", in: 0...3_600, substitution) {
             restart.maximumDelay = .seconds(delay)
+        }
+        if delay != nil, restart.delay > restart.maximumDelay {
+            problems.add(
+                "\"delay_s\" in \(policy.what) must not exceed \"max_delay_s\", which is 30 unless given",
+                at: policy.place(of: "delay_s"))
         }
         if let limit = policy.integer("limit", in: 0...1_000_000, substitution) { restart.limit = limit }
         return restart
@@ -89,9 +95,15 @@ extension LaunchFileReader {
                 return remaps.first { $0.from == topic }?.to ?? topic
             }
         }
+        let services = condition.words("service", substitution)
+        for service in services where !context.services.isEmpty && !context.services.contains(service) {
+            warnings.add(
+                "\"\(service)\" in \(condition.what) is not in the service catalogue"
+                    + suggestion(for: service, among: context.services), at: condition.place(of: "service"))
+        }
         var readiness = Readiness(
             topics("topic").map { .topic($0) } + topics("message").map { .message($0) }
-                + condition.words("service", substitution).map { .service($0) })
+                + services.map { .service($0) })
         if readiness.conditions.isEmpty, problems.problems.count == problemsBefore {
             problems.add("\(condition.what) needs \"topic\", \"message\" or \"service\"", at: condition.place)
         }

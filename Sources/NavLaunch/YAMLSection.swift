@@ -69,7 +69,7 @@ struct YAMLSection {
 
     func number(_ key: String, in range: ClosedRange<Double>, _ substitution: Substitution) -> Double? {
         guard let word = string(key, substitution) else { return nil }
-        guard let value = Double(word), range.contains(value) else {
+        guard let value: Double = decimal(word), range.contains(value) else {
             problems.add(
                 "\"\(key)\" in \(what) must be a number from \(range.lowerBound) to \(range.upperBound), not \"\(word)\"",
                 at: place(of: key))

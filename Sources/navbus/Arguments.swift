@@ -3,24 +3,46 @@ import NavigationNode
 public import ArgumentParser
 import Foundation
 import Glibc
-public import NavGeo
+import NavGeo
 public import NavGuidance
-public import NavMap
+import NavMap
 public import NavRouting
 public import NavSimulation
 
-extension Coordinate: ExpressibleByArgument {
-    /// Parses `LAT,LON` in degrees.
-    public init?(argument: String) { self.init(text: argument) }
+extension Coordinate {
+    /// Parses `LAT,LON` in degrees, the value of an option.
+    ///
+    /// - Throws: an error that says which part is wrong.
+    static func option(_ text: String) throws -> Coordinate {
+        if let place = Coordinate(text: text) { return place }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            Double($0.trimmingPrefix(while: { $0 == " " }))
+        }
+        guard parts.count == 2, let latitude = parts[0], parts[1] != nil else {
+            throw ValidationError("give a latitude and a longitude in degrees, such as 60.17,24.94.")
+        }
+        throw ValidationError(
+            (-90...90).contains(latitude)
+                ? "the longitude must be -180 to 180 degrees."
+                : "the latitude, which comes first, must be -90 to 90 degrees.")
+    }
 }
 
 extension VehicleProfile.Kind: ExpressibleByArgument {}
 
 extension DistanceUnits: ExpressibleByArgument {}
 
-extension LocalTime: ExpressibleByArgument {
+extension LocalTime {
+    /// Parses a local time, the value of an option.
+    static func option(_ text: String) throws -> LocalTime {
+        guard let time = LocalTime(argument: text) else {
+            throw ValidationError("give an existing day and a time of day, such as 2026-07-01T08:30.")
+        }
+        return time
+    }
+
     /// Parses `2026-07-01T08:30`, a local time at the place.
-    public init?(argument: String) {
+    init?(argument: String) {
         let bytes = Array(argument.utf8)
         let form = Array("dddd-dd-ddTdd:dd".utf8)
         guard bytes.count == form.count else { return nil }
@@ -63,7 +85,7 @@ struct VehicleOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
     @Option(
         help: ArgumentHelp(
-            "Roads to avoid, comma-separated: tolls,motorways,ferries,unpaved,tunnels. A second on them counts as 8.",
+            "Roads to avoid, comma-separated: tolls,motorways,ferries,unpaved,tunnels. A second there costs as much as 8 elsewhere.",
             valueName: "NAMES"))
     var avoid = ""
     @Option(
@@ -99,6 +121,9 @@ struct VehicleOptions: ParsableArguments {
             if let value, !bounds.contains(value) {
                 throw ValidationError("--\(name) must be \(bounds.lowerBound) to \(bounds.upperBound) \(unit)")
             }
+        }
+        if let axleLoad, let weight, axleLoad > weight {
+            throw ValidationError("--axle-load must not exceed --weight")
         }
     }
 

@@ -28,14 +28,16 @@ struct DoctorCommand: ParsableCommand {
 
     func run() throws {
         var findings = SystemChecks.libraries() + SystemChecks.limits() + SystemChecks.clocks()
+        var nodes: [String] = []
         do {
             let directory = try ToolBus.attempt { () throws(BusError) in try BusDirectory.fromEnvironment() }
+            nodes = (try? directory.inspect().nodes.map(\.node)) ?? []
             findings += RegistryChecks.directory(directory)
             findings += try BusChecks.run(directory)
         } catch let error as NodeError {
             findings.append(Finding("bus", .fail, error.description))
         }
-        findings += HostReach.hosts() + peer.map { HostReach.check($0) }
+        findings += HostReach.hosts(among: nodes) + peer.map { HostReach.check($0) }
         if let tiles { findings.append(Self.check(tiles: tiles)) }
         if json {
             print(try navbus.json(findings))

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavBus
+import NavConfig
 import NavGeo
 import NavKit
 import NavMessages
@@ -141,7 +142,9 @@ enum HostReach {
     }
 
     /// Checks the hosts file, and whether its hosts answer; a host that is off is not a fault of this one.
-    static func hosts() -> [Finding] {
+    ///
+    /// - Parameter nodes: The live nodes of the domain; without any, nothing can be said of the nodes that listen.
+    static func hosts(among nodes: [String]) -> [Finding] {
         do throws(NodeError) {
             guard let hosts = try HostOptions.check() else {
                 return [Finding("hosts", .ok, "\(HostOptions.variable) is not set: the bus is local to this host")]
@@ -159,13 +162,20 @@ enum HostReach {
             let listening = hosts.listen.sorted { $0.key < $1.key }.map { "\($0.key) at \($0.value)" }
             let text =
                 "\(hosts.path): " + (listening.isEmpty ? "no node listens" : listening.joined(separator: ", "))
-                + "; \(hosts.peers.count) other hosts"
+                + "; \(hosts.peers.count) other host\(hosts.peers.count == 1 ? "" : "s")"
             let finding =
                 hosts.isInsecure
                 ? Finding(
                     "hosts", .warn, text + "; insecure: true lets everybody on the network read and write the bus")
                 : Finding("hosts", .ok, text)
+            let absent = nodes.isEmpty ? [] : hosts.listen.keys.sorted().filter { !nodes.contains($0) }
             return [finding]
+                + absent.map { name in
+                    Finding(
+                        "hosts", .warn,
+                        "\(hosts.path): no node '\(name)' is running in this domain, so nothing listens at "
+                            + "\(hosts.listen[name] ?? "its address")\(suggestion(for: name, among: nodes))")
+                }
                 + hosts.peers.map { peer in
                     let answer = check(peer)
                     return answer.state == .ok ? answer : Finding(answer.check, .warn, answer.text)

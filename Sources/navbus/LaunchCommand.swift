@@ -16,6 +16,7 @@ struct LaunchCommand: ParsableCommand {
     func run() throws {
         var context = LaunchContext.current()
         context.topics = TopicCatalogue.all.map(\.name)
+        context.services = ServiceCatalogue.all.map(\.name)
         let launchFile: LaunchFile
         do throws(LaunchFileError) {
             launchFile = try LaunchFile.load(
@@ -24,8 +25,10 @@ struct LaunchCommand: ParsableCommand {
             throw NodeError(.usage, error.description)
         }
         // On stderr, so that the commands of `--check` can be piped.
-        for warning in launchFile.warnings { StandardError.write("warning: \(warning)\n") }
-        let problems = LaunchCheck.problems(launchFile)
+        let (problems, warnings) = LaunchCheck.findings(launchFile)
+        for warning in launchFile.warnings.map(\.description) + warnings {
+            StandardError.write("warning: \(warning)\n")
+        }
         if check, !problems.isEmpty {
             throw NodeError(.usage, "\(file): " + problems.joined(separator: "\n"))
         }

@@ -64,6 +64,8 @@ struct MatchCommand: ParsableCommand {
         if predictions, smooth || raw {
             throw ValidationError("--predictions cannot be combined with --smooth or --raw")
         }
+        if predictions, format == .edges { throw ValidationError("--predictions has rows only in csv and geojson") }
+        if lag != nil, format != .edges { throw ValidationError("--lag concerns the driven path: add --format edges") }
         if traces.isEmpty { throw ValidationError("give a trace") }
         if Set(traces).count < traces.count { throw ValidationError("give each trace once") }
         if traces.count > 1, outDir == nil { throw ValidationError("several traces need --out-dir DIRECTORY") }

@@ -80,14 +80,17 @@ struct NodeParams: ParsableCommand {
         var found: Parameter.Value?
         var kind = ""
         switch known.value {
+        // The node knows whether the value may be empty, whatever its kind.
+        case _ where text.isEmpty: found = .stringValue(text)
         case .boolValue: (found, kind) = (Bool(text).map { .boolValue($0) }, "true or false")
         case .intValue: (found, kind) = (Int64(text).map { .intValue($0) }, "a whole number")
         case .doubleValue:
-            (found, kind) = (Double(text).flatMap { $0.isFinite ? .doubleValue($0) : nil }, "a number")
+            (found, kind) = (decimal(text).map { .doubleValue($0) }, "a number")
         case .stringValue, nil: found = .stringValue(text)
         }
         guard let found else {
-            let range = known.range.map { ", \($0)" } ?? ""
+            var range = known.range.map { ", \($0)" } ?? ""
+            if case .boolValue = known.value { range = "" }
             throw NodeError(.usage, "\(known.key ?? "")=\(text): give \(kind)\(range)")
         }
         return found

@@ -33,7 +33,8 @@ struct ReplayCommand: ParsableCommand {
         [String] = []
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Destination, degrees; overrides the configured one.", valueName: "LAT,LON"))
+        help: ArgumentHelp("Destination, degrees; overrides the configured one.", valueName: "LAT,LON"),
+        transform: NavGeo.Coordinate.option)
     var to: NavGeo.Coordinate?
     @Option(help: ArgumentHelp("The bag to write (.mcap); optional with --journal.", valueName: "FILE.mcap"))
     var out: String?

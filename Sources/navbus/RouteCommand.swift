@@ -20,12 +20,16 @@ struct RouteCommand: ParsableCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable { case json, geojson, osrm }
 
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
-    @Option(parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON")) var from: Coordinate?
-    @Option(parsing: .unconditional, help: ArgumentHelp("Destination, degrees.", valueName: "LAT,LON")) var to:
-        Coordinate?
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON"),
+        transform: Coordinate.option) var from: Coordinate?
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Destination, degrees.", valueName: "LAT,LON"),
+        transform: Coordinate.option) var to: Coordinate?
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"))
+        help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"),
+        transform: Coordinate.option)
     var via: [Coordinate] = []
     @Option(
         parsing: .unconditional,
@@ -35,7 +39,7 @@ struct RouteCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Departure in local time: time-dependent restrictions then apply.",
-            valueName: "YYYY-MM-DDTHH:MM"))
+            valueName: "YYYY-MM-DDTHH:MM"), transform: LocalTime.option)
     var depart: LocalTime?
     @Option(
         help: ArgumentHelp(
@@ -46,7 +50,7 @@ struct RouteCommand: ParsableCommand {
         help: ArgumentHelp(
             "Maximum distance from a place to a road, metres, 0 to 10000; beyond it the error gives the distance to the nearest road.",
             valueName: "METRES")) var snapMaxM = RouteRequest.defaultSnapRadius
-    @Option(help: ArgumentHelp("Output format.", valueName: "FORMAT")) var format = Format.json
+    @Option(help: ArgumentHelp("Output format. Default: json.", valueName: "FORMAT")) var format: Format?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Number of alternatives, 0 to 2; there may be fewer.", valueName: "N"))
@@ -63,6 +67,7 @@ struct RouteCommand: ParsableCommand {
             throw ValidationError(
                 "--batch takes its places from the file; leave --from, --to, --via, --heading and --alternatives out")
         }
+        if batch != nil, format != nil { throw ValidationError("--batch always prints CSV: leave out --format") }
         guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
         guard (0...10_000).contains(snapMaxM) else { throw ValidationError("--snap-max-m must be 0 to 10000") }
         guard PhraseTable.named(language) != nil else {
@@ -92,6 +97,7 @@ struct RouteCommand: ParsableCommand {
         var waypoints = ([from] + via + [to]).map { Waypoint($0) }
         waypoints[0].bearing = heading.map { Angle.normalised(Angle.radians($0)) }
         let routes = try routes(router, RouteRequest(waypoints: waypoints, snapRadius: snapMaxM))
+        let format = format ?? .json
         let document = RouteDocument(
             routes, graph, profile, listsAlternatives: alternatives > 0, format: format,
             wording: Wording(language: language, units: units))

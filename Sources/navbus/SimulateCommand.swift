@@ -29,12 +29,16 @@ struct SimulateCommand: ParsableCommand {
             """)
 
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
-    @Option(parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON")) var from: Coordinate
-    @Option(parsing: .unconditional, help: ArgumentHelp("Destination, degrees.", valueName: "LAT,LON")) var to:
-        Coordinate
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON"),
+        transform: Coordinate.option) var from: Coordinate
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Destination, degrees.", valueName: "LAT,LON"),
+        transform: Coordinate.option) var to: Coordinate
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"))
+        help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"),
+        transform: Coordinate.option)
     var via: [Coordinate] = []
     @Option(
         parsing: .unconditional,
@@ -70,8 +74,8 @@ struct SimulateCommand: ParsableCommand {
     var backUp = 0.0
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Seed of the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
-        UInt64 = 1
+        help: ArgumentHelp("Seed of the errors; equal seeds give equal drives.", valueName: "NUMBER"),
+        transform: SimulateCommand.seed) var seed: UInt64 = 1
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -81,6 +85,13 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
     @Flag(help: "Replace any existing file; a bag written by this command is always replaced.") var overwrite = false
     @Flag(help: "Print the report as JSON.") var json = false
+
+    private static func seed(_ text: String) throws -> UInt64 {
+        guard let seed = UInt64(text) else {
+            throw ValidationError("give a whole number from 0 to \(UInt64.max).")
+        }
+        return seed
+    }
 
     func validate() throws {
         try refuseROSName(out)

@@ -141,7 +141,11 @@ struct BadInputTests {
         Mistake(call: "map junction --tiles TILES here", status: 2, says: ["'here'", "LAT,LON"]),
         Mistake(call: "map junction --tiles TILES 60,24 --radius 0", status: 2, says: ["--radius", "1 to 10000"]),
         Mistake(
-            call: "route --tiles TILES --from 91,0 --to 60.17,24.94", status: 2, says: ["'91,0'", "--from", "LAT,LON"]),
+            call: "route --tiles TILES --from 91,0 --to 60.17,24.94", status: 2,
+            says: ["'91,0'", "--from", "LAT,LON", "the latitude"]),
+        Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,240.95", status: 2,
+            says: ["'60.18,240.95'", "--to", "the longitude must be -180 to 180 degrees"]),
         Mistake(call: "route --tiles TILES", status: 2, says: ["--from and --to", "--batch"]),
         Mistake(
             call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --depart noon", status: 2,
@@ -151,17 +155,28 @@ struct BadInputTests {
             says: ["'2026-13-01T08:00'", "--depart"]),
         Mistake(
             call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --depart 2026-02-30T08:00", status: 2,
-            says: ["'2026-02-30T08:00'", "--depart"]),
+            says: ["'2026-02-30T08:00'", "--depart", "an existing day"]),
         Mistake(call: "map build text --out o --country ZZ", status: 2, says: ["--country ZZ", "ISO 3166-1"]),
         Mistake(
             call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --profile truck --height 0", status: 2,
-            says: ["--height", "above 0"]),
+            says: ["--height", "0.5 to 10"]),
+        Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --weight 18 --axle-load 30", status: 2,
+            says: ["--axle-load", "--weight"]),
         Mistake(call: "route --tiles TILES --batch missing.csv", status: 1, says: ["missing.csv"]),
+        Mistake(
+            call: "route --tiles TILES --batch pairs.csv --format geojson", status: 2, says: ["--batch", "--format"]),
         Mistake(call: "route --tiles TILES --batch pairs.csv", status: 1, says: ["pairs.csv", "line 2", "degrees"]),
         Mistake(call: "route --tiles TILES --batch text.csv", status: 1, says: ["text.csv", "from_lat,from_lon"]),
         Mistake(
             call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --avoid trams", status: 2,
             says: ["trams", "tolls"]),
+        Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --avoid tolls,,ferries", status: 2,
+            says: ["tolls,,ferries", "separated by commas"]),
+        Mistake(
+            call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --seed -1 --out o", status: 2,
+            says: ["'-1'", "--seed", "a whole number from 0"]),
         Mistake(
             call: "simulate --tiles TILES --from 60.17,24.94 --to 60.17,24.94 --out o", status: 1, says: ["same place"]),
         Mistake(
@@ -250,6 +265,9 @@ struct BadInputTests {
         Mistake(call: "bag recover mine.mcap --out ./mine.mcap", status: 2, says: ["--out"]),
         Mistake(call: "match --tiles TILES text.csv", status: 1, says: ["text.csv", "lat"]),
         Mistake(call: "match --tiles TILES", status: 2, says: ["trace"]),
+        Mistake(call: "match --tiles TILES DRIVE --lag 3", status: 2, says: ["--lag", "--format edges"]),
+        Mistake(
+            call: "match --tiles TILES DRIVE --format edges --predictions", status: 2, says: ["--predictions", "csv"]),
         Mistake(call: "match --tiles TILES DRIVE --out-dir /nowhere", status: 1, says: ["/nowhere"]),
         Mistake(
             call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --out /nowhere/o", status: 1,
@@ -342,6 +360,12 @@ struct BadInputTests {
             tool: "navigation-node", call: "--set destination=somewhere", status: 2,
             says: ["'somewhere'", "'destination'", "LAT,LON"]),
         Mistake(
+            tool: "navigation-node", call: "--set tiles=TILES --set via=60.17,24.94", status: 2,
+            says: ["via", "without a destination"]),
+        Mistake(
+            tool: "navigation-node", call: "--config twice.yaml", status: 2,
+            says: ["twice.yaml", "'reroute.cooldown_s' twice"]),
+        Mistake(
             tool: "navigation-node", call: "--config wrong.yaml", status: 2,
             says: ["'reroute.cooldwn_s'", "wrong.yaml", "'reroute.cooldown_s'"]),
         Mistake(tool: "navigation-node", call: "--config missing.yaml", status: 2, says: ["missing.yaml", "exist"]),
@@ -372,6 +396,7 @@ struct BadInputTests {
         try await withSandbox { box in
             try box.write("wrong.yaml", "reroute:\n  cooldwn_s: 5\n")
             try box.write("broken.yaml", "a: [1, 2\nb: }\n")
+            try box.write("twice.yaml", "reroute: {cooldown_s: 7}\nreroute.cooldown_s: 8\n")
             try box.write("text", "hello world\n")
             try await check(mistake, in: box)
         }

@@ -63,6 +63,18 @@ struct LaunchExampleTests {
                 ("    executable: tile-cache-node\n    set: {predictive.enable: true}", "predictive.enabled"),
                 ("    executable: navbus\n    args: [bag, record, --out, x.mcap, --ouput, y.mcap]", "--ouput"),
                 ("    executable: navbus\n    args: [bag, play, nowhere.mcap]", "'nowhere.mcap' does not exist"),
+                (
+                    "    executable: navigation-node\n    set: {tiles: '\(tiles)', directions.url: 'https://127.0.0.1', "
+                        + "directions.token_file: /no.tok}", "directions.token_file: '/no.tok' does not exist"
+                ),
+                (
+                    "    executable: navigation-node\n    set: {tiles: '\(tiles)', directions.url: 'https://127.0.0.1', "
+                        + "directions.ca_file: /no.pem}", "directions.ca_file: '/no.pem' does not exist"
+                ),
+                (
+                    "    executable: navigation-node\n    set: {tiles: '\(tiles)', state.path: /nowhere/trip}",
+                    "state.path: '/nowhere/trip' cannot be written"
+                ),
             ] {
                 let result = try await check(node)
                 #expect(result.status == 2, "\(node): \(result.output)\(result.errors)")
@@ -71,6 +83,44 @@ struct LaunchExampleTests {
             let well = try await check(
                 "    executable: navigation-node\n    set: {tiles: '\(tiles)', reroute.cooldown_s: 5}")
             #expect(well.status == 0, "\(well.errors)")
+        }
+    }
+
+    @Test func launchCheckReadsTheHostsFile() async throws {
+        try await withSandbox { box in
+            try await box.succeed("navbus", ["keygen", "--out", "vehicle"])
+            let tiles = try await Town.shared.tiles
+            func check(_ hosts: String) async throws -> Program.Result {
+                try box.write("hosts.yaml", hosts)
+                let arguments = ["hosts:=\(box.path)/hosts.yaml", "tiles:=\(tiles)"]
+                return try await box.run("navbus", ["launch", "--check", Self.file("two-hosts.yaml")] + arguments)
+            }
+            func text(_ key: String, _ allowed: String, _ node: String, _ port: Int) -> String {
+                "{secret_key_file: \(key), \(allowed): vehicle.pub, listen: {\(node): 'tcp://127.0.0.1:\(port)'}}"
+            }
+            for (hosts, says) in [
+                (text("vehicle.key", "allowed_keys_file", "navigation-node", 99_999), "99999"),
+                (text("none.key", "allowed_keys_file", "navigation-node", 7_600), "none.key"),
+                (text("vehicle.pub", "allowed_keys_file", "navigation-node", 7_600), "the public key"),
+                (
+                    text("vehicle.key", "allowed_key_file", "navigation-node", 7_600),
+                    "did you mean 'allowed_keys_file'?"
+                ),
+            ] {
+                let result = try await check(hosts)
+                #expect(result.status == 2 && result.errors.contains(says), "\(hosts): \(result.errors)")
+                #expect(result.errors.contains("node \"navigation-node\": hosts file"), "\(result.errors)")
+            }
+            let missing = try await box.run(
+                "navbus", ["launch", "--check", Self.file("two-hosts.yaml"), "hosts:=/nope.yaml", "tiles:=\(tiles)"])
+            #expect(missing.status == 2 && missing.errors.contains("/nope.yaml"), "\(missing.errors)")
+            let stray = try await check(text("vehicle.key", "allowed_keys_file", "navigation-nod", 7_600))
+            #expect(
+                stray.status == 0
+                    && stray.errors.contains("\"navigation-nod\" in \"listen\" is not a node of this launch"),
+                "\(stray.errors)")
+            let well = try await check(text("vehicle.key", "allowed_keys_file", "navigation-node", 7_600))
+            #expect(well.status == 0 && well.errors.isEmpty, "\(well.errors)")
         }
     }
 

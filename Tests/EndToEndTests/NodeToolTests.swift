@@ -69,7 +69,8 @@ struct NodeToolTests {
             #expect(values.map { $0["double_value"] as? Double } == [20])
             for (change, status, says) in [
                 ("rate_hz=1000", 1, "1 … 100"), ("rate_hz=fast", 2, "a number, 1 … 100"), ("station=x", 1, "--set"),
-                ("rat_hz=1", 2, "did you mean 'rate_hz'?"), ("verbose=7", 2, "true or false"),
+                ("rat_hz=1", 2, "did you mean 'rate_hz'?"), ("verbose=7", 2, "give true or false\n"),
+                ("rate_hz=0x10", 2, "a number, 1 … 100"),
             ] as [(String, Int32, String)] {
                 let refused = try await box.run("navbus", ["node", "params", "weather", "set", change])
                 #expect(refused.status == status && refused.errors.contains(says), "\(change): \(refused.errors)")
@@ -88,6 +89,18 @@ struct NodeToolTests {
                 well.output.contains(
                     #/warn +topic /weathr +subscribed to by weather, but not published; did you mean /weather\?/#))
             #expect(well.output.contains(#/warn +node weather +DEGRADED: windy/#))
+
+            try box.write(
+                "hosts.yaml",
+                """
+                insecure: true
+                listen: {wether: 'tcp://127.0.0.1:7600', weather: 'tcp://127.0.0.1:7602'}
+                """)
+            let hosts = try await box.run(
+                "navbus", ["doctor"], environment: ["NAVBUS_HOSTS": box.path + "/hosts.yaml"])
+            #expect(hosts.output.contains("no node 'wether' is running in this domain"), "\(hosts.output)")
+            #expect(hosts.output.contains("did you mean \"weather\"?") && !hosts.output.contains("no node 'weather'"))
+            #expect(hosts.output.contains("; 0 other hosts;") && hosts.status == 0, "\(hosts.output)")
 
             // A second source of fixes, a dead node's leftovers, and one that hangs.
             let fix = ["topic", "pub", "/gnss/fix", "{}", "--wait", "0", "--rate", "10", "--name"]

@@ -47,6 +47,18 @@ struct OperatorTests {
         }
     }
 
+    @Test func tripThatCannotBeSavedIsLogged() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let settings = ["tiles=\(tiles)", "destination=\(Town.to)", "state.path=\(box.path)/nowhere/trip"]
+            let node = try box.start("navigation-node", settings.flatMap { ["--set", $0] })
+            try await box.announces("/nav/progress", node: "navigation-node")
+            try box.start("navbus", ["bag", "play", drive, "--rate", "20"])
+            try await node.says("the trip cannot be saved: ")
+            #expect(node.exitStatus == nil)
+        }
+    }
+
     /// The process writes the report itself: a debugger would keep its lock for minutes.
     @Test(arguments: [SIGSEGV, SIGILL, SIGABRT])
     func crashedNodeReportsWhereAndLeavesTheBus(signal: Int32) async throws {

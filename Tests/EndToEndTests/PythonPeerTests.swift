@@ -1,3 +1,5 @@
+import Glibc
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -34,6 +36,40 @@ struct PythonPeerTests {
                 Project.python, [script, fault, try await Town.shared.tiles, try await Town.shared.drive, Town.to])
             let ended = try await run.wait()
             #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+        }
+    }
+
+    /// Whoever looks whether a node lives takes its lock for a moment.
+    @Test(arguments: [
+        ("Tests/Peers/weather_node.py", ["probed"]), ("Tests/Peers/fix_publisher.py", ["probed", "60.17,24.94"]),
+        ("launch/policy/policy_node.py", ["--name", "probed"]),
+    ])
+    func pythonNodeStartsWhileItsLockIsProbed(script: String, arguments: [String]) async throws {
+        try await withSandbox { box in
+            let folder = (box.environment["NAVBUS_DIR"] ?? "") + "/0/probed"
+            let prober = try box.write(
+                "prober.py",
+                """
+                import fcntl, os, sys, time
+                os.makedirs(sys.argv[1], mode=0o700, exist_ok=True)
+                file = open(sys.argv[1] + "/lock", "a")
+                while True:
+                    try:
+                        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                        print("probing", flush=True)
+                        time.sleep(0.02)
+                        fcntl.flock(file, fcntl.LOCK_UN)
+                    except BlockingIOError:
+                        pass
+                    time.sleep(0.005)
+                """)
+            let probes = try box.start(Project.python, [prober, folder])
+            try await probes.says("probing")
+            let node = try box.start(Project.python, [Project.root + "/" + script] + arguments)
+            try await eventually("\(script) announces itself", detail: { node.errors }) {
+                readFile(folder + "/announcement.json") != nil
+            }
+            probes.send(SIGKILL)
         }
     }
 

@@ -6,8 +6,8 @@ import Testing
 /// The commands of the README and of the user guide work.
 ///
 /// A fenced block marked `sh` is run as it is. A block marked `python` prints something about a running node or the demo's recording. A
-/// `text` block under the comment `prints` is the expected output of the preceding `sh` block, whatever the numbers. Blocks of other kinds
-/// (`console`, …) are not run.
+/// `text` block under the comment `prints` is the expected output of the preceding `sh` block, in which `…` stands for a measured number or,
+/// alone, for omitted lines. Blocks of other kinds (`console`, …) are not run.
 struct ReadmeTests {
     private static let documents = ["README.md", "Sources/navbus/navbus.docc/UserGuide.md"]
 
@@ -60,9 +60,9 @@ struct ReadmeTests {
             environment: ["PYTHON": Project.python])
         let result = try await program.wait(seconds: 300)
         #expect(result.status == 0, "\(block.place):\n\(script)\n\(result.output)\n\(result.errors)")
-        var printed = result.outputLines.map { Self.withoutNumbers($0) }[...]
+        var printed = result.outputLines[...]
         for line in block.prints where line != "…" {
-            guard let place = printed.firstIndex(of: Self.withoutNumbers(line[...])) else {
+            guard let place = printed.firstIndex(where: { Self.isShown($0, as: line) }) else {
                 Issue.record("\(block.place) does not print '\(line)':\n\(result.output)")
                 return
             }
@@ -70,8 +70,18 @@ struct ReadmeTests {
         }
     }
 
-    private static func withoutNumbers(_ line: Substring) -> String {
-        line.replacing(#/[0-9]+(\.[0-9]+)?/#, with: "#").split(separator: " ").joined(separator: " ")
+    /// Whether a printed line is the shown one, however it is aligned.
+    private static func isShown(_ printed: some StringProtocol, as shown: String) -> Bool {
+        func aligned(_ line: some StringProtocol) -> String { line.split(separator: " ").joined(separator: " ") }
+        let pattern = NSRegularExpression.escapedPattern(for: aligned(shown)).replacing("…", with: "[0-9]+(\\.[0-9]+)?")
+        return aligned(printed).range(of: "^\(pattern)$", options: .regularExpression) != nil
+    }
+
+    @Test func numbersAreCompared() {
+        #expect(Self.isShown("a   1743.5,246.2,ok,599", as: "a 1743.5,246.2,ok,…"))
+        #expect(Self.isShown("(2.5 s)", as: "(… s)"))
+        #expect(!Self.isShown("1743.5,246.2,ok,599", as: "1779.9,284.6,ok,…"))
+        #expect(!Self.isShown("1743.5,ok,", as: "1743.5,ok,…") && !Self.isShown("1743x5", as: "1743.5"))
     }
 
     struct Block: Equatable {

@@ -57,6 +57,17 @@ struct TopicTests {
             #expect(parameters.output.contains(tiles))
             let refused = try await box.run("navbus", ["node", "params", "navigation-node", "set", "tiles=x"])
             #expect(refused.status == 1 && refused.errors.contains("--set tiles=x"), "\(refused.errors)")
+            func set(_ change: String) async throws -> Program.Result {
+                try await box.run("navbus", ["node", "params", "navigation-node", "set", change])
+            }
+            // A number that may be empty is emptied again.
+            for change in ["arrival.max_speed_mps=12.5", "arrival.max_speed_mps="] {
+                let changed = try await set(change)
+                #expect(changed.status == 0, "\(change): \(changed.errors)")
+                #expect(changed.output.contains("12.5") == change.hasSuffix("12.5"), "\(change): \(changed.output)")
+            }
+            let unset = try await set("reroute.cooldown_s=")
+            #expect(unset.status == 1 && unset.errors.contains("0 … 600"), "\(unset.errors)")
             let doctor = try await box.succeed("navbus", ["doctor", "--tiles", tiles])
             #expect(doctor.output.contains(#/ok +schemas/#), "\(doctor.output)")
 

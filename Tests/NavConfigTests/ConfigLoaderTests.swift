@@ -8,6 +8,7 @@ private struct Sample: NodeConfiguration, Equatable {
     var fixes = 4
     var detect = true
     var title = "x"
+    var names: [String] = []
 
     static var keys: [ConfigKey<Sample>] {
         [
@@ -16,6 +17,9 @@ private struct Sample: NodeConfiguration, Equatable {
             .integer("deviation.fixes", \.fixes, in: 1...100, "How many fixes must agree.").live,
             .flag("reroute.detect", \.detect, "Whether leaving the route triggers a reroute."),
             .string("title", \.title, "What it is called."),
+            .text(
+                "names", \.names, range: "names, or empty", "Names.", listSeparator: ",",
+                parse: { $0.split(separator: ",").map(String.init) }, format: { $0.joined(separator: ",") }),
         ]
     }
 }
@@ -58,6 +62,15 @@ private struct Truck: NodeConfiguration, Equatable {
         #expect(loaded == Sample(cooldown: 8, fixes: 11, detect: false, title: "a=b"))
     }
 
+    @Test func listOfAFileIsSeparatedAsTheKeyReadsIt() throws {
+        let lists = try file("names: [a, b]\ntitle: [a, b]\n")
+        let loaded = try ConfigLoader.load(Sample.self, file: lists)
+        #expect(loaded.names == ["a", "b"] && loaded.title == "a;b")
+        // A part's key is the whole's.
+        #expect(try ConfigLoader.load(Whole.self, file: lists).part.names == ["a", "b"])
+        #expect(try ConfigLoader.load(Sample.self, file: try file("names: a,b\n")).names == ["a", "b"])
+    }
+
     @Test func unknownKeyIsReportedWithASuggestion() throws {
         let path = try file("reroute:\n  cooldwn_s: 7\n")
         let message = try #require(failure(path))
@@ -65,7 +78,10 @@ private struct Truck: NodeConfiguration, Equatable {
         #expect(message.contains("did you mean 'reroute.cooldown_s'?") && message.contains(path))
     }
 
-    @Test(arguments: ["reroute.cooldown_s=-1", "reroute.cooldown_s=nan", "deviation.fixes=1.5", "reroute.detect=maybe"])
+    @Test(arguments: [
+        "reroute.cooldown_s=-1", "reroute.cooldown_s=nan", "reroute.cooldown_s=0x10", "deviation.fixes=1.5",
+        "reroute.detect=maybe",
+    ])
     func outOfRangeValueIsReportedWithTheRange(_ override: String) throws {
         let message = try #require(failure(nil, [override]))
         #expect(message.contains("it takes"))
@@ -75,6 +91,8 @@ private struct Truck: NodeConfiguration, Equatable {
         #expect(try #require(failure("/nonexistent/x.yaml")).contains("cannot be read"))
         #expect(try #require(failure(try file("a: [1"))).contains("is not YAML"))
         #expect(try #require(failure(try file("- a\n- b\n"))).contains("keys and values"))
+        let twice = try file("reroute: {cooldown_s: 7}\nreroute.cooldown_s: 8\n")
+        #expect(try #require(failure(twice)).contains("gives 'reroute.cooldown_s' twice"))
         #expect(try #require(failure(nil, ["title"])).contains("give a key and a value"))
         #expect(try #require(failure(nil, [], ["SAMPLE_SET_NOPE": "1"])).contains("SAMPLE_SET_NOPE"))
     }
@@ -125,9 +143,9 @@ private struct Truck: NodeConfiguration, Equatable {
 
     @Test func keyHasUnitKindAndLiveness() {
         let keys = Sample.keys
-        #expect(keys.map(\.unit) == ["s", "", "", ""])
-        #expect(keys.map(\.kind) == [.number, .integer, .flag, .text])
-        #expect(keys.map(\.isLive) == [true, true, false, false])
+        #expect(keys.map(\.unit) == ["s", "", "", "", ""])
+        #expect(keys.map(\.kind) == [.number, .integer, .flag, .text, .text])
+        #expect(keys.map(\.isLive) == [true, true, false, false, false])
         #expect(
             ConfigLoader.describe(Sample()).contains("reroutes, seconds. [0 … 600] (live)\nreroute.cooldown_s: 5\n"))
         #expect(
@@ -143,7 +161,7 @@ private struct Truck: NodeConfiguration, Equatable {
             let loaded = try ConfigLoader.load(Truck.self, file: nil, overrides: ["vehicle.weight_t=\(text)"])
             #expect(loaded.weight == weight && key.text(of: loaded) == text)
         }
-        for text in ["0.4", "201", "nan", "heavy"] {
+        for text in ["0.4", "201", "nan", "heavy", "0x2", "1p3"] {
             #expect(throws: ConfigError.self) {
                 try ConfigLoader.load(Truck.self, file: nil, overrides: ["vehicle.weight_t=\(text)"])
             }

@@ -74,7 +74,7 @@ final class EchoStage {
 
     init(
         _ configuration: EchoConfiguration = EchoConfiguration(), autostart: Bool = true, simTime: Bool = false,
-        log: NodeLog? = nil
+        remaps: [String: String] = [:], log: NodeLog? = nil
     ) throws {
         var run = RunConfiguration(configuration)
         run.kit.autostart = autostart
@@ -84,7 +84,7 @@ final class EchoStage {
         fixes = NodeLink(peer, log: quiet)
         _ = try peer.subscribe(matching: TopicFilter(), qos: .keepLast(100_000), maximumPayloadSize: 1 << 22)
         runner = try NodeRunner(
-            try InProcessBus(name: "echo", network: network), configuration: run,
+            try InProcessBus(name: "echo", network: network), remaps: remaps, configuration: run,
             log: log ?? NodeLog(node: "echo", level: .info, isWrittenToStandardError: false))
     }
 

@@ -26,6 +26,9 @@ struct HostOptionsTests {
         #expect(try problem(listen)?.contains("no host may connect") == true)
         #expect(
             try problem("insecure: true\nlisten: {'a/b': 'tcp://127.0.0.1:7600'}\n")?.contains("'a/b'") == true)
+        // Its mode is not the problem.
+        let open = try problem("secret_key_file: a.pub\n")
+        #expect(open?.contains("names the public key") == true && open?.contains("chmod") == false, "\(open ?? "")")
         for key in ["missing.key", "a.pub"] {
             #expect(try problem("secret_key_file: \(key)\n")?.contains(key) == true, "\(key)")
         }

@@ -23,6 +23,16 @@ struct NodeLogTests {
         #expect(lines.allSatisfy { ($0.stampNs ?? 0) > 0 && $0.repeatCount == nil })
     }
 
+    @Test func remapOfAnUnknownTopicIsLogged() throws {
+        let stage = try EchoStage(
+            remaps: ["/gnss/fiix": "/x", "/gnss/fix": "/front/fix", "/nav/journal": "/y", "/health/gnss-node": "/z"])
+        try stage.turn()
+        let lines = try stage.all(LogEntry.self, on: "/log")
+        #expect(lines.map(\.level) == [.warning])
+        #expect(lines.first?.text?.contains("--remap /gnss/fiix") == true)
+        #expect(lines.first?.text?.contains("did you mean /gnss/fix?") == true)
+    }
+
     @Test func levelChangesForAllLoggersAtOnce() throws {
         let stage = try EchoStage()
         let part = stage.runner.context.log.part("part")

@@ -44,6 +44,10 @@ import Testing
                 + "did you mean \"on-failure\"?"
         ),
         (
+            "nodes: [{name: a, executable: sh, restart: {policy: always, delay_s: 0.2, max_delay_s: 0.1}}]",
+            "launch.yaml:1:70: \"delay_s\" in \"restart\" of node \"a\" must not exceed \"max_delay_s\", which is 30 unless given"
+        ),
+        (
             "nodes: [{name: a, executable: sh, restart: {policy: always, delay_s: nan}}]",
             "launch.yaml:1:70: \"delay_s\" in \"restart\" of node \"a\" must be a number from 0.0 to 3600.0, not \"nan\""
         ),

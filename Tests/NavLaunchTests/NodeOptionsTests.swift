@@ -162,16 +162,26 @@ import Testing
         #expect(scratch.problems("nodes: [{name: a, executable: sh, config: node.yaml}]") == [])
     }
 
-    @Test func absentProcessorsAndTopicsAreWarnings() throws {
+    @Test func absentProcessorsTopicsAndServicesAreWarnings() throws {
         scratch.write(
             "a.yaml",
             """
             remaps: {/gnss/fixes: /left/fix}
             nodes: [{name: a, executable: sh, cpus: "0-2", ready_when: {topic: [/nav/stat, /left/fix, /health/a]}}]
             """)
+        scratch.write(
+            "services.yaml",
+            "nodes: [{name: a, executable: sh, ready_when: {service: [navbus.v1.Node, navbus.v1.Navigaton]}}]")
         var context = scratch.context
         context.cpus = [0, 1]
         context.topics = ["/gnss/fix", "/nav/state", "/health/<node>"]
+        context.services = ["navbus.v1.Node", "navbus.v1.Navigation"]
+        let services = try LaunchFile.load(path: scratch.path + "/services.yaml", context: context)
+        #expect(
+            services.warnings.map(\.message) == [
+                "\"navbus.v1.Navigaton\" in \"ready_when\" of node \"a\" is not in the service catalogue; did you mean "
+                    + "\"navbus.v1.Navigation\"?"
+            ])
         let file = try LaunchFile.load(path: scratch.path + "/a.yaml", context: context)
         #expect(
             file.warnings.map { $0.description.replacing(scratch.path + "/", with: "") } == [

@@ -1,11 +1,15 @@
+import Foundation
 import GNSSNode
 import NavConfig
+import NavDirections
 import NavGeo
 import NavKit
 import NavMap
+import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -40,7 +44,7 @@ struct ConfigurationTests {
             NavigationConfiguration.self, file: nil, overrides: ["via=60.1,24.9;60.2,25", "destination=-33.8,151.2"])
         #expect(configuration.trip.map(\.coordinate.text) == ["60.1,24.9", "60.2,25.0", "-33.8,151.2"])
         let none = try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: ["via=60.1,24.9"])
-        #expect(none.trip.isEmpty)
+        #expect(none.trip.isEmpty && none.omission != nil)
     }
 
     @Test func vehicleSizesDefaultToItsKindInAnyKeyOrder() throws {
@@ -61,6 +65,8 @@ struct ConfigurationTests {
             #expect(configuration.profile == truck)
         }
         #expect(try profile("vehicle.height_m=3", "vehicle.height_m=") == VehicleProfile())
+        #expect(throws: ConfigError.self) { try profile("vehicle.weight_t=18", "vehicle.axle_load_t=18.1") }
+        #expect(try profile("vehicle.weight_t=18", "vehicle.axle_load_t=18").axleLoad == 18)
         for wrong in ["vehicle.weight_t=0", "vehicle.weight_t=nan", "vehicle.height_m=11", "vehicle.length_m=x"] {
             #expect(throws: ConfigError.self) { try profile(wrong) }
         }
@@ -108,6 +114,10 @@ struct ConfigurationTests {
         var navigation = NavigationConfiguration()
         #expect(RunConfiguration(navigation).omission?.contains("tiles=") == true)
         navigation.tiles = "tiles"
+        #expect(navigation.omission == nil)
+        navigation.via = [Coordinate(latitude: 60.1, longitude: 24.9)]
+        #expect(navigation.omission?.contains("destination=") == true)
+        navigation.destination = Coordinate(latitude: 60.2, longitude: 25)
         #expect(navigation.omission == nil && KitConfiguration().omission == nil)
     }
 
@@ -129,7 +139,31 @@ struct ConfigurationTests {
         #expect(Avoidance(names: "") == [])
         #expect(Avoidance(names: "tolls,ferries") == [.tolls, .ferries])
         #expect(Avoidance(names: Avoidance.names.map(\.name).joined(separator: ",")) != nil)
-        #expect(Avoidance(names: "tolls,trams") == nil)
+        for text in ["tolls,trams", "tolls,,ferries", "tolls,", ",", "tolls;ferries"] {
+            #expect(Avoidance(names: text) == nil, "'\(text)'")
+        }
+    }
+
+    @Test func listsOfAFileAreThoseOfTheCommandLine() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/node.yaml"
+            try
+                "vehicle.avoid: [tolls, ferries]\nreceivers: [roof, dash]\npolicy: {ask: [should_reroute, accept_reroute]}\n"
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            let configuration = try ConfigLoader.load(NavigationConfiguration.self, file: path)
+            #expect(configuration.vehicle.avoid == [.tolls, .ferries])
+            #expect(configuration.receivers == ["roof", "dash"])
+            #expect(configuration.navigator.policy.asked.count == 2)
+        }
+    }
+
+    @Test func filesOfTheProviderAreInputsOnlyIfItIsAsked() throws {
+        var configuration = NavigationConfiguration()
+        configuration.online.tokenFile = "/token"
+        configuration.online.directions.authorities = "/ca.pem"
+        #expect(configuration.inputPaths.isEmpty)
+        configuration.online.directions.url = "https://127.0.0.1"
+        #expect(configuration.inputPaths.map(\.path) == ["/token", "/ca.pem"])
     }
 
     @Test func remapNeedsTwoTopics() throws {

@@ -93,6 +93,7 @@ struct OnlineRoutingTests {
             (["directions.url=https://user:secret@example"], "user"),
             (["directions.url=https://example", "directions.dialect=mapbox"], "directions.token_file"),
             (["directions.url=https://example", "directions.token_file=/nowhere/token"], "/nowhere/token"),
+            (["directions.url=https://example", "directions.ca_file=/nowhere/ca.pem"], "/nowhere/ca.pem"),
             (["directions.url=https://example", "directions.proxy=gateway"], "directions.proxy"),
             (["directions.url=https://example", "directions.profile=../driving?x"], "directions.profile"),
         ] {

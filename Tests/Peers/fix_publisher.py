@@ -31,7 +31,15 @@ node = sys.argv[1]
 folder = os.path.join(os.environ.get("NAVBUS_DIR", default), os.environ.get("NAVBUS_DOMAIN", "0"), node)
 os.makedirs(folder, mode=0o700, exist_ok=True)
 lock = open(folder + "/lock", "a")
-fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+give_up = time.monotonic() + 0.1
+while True:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        break
+    except BlockingIOError:  # held by a live node, or taken for a moment by a program that looks whether one lives
+        if time.monotonic() >= give_up:
+            sys.exit(f"a node named '{node}' runs already")
+        time.sleep(0.002)
 
 socket = zmq.Context.instance().socket(zmq.XPUB)
 socket.bind(f"ipc://{folder}/pub")

@@ -33,7 +33,7 @@ service Weather {
   rpc Forecast(Query) returns (stream Report);
 }
 """
-REQUEST, RESPONSE, END, PING, PONG = 1, 2, 3, 6, 7  # of navbus.v1.ServiceFrameKind
+REQUEST, RESPONSE, END, CANCEL, PING, PONG = 1, 2, 3, 4, 6, 7  # of navbus.v1.ServiceFrameKind
 OK, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED = 0, 3, 5, 12
 
 node, has_schema = sys.argv[1], "--no-schema" not in sys.argv
@@ -55,7 +55,15 @@ navbus = lambda name: message("navbus.v1." + name)
 folder = os.path.join(os.environ["NAVBUS_DIR"], os.environ.get("NAVBUS_DOMAIN", "0"), node)
 os.makedirs(folder, mode=0o700, exist_ok=True)
 lock = open(folder + "/lock", "a")
-fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+give_up = time.monotonic() + 0.1
+while True:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        break
+    except BlockingIOError:  # held by a live node, or taken for a moment by a program that looks whether one lives
+        if time.monotonic() >= give_up:
+            sys.exit(f"a node named '{node}' runs already")
+        time.sleep(0.002)
 publisher, server = zmq.Context.instance().socket(zmq.PUB), zmq.Context.instance().socket(zmq.ROUTER)
 publisher.bind(f"ipc://{folder}/pub")
 server.bind(f"ipc://{folder}/rpc")
@@ -79,6 +87,7 @@ parameters = [
     navbus("Parameter")(key="station", string_value="Helsinki", is_live=False, description="Where."),
     navbus("Parameter")(key="verbose", bool_value=False, is_live=True),
 ]
+open_calls = set()  # the client and number of each call without an END
 
 
 def report(day):
@@ -88,8 +97,13 @@ def report(day):
 
 def serve(client, frame, payload):
     """Answers one request."""
-    send = lambda kind, body=b"", **fields: server.send_multipart(
-        [client, Frame(kind=kind, call_id=frame.call_id, **fields).SerializeToString(), body])
+    open_calls.add((client, frame.call_id))
+
+    def send(kind, body=b"", **fields):
+        if kind == END:
+            open_calls.discard((client, frame.call_id))
+        server.send_multipart([client, Frame(kind=kind, call_id=frame.call_id, **fields).SerializeToString(), body])
+
     reply = lambda answer: send(END, answer.SerializeToString(), has_response=1)
     if frame.method == "GetSchema":
         wanted = navbus("GetSchemaRequest").FromString(payload).type
@@ -136,10 +150,13 @@ while True:
         client, header, payload = server.recv_multipart()
         frame = Frame.FromString(header)
         if frame.kind == PING:
-            server.send_multipart([client, Frame(kind=PONG).SerializeToString(), b""])
+            # Without its number the client takes this node for dead, and without the count the calls for lost.
+            count = sum(caller == client for caller, _ in open_calls)
+            server.send_multipart([client, Frame(kind=PONG, sequence=frame.sequence, credit=1 + count).SerializeToString(), b""])
         elif frame.kind == REQUEST:
             serve(client, frame, payload)
-        elif frame.kind == 4:
+        elif frame.kind == CANCEL:
+            open_calls.discard((client, frame.call_id))
             print("cancelled", flush=True)
     due += 0.1
     # Every tenth number is left out, as if the message had been lost.

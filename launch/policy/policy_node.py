@@ -9,6 +9,7 @@
 policy_node.py [--name NAME] [--set depot=LAT,LON,METRES]. Needs pyzmq, protobuf, protoc. launch/policy.yaml starts it.
 """
 import argparse
+import collections
 import fcntl
 import glob
 import json
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import zmq
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -43,6 +45,19 @@ def messages():
     for file in descriptor_pb2.FileDescriptorSet.FromString(protoc.stdout).file:
         pool.AddSerializedFile(file.SerializeToString())
     return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
+
+
+def claim(lock):
+    """Takes the lock of a node's name; False when a live node holds it. Others look by taking it for a moment, hence the retries."""
+    last = time.monotonic() + 0.1
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= last:
+                return False
+            time.sleep(0.002)
 
 
 def metres(latitude, longitude, other_latitude, other_longitude):
@@ -90,11 +105,10 @@ class Node:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         # The lock is the claim on the name, held as long as the process lives.
         self.lock = open(folder + "/lock", "a")
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not claim(self.lock):
             sys.exit(f"error: a node named '{name}' runs already: give another --name")
         self.frame, self.message = message("navbus.v1.ServiceFrame"), message
+        self.open = collections.Counter()  # the calls without an answer, by client
         self.methods = message("navbus.v1.PolicyContext").DESCRIPTOR.file.services_by_name["Policy"].methods_by_name
         context = zmq.Context.instance()
         self.topics, self.calls = context.socket(zmq.XPUB), context.socket(zmq.ROUTER)
@@ -113,30 +127,38 @@ class Node:
         while True:
             client, header, payload = self.calls.recv_multipart()
             frame = self.frame.FromString(header)
-            if frame.kind == PING:  # alive, and no call is open here
-                self.send(client, self.frame(kind=PONG, sequence=frame.sequence, credit=1))
+            if frame.kind == PING:  # its client gives up the calls that are not counted here
+                self.send(client, self.frame(kind=PONG, sequence=frame.sequence, credit=1 + self.open[client]))
             elif frame.kind == REQUEST:
+                self.open[client] += 1
                 self.answer(client, frame, payload, policy)
 
     def answer(self, client, frame, payload, policy):
-        """Answers one call."""
+        """Answers one call. A copy that answers later must only end it later: until then it counts as open."""
         end = self.frame(kind=END, call_id=frame.call_id)
         method = self.methods.get(frame.method) if frame.service == SERVICE else None
         if method is None:
             end.code, end.message = UNIMPLEMENTED, f"there is no {frame.service}/{frame.method} here"
-            return self.send(client, end)
+            return self.end(client, end)
         try:
             question = self.message(method.input_type.full_name).FromString(payload)
         except Exception as problem:  # protobuf's own: the request is none
             end.code, end.message = INVALID_ARGUMENT, str(problem)
-            return self.send(client, end)
+            return self.end(client, end)
         answer = getattr(policy, frame.method, policy.decide)(question)
         if method.output_type.full_name != answer.DESCRIPTOR.full_name:
             answer = self.message(method.output_type.full_name)()  # nothing to change
         elif answer.verdict != UNSPECIFIED:
             print(frame.method, {YES: "yes", NO: "no"}[answer.verdict] + ":", answer.reason, flush=True)
         end.has_response = True
-        self.send(client, end, answer.SerializeToString())
+        self.end(client, end, answer.SerializeToString())
+
+    def end(self, client, frame, payload=b""):
+        """Ends a call."""
+        self.open[client] -= 1
+        if not self.open[client]:
+            del self.open[client]
+        self.send(client, frame, payload)
 
     def send(self, client, frame, payload=b""):
         self.calls.send_multipart([client, frame.SerializeToString(), payload])

@@ -102,11 +102,11 @@ public enum PolicyService: ServiceSchema {
     public static let rerouteOptions = UnaryMethod<RerouteOptionsRequest, RerouteOptionsAnswer>(
         service: name, name: "RerouteOptions", isIdempotent: false,
         summary: "Which options does the reroute's request have? Default: unchanged.")
-    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one
-    /// is calculated; yes after two refusals, since there may be no other way.
+    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is
+    /// calculated. After two refusals the default is yes, since there may be no other way.
     public static let acceptReroute = UnaryMethod<AcceptRerouteRequest, PolicyAnswer>(
         service: name, name: "AcceptReroute", isIdempotent: false,
-        summary: "May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one is calculated; yes after two refusals, since there may be no other way.")
+        summary: "May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is calculated. After two refusals the default is yes, since there may be no other way.")
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     public static let shouldTakeAlternative = UnaryMethod<ShouldTakeAlternativeRequest, PolicyAnswer>(
         service: name, name: "ShouldTakeAlternative", isIdempotent: false,

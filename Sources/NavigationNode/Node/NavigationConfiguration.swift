@@ -91,6 +91,7 @@ package struct NavigationConfiguration: NodeConfiguration {
             "receivers", \.receivers, range: "at most \(ReceiverRegister.mostPreferred) names, or empty",
             "Receivers in the order of preference, by the frame or source of their fixes, separated by commas: the "
                 + "first with usable fixes is used; if none has any, others are used by their accuracy.",
+            listSeparator: ",",
             parse: { text in
                 let names = text.split(separator: ",").map { String($0.trimmingPrefix(while: { $0 == " " })) }
                 guard names.count <= ReceiverRegister.mostPreferred, Set(names).count == names.count else { return nil }
@@ -159,16 +160,18 @@ package struct NavigationConfiguration: NodeConfiguration {
                     + "between fixes."),
             .number(
                 "dead_reckoning.tunnel_start_after_s", \.navigator.positioning.reckoning.tunnelStartAfter, in: 0.2...60,
-                "The same in a mapped tunnel, seconds."),
+                "Time without a usable fix in a mapped tunnel after which positions are predicted, seconds."),
             .integer(
                 "dead_reckoning.exit_good_fixes", \.navigator.positioning.reckoning.exitGoodFixes, in: 1...100,
                 "Consecutive usable fixes that end dead reckoning."),
             .number(
                 "deviation.min_distance_m", \.navigator.deviationMinimumDistance, in: 1...1_000,
-                "Distance from the route that is always tolerated, metres."),
+                "Distance from the route that is tolerated while no other road is matched, metres; a matched road beside the "
+                    + "route counts earlier, usually within 15 m."),
             .number(
                 "deviation.max_distance_m", \.navigator.deviationMaximumDistance, in: 1...1_000,
-                "Distance from the route that is never tolerated, metres."),
+                "Distance from the route that is never tolerated, however inaccurate the fix, metres; a matched road beside "
+                    + "the route counts earlier, usually within 15 m."),
             .number(
                 "deviation.debounce_s", \.navigator.deviationDebounce, in: 0...60,
                 "Time for which fixes must contradict the route, seconds."),
@@ -177,7 +180,8 @@ package struct NavigationConfiguration: NodeConfiguration {
                 "Number of fixes that must contradict the route."),
             .number(
                 "wrong_way.backtrack_m", \.navigator.wrongWayDistance, in: 1...1_000,
-                "Distance driven back along the route that counts as the wrong way, metres; half of it below 4 m/s, and none above, once deviation.debounce_s is over."
+                "Distance driven back along the route that counts as the wrong way, metres. After deviation.debounce_s: half of it "
+                    + "below 4 m/s, and at once above."
             ),
             .integer(
                 "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
@@ -188,7 +192,7 @@ package struct NavigationConfiguration: NodeConfiguration {
             ),
             .number(
                 "snap.position_max_m", \.navigator.positionSnapRadius, in: 0...10_000,
-                "The same for the vehicle's position as the start of a route, metres."),
+                "Greatest distance from the vehicle's position to a road, where a route starts, metres."),
             .flag("reroute.detect", \.navigator.rerouteDetect, "Whether leaving the route triggers a reroute."),
             .number(
                 "reroute.cooldown_s", \.navigator.rerouteCooldown, in: 0...600,
@@ -227,6 +231,7 @@ extension NavigationConfiguration {
                 "directions.deadline_ms (\(Int(online.directions.deadline * 1_000))) must be less than reroute.deadline_s "
                 + "(\(navigator.rerouteDeadline)), so that a route can be computed on board when the provider does not answer"
         }
+        if let conflict = vehicle.conflict { return conflict }
         let (least, greatest) = (navigator.deviationMinimumDistance, navigator.deviationMaximumDistance)
         guard least > greatest else { return nil }
         return
@@ -263,11 +268,21 @@ extension NavigationConfiguration {
     }
 
     package var omission: String? {
-        tiles.isEmpty ? "no map: give a directory of road tiles with --set tiles=DIRECTORY" : nil
+        if tiles.isEmpty { return "no map: give a directory of road tiles with --set tiles=DIRECTORY" }
+        return via.isEmpty || destination != nil
+            ? nil : "via has no effect without a destination: set destination=LAT,LON, or leave via out"
     }
 
     /// The files and folders that are read, by key.
     package var inputPaths: [(key: String, path: String)] {
-        [("tiles", tiles), ("traffic", traffic)].filter { !$0.path.isEmpty }
+        let online =
+            online.directions.isEnabled
+            ? [("directions.token_file", online.tokenFile), ("directions.ca_file", online.directions.authorities)] : []
+        return ([("tiles", tiles), ("traffic", traffic)] + online).filter { !$0.1.isEmpty }
+    }
+
+    /// The files that are written, by key.
+    package var outputPaths: [(key: String, path: String)] {
+        [("state.path", tripFile)].filter { !$0.path.isEmpty }
     }
 }

@@ -30,6 +30,8 @@ package final class NavigationNode: Node {
     private var tripFile: TripFile?
     /// Replies held back until the trip that they confirm is on disk.
     private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
+    /// The reason why the trip is not kept, as last logged.
+    private var loggedTripProblem: String?
 
     package static let topics: [any CatalogueTopic] = [
         Topics.state, Topics.position, Topics.progress, Topics.route, Topics.reroute, Topics.visualInstruction,
@@ -170,6 +172,9 @@ package final class NavigationNode: Node {
 
     /// Handles the maps that came into force and the routes that were found.
     package func turn(_ now: Int64) -> Int64 {
+        let problem = tripFile?.problem
+        if let problem, problem != loggedTripProblem { context.log.warning("the trip cannot be saved: \(problem)") }
+        loggedTripProblem = problem
         if let tripFile, !held.isEmpty {
             let done = tripFile.done
             for answer in held where answer.trip <= done { calls.answer(answer.call, answer.reply) }

@@ -1,3 +1,4 @@
+import Foundation
 package import NavConfig
 package import NavDirections
 
@@ -15,6 +16,13 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
     /// - Parameter environment: The environment, which may hold the token.
     package func provider(environment: [String: String]) throws(DirectionsError) -> OnlineRouteProvider? {
         guard directions.isEnabled else { return nil }
+        guard directions.authorities.isEmpty || FileManager.default.isReadableFile(atPath: directions.authorities)
+        else {
+            throw DirectionsError(
+                .configuration,
+                "cannot read the certificates '\(directions.authorities)' (directions.ca_file); check that the file exists and "
+                    + "is readable")
+        }
         return try OnlineRouteProvider(directions, token: AccessToken.read(file: tokenFile, environment: environment))
     }
 

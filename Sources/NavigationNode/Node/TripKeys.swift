@@ -10,7 +10,8 @@ extension NavigationConfiguration {
             .text(
                 "policy.ask", \.navigator.policy.asked,
                 range: "any of \(PolicyKind.allCases.map(\.rawValue).joined(separator: ",")), or all, or empty",
-                "Decisions requested from the policy node; defaults apply to the rest.", parse: { Set(names: $0) },
+                "Decisions requested from the policy node; defaults apply to the rest.", listSeparator: ",",
+                parse: { Set(names: $0) },
                 format: { asked in PolicyKind.allCases.filter(asked.contains).map(\.rawValue).joined(separator: ",") }),
             .string("policy.node", \.policyNode, "Name of the policy node; empty for any node that serves Policy."),
             .number(
@@ -21,7 +22,7 @@ extension NavigationConfiguration {
                 "Time limit for an answer, seconds."),
             .number(
                 "policy.approval_deadline_s", \.navigator.policy.approvalDeadline, in: 0.1...120,
-                "The same for the approval of a faster route, seconds."),
+                "Time limit for the approval of a faster route, seconds."),
             .number(
                 "policy.hold_s", \.navigator.policy.hold, in: 0...3_600,
                 "Time for which a negative answer applies if it states none, seconds."),
@@ -35,7 +36,7 @@ extension NavigationConfiguration {
                 "Time at the present speed within which a new route avoids maneuvers, seconds."),
             .optionalNumber(
                 "reroute.initial_maneuver_avoidance_m", \.navigator.rerouteManeuverAvoidanceDistance, in: 0...5_000,
-                "The same as a distance, metres; empty uses the time."),
+                "Distance within which a new route avoids maneuvers, metres; empty uses the time."),
             .number(
                 "reroute.min_commit_time_s", \.navigator.rerouteMinimumCommitTime, in: 0...120,
                 "Time to the first maneuver below which a new route is proposed instead of taken, seconds; 0 for never."
@@ -132,7 +133,8 @@ extension Set<PolicyKind> {
             return
         }
         self = []
-        for name in text.split(separator: ",") {
+        guard !text.isEmpty else { return }
+        for name in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let kind = PolicyKind(rawValue: String(name)) else { return nil }
             insert(kind)
         }

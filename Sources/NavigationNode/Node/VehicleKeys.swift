@@ -35,15 +35,25 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
             carriesDangerousGoods: carriesDangerousGoods)
     }
 
+    /// The conflict of an axle load that exceeds the weight; nil when there is none.
+    package var conflict: String? {
+        guard let axleLoad, let weight, axleLoad > weight else { return nil }
+        return
+            "vehicle.axle_load_t (\(Self.plain(axleLoad))) must not exceed vehicle.weight_t (\(Self.plain(weight))): lower the "
+            + "first or raise the second"
+    }
+
     package static var keys: [ConfigKey<VehicleKeys>] {
-        [
+        let factor = Int(CostModel.avoidanceFactor)
+        return [
             .text(
                 "vehicle.kind", \.kind, range: "car | truck",
                 "Kind of vehicle; a truck has the usual European limits.",
                 parse: { VehicleProfile.Kind(rawValue: $0) }, format: { $0.rawValue }),
             .text(
                 "vehicle.avoid", \.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
-                "Roads to avoid: a second on them counts as \(Int(CostModel.avoidanceFactor)), so that a way round is taken up to that length.",
+                "Roads to avoid: a second there costs as much as \(factor) elsewhere, so a detour up to \(factor) times as long is preferred.",
+                listSeparator: ",",
                 parse: { Avoidance(names: $0) }, format: { $0.text }),
             .optionalNumber("vehicle.height_m", \.height, in: Bounds.height, "Height, metres; \(usual(\.height))."),
             .optionalNumber("vehicle.width_m", \.width, in: Bounds.width, "Width, metres; \(usual(\.width))."),
@@ -81,7 +91,8 @@ extension Avoidance {
     /// Parses a set from names separated by commas; nil when one is unknown.
     package init?(names text: String) {
         self = []
-        for name in text.split(separator: ",") {
+        guard !text.isEmpty else { return }
+        for name in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let value = Avoidance.names.first(where: { $0.name == name })?.value else { return nil }
             insert(value)
         }

@@ -75,8 +75,8 @@ public protocol PolicyServiceProvider: AnyObject {
     func shouldReroute(_ request: ShouldRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Which options does the reroute's request have? Default: unchanged.
     func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws
-    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one
-    /// is calculated; yes after two refusals, since there may be no other way.
+    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is
+    /// calculated. After two refusals the default is yes, since there may be no other way.
     func acceptReroute(_ request: AcceptRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     func shouldTakeAlternative(_ request: ShouldTakeAlternativeRequest, _ call: UnaryCall<PolicyAnswer>) throws
