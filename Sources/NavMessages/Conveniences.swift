@@ -77,3 +77,13 @@ extension GnssFix {
         return fix
     }
 }
+
+extension VehicleOdometry {
+    /// Returns the odometry; if it has no time, with the time of its message's header, ns since the Unix epoch.
+    public func dated(by headerStamp: Int64) -> VehicleOdometry {
+        guard stampNs == nil, headerStamp > 0 else { return self }
+        var odometry = self
+        odometry.stampNs = headerStamp
+        return odometry
+    }
+}

@@ -49,9 +49,10 @@ package struct InputTrack: Sendable {
         self.channels = channels
     }
 
-    /// Returns the odometry in a message of the track; nil when it cannot be read.
+    /// Returns the odometry in a message of the track, with the message's time if it has none itself; nil when it cannot be read.
     package static func odometry(_ message: BagMessage) -> VehicleOdometry? {
         try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
+            .dated(by: Int64(clamping: message.publishTime))
     }
 
     /// Counts the next message of the track in the bag.

@@ -16,7 +16,8 @@ extension Fix {
             coordinate: NavGeo.Coordinate(latitude: message.latitude ?? .nan, longitude: message.longitude ?? .nan),
             horizontalSigma: message.horizontalSigma?.known(from: 0), speed: message.groundSpeed?.known(from: 0),
             course: message.groundCourse?.knownAngle, heading: message.heading?.knownAngle,
-            hdop: message.hdop?.known(from: 0), altitude: message.altitude?.known(from: -20_000),
+            hdop: message.hdop?.known(from: 0),
+            altitude: message.altitude?.known(from: NavMessages.GnssFix.leastAltitude),
             type: NavMatching.FixType(message.fixType), sequence: sequence)
         received = message.receiveStampNs.map { NavGeo.Timestamp(nanoseconds: $0) }
         spoofing = SignalAlarm(message.spoofing)
@@ -24,13 +25,6 @@ extension Fix {
         integrity = SignalAlarm(message.integrity)
         protectionLevel = message.horizontalProtectionLevelM?.known(from: 0)
     }
-}
-
-extension Double {
-    /// Returns the number; nil when it is not finite or below the least possible value.
-    fileprivate func known(from least: Double) -> Double? { isFinite && self >= least ? self : nil }
-    /// The angle, radians; nil beyond a few turns.
-    fileprivate var knownAngle: Double? { abs(self) <= 8 * .pi ? self : nil }
 }
 
 extension NavMessages.GnssFix {

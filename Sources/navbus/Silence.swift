@@ -5,8 +5,9 @@ import NavMessages
 
 /// An explanation of why no message came.
 enum Silence {
-    /// Returns a one-line reason: the topic has no publisher, or its publishers are silent.
-    static func reason(_ topics: [String], _ snapshot: RegistrySnapshot, waited: Double) -> NodeError {
+    /// Returns a one-line reason: the topic has no publisher, or its publishers are silent or send messages that the bus rejects.
+    static func reason(_ topics: [String], _ tool: ToolBus, waited: Double) throws -> NodeError {
+        let snapshot = try tool.snapshot()
         let what = topics.joined(separator: " ")
         let time = Format.decimal(waited, waited < 1 ? 2 : 1)
         let filter = TopicFilter(include: topics)
@@ -14,7 +15,8 @@ enum Silence {
         if !publishers.isEmpty {
             return NodeError(
                 .missing,
-                "nothing on \(what) for \(time) s: published by \(publishers.joined(separator: ", ")), silent so far")
+                "nothing on \(what) for \(time) s: published by \(publishers.joined(separator: ", "))"
+                    + (rejection(tool.bus.statistics).map { "; " + $0 } ?? ", silent so far"))
         }
         let known = snapshot.topics.map(\.topic.name) + TopicCatalogue.all.map(\.name)
         let near = topics.lazy.compactMap { topic in
@@ -24,5 +26,14 @@ enum Silence {
             .missing,
             "nothing on \(what) for \(time) s: no node publishes it (navbus topic list)"
                 + (near.map { "; did you mean \($0)?" } ?? ""))
+    }
+
+    /// Returns what the bus rejected on arrival; nil when nothing.
+    static func rejection(_ statistics: BusStatistics) -> String? {
+        for topic in statistics.topics {
+            guard let defect = topic.lastRejection else { continue }
+            return "messages_rejected: \(topic.rejected) on \(topic.topic), the last for \(defect)"
+        }
+        return nil
     }
 }

@@ -40,6 +40,7 @@ struct Listening {
         let start = MonotonicClock.now()
         var last = start
         var seen = 0
+        var hasNotedRejection = false
         while !tool.stop.isStopped, limits.count.map({ seen < $0 }) ?? true {
             let delivery = try tool.poll(.milliseconds(100))
             let now = MonotonicClock.now()
@@ -47,16 +48,19 @@ struct Listening {
                 seen += 1
                 last = now
                 try take(delivery)
+            } else if !hasNotedRejection, let rejection = Silence.rejection(tool.bus.statistics) {
+                hasNotedRejection = true
+                Console.note(rejection)
             }
             let elapsed = (now - start).inSeconds
             try tick(elapsed)
             if let duration = limits.duration, elapsed >= duration { break }
             if let timeout = limits.timeout, (now - last).inSeconds > timeout {
-                throw Silence.reason(topics, try tool.snapshot(), waited: timeout)
+                throw try Silence.reason(topics, tool, waited: timeout)
             }
         }
         if seen == 0, let duration = limits.duration, !tool.stop.isStopped {
-            throw Silence.reason(topics, try tool.snapshot(), waited: duration)
+            throw try Silence.reason(topics, tool, waited: duration)
         }
     }
 }

@@ -90,4 +90,16 @@ struct PythonPeerTests {
             #expect(try (json(list.output) as? [Any])?.isEmpty == true)
         }
     }
+
+    @Test func echoTellsWhyMessagesAreRejected() async throws {
+        try await withSandbox { box in
+            let script = Project.root + "/Tests/Peers/fix_publisher.py"
+            try box.start(Project.python, [script, "python", "--without", "stamp_ns", "60.17,24.94", "60.18,24.95"])
+            try await box.announces("/gnss/fix", node: "python")
+            let echo = try await box.run("navbus", ["topic", "echo", "/gnss/fix", "--timeout", "3"])
+            #expect(echo.status == 1 && echo.output.isEmpty)
+            #expect(echo.errors.contains("published by python; messages_rejected: "), "\(echo.errors)")
+            #expect(echo.errors.contains("on /gnss/fix, the last for a header without stamp_ns"), "\(echo.errors)")
+        }
+    }
 }

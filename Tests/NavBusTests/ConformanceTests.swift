@@ -211,6 +211,33 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func lastRejectionTellsWhatWasWrong(_ implementation: Implementation) throws {
+        let key = Array("/x".utf8) + [0]
+        let good = frames("/x", sequence: 2)
+        let header = good[1]
+        let cases: [([[UInt8]], String)] = [
+            ([key], "1 frame instead of 3 (topic, header, payload)"),
+            ([key, [1]], "2 frames instead of 3 (topic, header, payload)"),
+            (good + [[1], [2]], "5 frames instead of 3 (topic, header, payload)"),
+            ([key, [], [1]], "a header without sequence, stamp_ns, boot_id"),
+            ([key, Array(header[..<9] + header[18..<27]), [1]], "a header without stamp_ns"),
+            ([key, [UInt8](repeating: 0xff, count: 36), [1]], "a header that is not a navbus.v1.Header"),
+            ([key, [UInt8](repeating: 0, count: 5000), [1]], "a header of 5000 bytes, over 1024"),
+            (frames("/x", sequence: 0), "a header with sequence 0, which counts from 1"),
+            (frames("/x", sequence: 1, [UInt8](repeating: 0, count: 11)), "a payload of 11 bytes, over 10"),
+        ]
+        for (bad, defect) in cases {
+            let bench = try Bench(implementation)
+            let subscriber = try bench.node("s")
+            _ = try subscriber.subscribe(to: "/x", qos: .keepLast(10), maximumPayloadSize: 10)
+            #expect(subscriber.statistics[topic: "/x"]?.lastRejection == nil)
+            try bench.sendRaw([bad, good], topic: "/x", to: subscriber)
+            #expect(try receive(subscriber).header.sequence == 2)
+            #expect(subscriber.statistics[topic: "/x"]?.lastRejection == defect)
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
     func restartedPublisherIsFoundAndCountsNoLoss(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let subscriber = try bench.node("s")

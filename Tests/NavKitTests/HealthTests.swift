@@ -99,6 +99,29 @@ struct HealthTests {
         #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "the finding expires")
     }
 
+    @Test func messagesThatTheBusRejectsAreExplainedAndNotCalledSilence() throws {
+        let stage = try EchoStage()
+        for _ in 0..<3 { stage.network.inject([Array("/gnss/fix".utf8) + [0], GnssFix().encoded()]) }
+        for _ in 0..<3 { try stage.turn() }
+        var monitor = HealthMonitor()
+        func report(after seconds: Int64) -> NodeHealth {
+            monitor.report(
+                stage.runner.context, state: .active, findings: [], now: Clocks.monotonic() + seconds * second,
+                publishers: { _ in ["g-two"] })
+        }
+        let health = report(after: 4)
+        #expect(health.state == .lost && health.reasons.map(\.code) == ["messages_rejected"])
+        let text =
+            "/gnss/fix: messages are rejected for 2 frames instead of 3 (topic, header, payload); published by g-two"
+        #expect(health.reasons.first?.message == text)
+        #expect(health.topics.first { $0.topic == "/gnss/fix" }?.rejectedCount == 3)
+        #expect(report(after: 5).reasons.map(\.code) == ["messages_rejected"])
+        try stage.turn()
+        let lines = try stage.all(LogEntry.self, on: "/log").compactMap(\.text)
+        #expect(lines.count { $0 == "messages_rejected: \(text)" } == 1, "once as long as it lasts: \(lines)")
+        #expect(report(after: 16).reasons.map(\.code) == ["topic_silent"], "the finding expires")
+    }
+
     @Test func publisherOnTheBusIsNamed() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)

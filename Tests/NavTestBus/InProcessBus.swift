@@ -277,7 +277,7 @@ package final class InProcessBus: Bus {
     private func take(_ frames: [[UInt8]]) {
         guard let topic = frames.first else { return }
         topic.withUnsafeBytes { topic in
-            guard frames.count == 3 else { return inbox.rejectFrames(topic: topic) }
+            guard frames.count == 3 else { return inbox.rejectFrames(topic: topic, count: frames.count) }
             frames[1].withUnsafeBytes { header in
                 let payload = frames[2].withUnsafeBytes { Payload(copying: $0) }
                 inbox.accept(topic: topic, header: header, payload: payload, received: network.now)

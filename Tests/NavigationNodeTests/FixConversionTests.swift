@@ -101,6 +101,45 @@ struct FixConversionTests {
         #expect(standing.speed == 0 && standing.course == nil)
     }
 
+    @Test func anglesBeyondATurnAreUnknown() {
+        func course(_ angle: Double) -> Double? {
+            let message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), course: angle)
+            return Fix(message, sequence: nil)?.course
+        }
+        for angle in [0, 1, 6.29, -1, -2 * .pi] { #expect(course(angle) == angle) }
+        for angle in [7, 10, 25, 325, -7, 1e300, .infinity, .nan] { #expect(course(angle) == nil, "\(angle)") }
+    }
+
+    @Test func valuesOutOfRangeAreNamed() {
+        var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), speed: 3, course: 6.29)
+        (message.hdop, message.horizontalAccuracyM, message.heading) = (0, 0, .nan)
+        #expect(message.fieldDefect == nil)
+        message.horizontalAccuracyM = -4
+        #expect(message.fieldDefect?.description == "horizontal_accuracy_m -4.0 (m, 0 or more)")
+        message.speed = -3
+        #expect(message.fieldDefect?.description == "speed -3.0 (m/s, 0 or more)")
+        message.course = 325
+        #expect(message.fieldDefect?.description == "course 325.0 (radians, 0 to 2 pi)")
+        for unknown in [Double.nan, .infinity] {
+            let message = GnssFix(
+                altitude: unknown, heading: unknown, speed: unknown, course: unknown, hdop: unknown,
+                horizontalAccuracyM: unknown)
+            #expect(message.fieldDefect == nil)
+        }
+    }
+
+    @Test func odometryThatIsNotUsedIsNamed() {
+        #expect(VehicleOdometry(stampNs: 1, speedMps: 0, yawRateRadps: .nan).fieldDefect == nil)
+        #expect(VehicleOdometry(stampNs: 1, yawRateRadps: -1, standstill: true).fieldDefect == nil)
+        let names = [
+            VehicleOdometry(speedMps: 5), VehicleOdometry(stampNs: 1, speedMps: -5),
+            VehicleOdometry(stampNs: 1, speedMps: .nan), VehicleOdometry(stampNs: 1, speedMps: 5, yawRateRadps: 40),
+        ].map { $0.fieldDefect?.name }
+        #expect(names == ["stamp_ns", "speed_mps", "speed_mps", "yaw_rate_radps"])
+        #expect(VehicleOdometry(speedMps: 5).dated(by: 7).stampNs == 7)
+        #expect(VehicleOdometry(stampNs: 1).dated(by: 7).stampNs == 1 && VehicleOdometry().dated(by: 0).stampNs == nil)
+    }
+
     @Test func extremeNumbersDoNotTrap() {
         let numbers = [Double.nan, .infinity, -.infinity, .greatestFiniteMagnitude, -1e300, .leastNonzeroMagnitude, 0]
         for value in numbers {

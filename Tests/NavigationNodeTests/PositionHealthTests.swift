@@ -127,8 +127,44 @@ struct PositionHealthTests {
         var timeless = drive[10]
         (timeless.timestamp, timeless.stampNs) = (nil, nil)
         for _ in 0..<3 { try await bench.take(timeless) }
+        for fix in drive[10..<12] { try await bench.take(fix) }
+        #expect(bench.codes.contains("fix_without_time"))
         try await bench.take(drive[20])
         #expect(bench.counter("fixes_left_out") == 3)
+    }
+
+    @Test func firstFixesWithoutATimeAreNotCalledMissing() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        try await bench.take(drive[0], isMissing: true)
+        var timeless = drive[0]
+        timeless.stampNs = nil
+        try await bench.take(timeless)
+        for fix in drive[1..<3] { try await bench.take(fix, isMissing: true) }
+        #expect(bench.codes.contains("fix_without_time"))
+        let missing = try #require(bench.health.reasons.first { $0.code == "gnss_no_fix" })
+        #expect(missing.message == "no fix with a time has arrived yet")
+    }
+
+    @Test func valuesThatAreNotUsedAreReportedWhileTheyCome() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<20] {
+            var fix = fix
+            fix.course = 325
+            try await bench.take(fix, VehicleOdometry(speedMps: -5))
+        }
+        func message(_ code: String) -> String? { bench.health.reasons.first { $0.code == code }?.message }
+        #expect(message("fix_field_out_of_range")?.contains("course 325.0 (radians, 0 to 2 pi)") == true)
+        #expect(message("odometry_field_out_of_range")?.contains("speed_mps -5.0 (m/s, 0 to 150; reverse") == true)
+        #expect((bench.counter("fix_fields_out_of_range") ?? 0) >= 18)
+        #expect((bench.counter("odometry_fields_out_of_range") ?? 0) >= 18 && bench.counter("odometry_used") == 0)
+        // Odometry without a time of its own has that of its header.
+        for fix in drive[20..<35] { try await bench.take(fix, VehicleOdometry(speedMps: fix.speed)) }
+        #expect(message("fix_field_out_of_range") == nil && message("odometry_field_out_of_range") == nil)
+        #expect((bench.counter("odometry_used") ?? 0) >= 10)
     }
 
     @Test func odometryOfAnotherClockIsReported() async throws {

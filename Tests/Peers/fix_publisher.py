@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""A node in Python: publishes fixes on /gnss/fix, one a second: fix_publisher.py NAME LAT,LON... Needs pyzmq, protobuf, protoc."""
+"""A node in Python: publishes fixes on /gnss/fix, one a second: fix_publisher.py NAME [--without HEADER_FIELD] LAT,LON...
+
+Needs pyzmq, protobuf, protoc.
+"""
 import fcntl
 import glob
 import json
@@ -53,11 +56,14 @@ with open(folder + "/.announcement", "w") as file:
 os.rename(folder + "/.announcement", folder + "/announcement.json")  # replaced whole: no reader sees half of it
 
 assert socket.recv() == b"\x01/gnss/fix\0"  # the first subscriber
-for sequence, place in enumerate(sys.argv[2:], 1):
+omitted, places = (sys.argv[3], sys.argv[4:]) if sys.argv[2] == "--without" else (None, sys.argv[2:])
+for sequence, place in enumerate(places, 1):
     latitude, longitude = map(float, place.split(","))
     now = time.time_ns()
     fix = GnssFix(latitude=latitude, longitude=longitude, horizontal_accuracy_m=5)
     fix.timestamp.seconds, fix.timestamp.nanos = divmod(now, 1_000_000_000)
     header = Header(sequence=sequence, stamp_ns=now, boot_id=boot_id)
+    if omitted:
+        header.ClearField(omitted)
     socket.send_multipart([b"/gnss/fix\0", header.SerializeToString(), fix.SerializeToString()])
     time.sleep(1)

@@ -182,13 +182,18 @@ package struct Inbox {
 
     // MARK: Messages
 
-    /// Rejects a message whose number of frames is not three.
-    package mutating func rejectFrames(topic: UnsafeRawBufferPointer) {
+    /// Rejects a message whose number of frames, `count`, is not three.
+    package mutating func rejectFrames(topic: UnsafeRawBufferPointer, count: Int) {
         if let index = table.find(topic) {
-            topics[index].statistics.rejected &+= 1
+            reject(index, "\(count) \(count == 1 ? "frame" : "frames") instead of 3 (topic, header, payload)")
         } else {
             unattributedRejections &+= 1
         }
+    }
+
+    private mutating func reject(_ index: Int, _ defect: String) {
+        topics[index].statistics.rejected &+= 1
+        topics[index].statistics.lastRejection = defect
     }
 
     /// Accepts a message: checks its sequence, counts it, and queues it for each subscription of its topic.
@@ -238,12 +243,11 @@ package struct Inbox {
             rejectUnknown(frame, headerFrame)
             return nil
         }
-        let header = MessageHeader(decoding: headerFrame)
+        guard let header = MessageHeader(decoding: headerFrame) else {
+            rejectHeader(headerFrame, of: index)
+            return nil
+        }
         let isNew = topics.withUnsafeMutableBufferPointer { topics in
-            guard let header else {
-                topics[index].statistics.rejected &+= 1
-                return false
-            }
             guard !topics[index].queues.isEmpty else { return false }
             guard case .new(let lost) = topics[index].tracker.judge(bootID: header.bootID, sequence: header.sequence)
             else {
@@ -255,8 +259,12 @@ package struct Inbox {
             topics[index].statistics.lastReceivedNanoseconds = received.monotonicNanoseconds
             return true
         }
-        guard isNew, let header else { return nil }
-        return (index, header)
+        return isNew ? (index, header) : nil
+    }
+
+    @inline(never)
+    private mutating func rejectHeader(_ frame: UnsafeRawBufferPointer, of index: Int) {
+        reject(index, MessageHeader.defect(of: frame))
     }
 
     @inline(never)
@@ -274,8 +282,14 @@ package struct Inbox {
             topics[index].statistics.received &+= 1
             topics[index].statistics.receivedBytes &+= UInt64(size)
         } else {
-            topics[index].statistics.rejected &+= 1
+            rejectPayload(size, of: index)
         }
+    }
+
+    @inline(never)
+    private mutating func rejectPayload(_ size: Int, of index: Int) {
+        let limit = topics[index].queues.map { queues[$0].maximumPayloadSize }.max() ?? 0
+        reject(index, "a payload of \(size) bytes, over \(limit)")
     }
 
     /// Removes and returns the oldest queued message.

@@ -27,6 +27,8 @@ public struct TopicStatistics: Sendable, Hashable {
     public var publishers = 0
     /// Messages rejected for a bad header or frame count, or for a payload over its limit (also at the publisher).
     public var rejected: UInt64 = 0
+    /// What was wrong with the last message that was rejected on arrival, for example `a header without stamp_ns`; nil before the first.
+    public var lastRejection: String?
 
     init(topic: String) { self.topic = topic }
 }

@@ -86,24 +86,44 @@ public struct MessageHeader: Sendable, Hashable {
         return (load(1), load(10), load(19), load(28))
     }
 
-    /// Parses any protobuf encoding of the fields; as protobuf specifies, the last occurrence of a repeated field counts.
+    /// Parses the frame in any encoding; nil when a required field is missing.
     private static func readGeneral(_ bytes: UnsafeRawBufferPointer) -> Fields? {
+        guard let found = readFound(bytes), let sequence = found.sequence, let stamp = found.stamp,
+            let boot = found.boot
+        else { return nil }
+        return (sequence, stamp, boot, found.fingerprint)
+    }
+
+    private typealias FoundFields = (sequence: UInt64?, stamp: UInt64?, boot: UInt64?, fingerprint: UInt64)
+
+    /// Parses any protobuf encoding of the fields; as protobuf specifies, the last occurrence of a repeated field counts.
+    private static func readFound(_ bytes: UnsafeRawBufferPointer) -> FoundFields? {
         guard bytes.count <= maximumEncodedSize else { return nil }
         var reader = WireReader(bytes)
-        var (sequence, stamp, boot): (UInt64?, UInt64?, UInt64?)
-        var fingerprint: UInt64 = 0
+        var found: FoundFields = (nil, nil, nil, 0)
         while !reader.isAtEnd {
             guard let tag = reader.varint() else { return nil }
             switch tag {
-            case 0x09: sequence = reader.fixed64()
-            case 0x11: stamp = reader.fixed64()
-            case 0x19: boot = reader.fixed64()
-            case 0x21: fingerprint = reader.fixed64() ?? 0
+            case 0x09: found.sequence = reader.fixed64()
+            case 0x11: found.stamp = reader.fixed64()
+            case 0x19: found.boot = reader.fixed64()
+            case 0x21: found.fingerprint = reader.fixed64() ?? 0
             default: reader.skip(tag: tag)
             }
             if reader.failed { return nil }
         }
-        guard let sequence, let stamp, let boot else { return nil }
-        return (sequence, stamp, boot, fingerprint)
+        return found
+    }
+
+    /// Returns what is wrong with a frame that ``init(decoding:)`` refuses, for example `a header without stamp_ns`.
+    static func defect(of bytes: UnsafeRawBufferPointer) -> String {
+        guard bytes.count <= maximumEncodedSize else {
+            return "a header of \(bytes.count) bytes, over \(maximumEncodedSize)"
+        }
+        guard let found = readFound(bytes) else { return "a header that is not a navbus.v1.Header" }
+        let fields = [("sequence", found.sequence), ("stamp_ns", found.stamp), ("boot_id", found.boot)]
+        let missing = fields.filter { $0.1 == nil }.map(\.0)
+        return missing.isEmpty
+            ? "a header with sequence 0, which counts from 1" : "a header without \(missing.joined(separator: ", "))"
     }
 }

@@ -158,13 +158,14 @@ final class SubscriberSide {
     @inline(__always)
     private func receiveRest(from socket: ZeroMQSocket) throws(ZeroMQError) -> Payload? {
         guard topicFrame.hasMore, try socket.receive(into: headerFrame.pointer), headerFrame.hasMore else {
-            inbox.rejectFrames(topic: topicFrame.bytes)
+            inbox.rejectFrames(topic: topicFrame.bytes, count: topicFrame.hasMore ? 2 : 1)
             return nil
         }
         let buffer = MessageBuffer.empty()
         guard try socket.receive(into: buffer.pointer), !buffer.hasMore else {
-            while try socket.receive(into: headerFrame.pointer), headerFrame.hasMore {}
-            inbox.rejectFrames(topic: topicFrame.bytes)
+            var count = 4
+            while try socket.receive(into: headerFrame.pointer), headerFrame.hasMore { count += 1 }
+            inbox.rejectFrames(topic: topicFrame.bytes, count: count)
             return nil
         }
         return Payload(received: buffer)

@@ -34,10 +34,19 @@ package struct HealthMonitor {
         findings += connections(statistics, now)
         if state == .active {
             for input in context.inputs {
-                findings += silence(of: input, context, now, publishers)
-                findings += refusals(of: input, context, now)
-                findings += losses(of: input, statistics[topic: input.name], now)
+                let seen = statistics[topic: input.name]
+                let silence = silence(of: input, context, now, publishers)
+                var refused = refusals(of: input, context, now) + rejections(of: input, seen, now, publishers)
+                // A publisher whose messages are rejected is not silent, but the node lacks them just the same.
+                for index in refused.indices {
+                    refused[index].severity = max(refused[index].severity, silence?.severity ?? .degraded)
+                }
+                findings += refused.isEmpty ? [silence].compactMap(\.self) : refused
+                findings += losses(of: input, seen, now)
             }
+        }
+        for finding in findings where finding.isLogged && memory.isNew(finding) {
+            context.log.warning("\(finding.code): \(finding.message)")
         }
         let stamp = context.stamp.nanoseconds
         let since = memory.since(of: findings, at: stamp)
@@ -64,12 +73,12 @@ package struct HealthMonitor {
 
     private func silence(
         of input: NodeInput, _ context: NodeContext, _ now: Int64, _ publishers: (String) -> [String]?
-    ) -> [HealthFinding] {
-        guard let tolerated = input.toleratedSilence, let active = context.activeSince else { return [] }
+    ) -> HealthFinding? {
+        guard let tolerated = input.toleratedSilence, let active = context.activeSince else { return nil }
         let last = input.lastAt.map { max($0, active) }
         // The silence of an optional topic counts only after its first message.
-        guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return [] }
-        if input.entry.mayPause, publishers(input.name)?.isEmpty != true { return [] }
+        guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return nil }
+        if input.entry.mayPause, publishers(input.name)?.isEmpty != true { return nil }
         let seconds = (now - (last ?? active)) / 1_000_000_000
         let rate = input.entry.nominalRateHz.map { "\(Int($0.rounded()))" } ?? "?"
         var message = last == nil ? "\(input.name): no message yet" : "\(input.name): no message for \(seconds) s"
@@ -80,9 +89,8 @@ package struct HealthMonitor {
             message += "; no node publishes it: start one, or check the names with 'navbus topic list'"
         case .some(let nodes): message += "; published by \(nodes.joined(separator: ", ")): check its health"
         }
-        return [
-            HealthFinding("topic_silent", message, severity: input.isRequired ? .lost : .degraded, about: input.name)
-        ]
+        return HealthFinding(
+            "topic_silent", message, severity: input.isRequired ? .lost : .degraded, about: input.name)
     }
 
     private func refusals(of input: NodeInput, _ context: NodeContext, _ now: Int64) -> [HealthFinding] {
@@ -96,6 +104,22 @@ package struct HealthMonitor {
                 "messages_rejected", "\(input.name): messages of \(who)\(schema) are rejected: \(problem)",
                 about: "\(input.name) \(source.bootID)")
         }
+    }
+
+    /// Returns a finding about messages that the bus rejected on arrival, for their frames, header or size.
+    private mutating func rejections(
+        of input: NodeInput, _ statistics: TopicStatistics?, _ now: Int64, _ publishers: (String) -> [String]?
+    ) -> [HealthFinding] {
+        guard let statistics, let defect = statistics.lastRejection,
+            memory.recentLoss("rejected " + input.name, total: statistics.rejected, at: now) > 0
+        else { return [] }
+        let names = publishers(input.name) ?? []
+        let who = names.isEmpty ? "" : "; published by \(names.joined(separator: ", "))"
+        return [
+            HealthFinding(
+                "messages_rejected", "\(input.name): messages are rejected for \(defect)\(who)", about: input.name,
+                isLogged: true)
+        ]
     }
 
     private mutating func losses(

@@ -16,14 +16,22 @@ public struct HealthFinding: Sendable, Hashable {
     public var severity: Severity
     /// The subject, for example a topic; findings with the same code but different subjects are distinct.
     public var subject: String
+    /// Whether the finding is also logged when it begins.
+    public var isLogged: Bool
 
     /// Creates a finding.
-    public init(_ code: String, _ message: String, severity: Severity = .degraded, about subject: String = "") {
+    public init(
+        _ code: String, _ message: String, severity: Severity = .degraded, about subject: String = "",
+        isLogged: Bool = false
+    ) {
         self.code = code
         self.subject = subject
         self.message = message
         self.severity = severity
+        self.isLogged = isLogged
     }
+
+    fileprivate var key: String { code + " " + subject }
 }
 
 /// A record of how long each finding has lasted and of recent losses.
@@ -52,7 +60,7 @@ package struct HealthMemory {
 
     /// Returns the moment since which each finding has lasted without interruption, given the current stamp.
     package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
-        let keys = findings.map { $0.code + " " + $0.subject }
+        let keys = findings.map(\.key)
         since = since.filter { keys.contains($0.key) }
         return keys.map { key in
             let first = since[key] ?? stamp
@@ -60,6 +68,9 @@ package struct HealthMemory {
             return first
         }
     }
+
+    /// Returns whether a finding was absent from the last report.
+    func isNew(_ finding: HealthFinding) -> Bool { since[finding.key] == nil }
 
     /// Forgets the history; earlier losses are not counted again.
     package mutating func startOver() {

@@ -68,7 +68,7 @@ public struct AvoidFeature: ProtoEnum {
 
 /// Motion measured by the vehicle itself, published on /vehicle/odometry.
 public struct VehicleOdometry: Message {
-    /// When it was measured, ns since the Unix epoch, UTC.
+    /// When it was measured, ns since the Unix epoch, UTC; absent: the stamp of the message's header.
     public var stampNs: Int64?
     /// When it was measured, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
     public var monotonicNs: Int64?

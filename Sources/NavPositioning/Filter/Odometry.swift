@@ -39,7 +39,7 @@ public struct Odometry: Sendable, Hashable {
     }
 
     /// Faster than any road vehicle, m/s.
-    private static let maximumSpeed = 150.0
+    package static let maximumSpeed = 150.0
     /// Turn rate beyond which the sensor is broken, rad/s; a skidding car reaches 2.
-    private static let maximumTurnRate = 5.0
+    package static let maximumTurnRate = 5.0
 }

@@ -28,6 +28,7 @@ package final class NavigationNode: Node {
     private let fixToProgress: LatencyRecorder
     private var fixClock = FixClock()
     private var tripFile: TripFile?
+    private var memory = HealthMemory()
     /// Replies held back until the trip that they confirm is on disk.
     private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
     /// The reason why the trip is not kept, as last logged.
@@ -117,6 +118,7 @@ package final class NavigationNode: Node {
         }
         try context.subscribe(to: Topics.odometry) {
             [unowned self] odometry, delivery in
+            let odometry = odometry.dated(by: delivery.header.stampNanoseconds)
             carryOut(session.handle(odometry, sequence: delivery.header.sequence, arrival: arrival))
         }
     }
@@ -207,10 +209,11 @@ package final class NavigationNode: Node {
         worker.cancelAll()
         maps.startOver(at: NavGeo.Timestamp(to.time))
         fixClock = FixClock()
+        memory.startOver()
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
-    /// Returns whether positions are reliable and which receivers are silent, and counts the discarded input.
+    /// Returns whether positions are reliable, which receivers are silent and which input is defective, and counts the discarded input.
     package func findings(_ now: Int64) -> [HealthFinding] {
         let positioning = session.positioning
         for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
@@ -225,7 +228,7 @@ package final class NavigationNode: Node {
                     + "stamps must come from the fixes' clock (UTC)")
         }
         let tiles = maps.problem.map { HealthFinding("tiles_damaged", $0) }
-        return positioning.findings + [tiles, stray, unkept].compactMap { $0 }
+        return positioning.findings + positioning.defects(&memory, at: now) + [tiles, stray, unkept].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"

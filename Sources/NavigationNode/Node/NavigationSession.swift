@@ -212,6 +212,7 @@ package final class NavigationSession {
             positioning.timeless += 1
             return outcome
         }
+        if let defect = message.fieldDefect { positioning.fixDefects.add(defect) }
         fix.receiver = receivers.number(of: message)
         receivers.note(fix)
         if journalSequence == 0 { start(at: fix.stamp) }
@@ -236,6 +237,7 @@ package final class NavigationSession {
         _ message: NavMessages.VehicleOdometry, sequence: UInt64, arrival: Int64? = nil, isRecorded: Bool = false
     ) -> Outcome {
         outcome = Outcome()
+        if let defect = message.fieldDefect { positioning.odometryDefects.add(defect) }
         guard journalSequence > 0, let odometry = Odometry(message), isRecorded || navigator.admits(odometry) else {
             positioning.odometryLeftOut += 1
             return outcome

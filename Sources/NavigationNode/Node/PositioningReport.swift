@@ -1,5 +1,5 @@
 package import NavPositioning
-import NavWire
+package import NavWire
 package import NavKit
 import NavMatching
 package import NavMessages
@@ -20,6 +20,22 @@ package struct PositioningReport: Sendable {
     /// Discarded odometry: without a time, before the first fix, or too far in time from the fixes.
     package internal(set) var odometryLeftOut: UInt64 = 0
 
+    /// Values of one kind of input that were not used.
+    package struct Defects: Sendable {
+        package private(set) var count: UInt64 = 0
+        /// A recent one. It changes with the field only, so that the health does not change with every message.
+        package private(set) var example: FieldDefect?
+
+        mutating func add(_ defect: FieldDefect) {
+            count += 1
+            if example?.name != defect.name { example = defect }
+        }
+    }
+
+    /// Defects of fixes that were otherwise usable.
+    package internal(set) var fixDefects = Defects()
+    package internal(set) var odometryDefects = Defects()
+
     mutating func count(_ reason: FixRejection.Reason) { rejected[Int(reason.rawValue)] += 1 }
 
     /// All counters by their names in the health report; rejections only if they occurred.
@@ -27,7 +43,11 @@ package struct PositioningReport: Sendable {
         [
             ("fixes_used", used), ("fixes_standby", standby), ("odometry_used", odometry),
             ("odometry_left_out", odometryLeftOut),
-        ] + (timeless > 0 ? [("fixes_left_out", timeless)] : [])
+        ]
+            + [
+                ("fixes_left_out", timeless), ("fix_fields_out_of_range", fixDefects.count),
+                ("odometry_fields_out_of_range", odometryDefects.count),
+            ].filter { $0.1 > 0 }
             + zip(FixRejection.Reason.allCases, rejected).filter { $0.1 > 0 }.map { reason, count in
                 ("fixes_rejected_" + FixRejectionReason(reason).word, count)
             }
@@ -36,17 +56,38 @@ package struct PositioningReport: Sendable {
     /// The findings of positioning for the node's health.
     package var findings: [HealthFinding] {
         guard let health else {
-            return [
-                HealthFinding(
-                    "gnss_no_fix", "no fix has arrived yet: check that a receiver node, such as gnss-node, is running",
-                    severity: .degraded)
-            ]
+            let text =
+                timeless > 0
+                ? "no fix with a time has arrived yet"
+                : "no fix has arrived yet: check that a receiver node, such as gnss-node, is running"
+            return [HealthFinding("gnss_no_fix", text, severity: .degraded)]
         }
         guard health.level != .full else { return [] }
         let severity: HealthFinding.Severity = health.level == .lost ? .lost : .degraded
         return Self.explanations.filter { health.reasons.contains($0.reason) }.map {
             HealthFinding($0.code, $0.text, severity: severity)
         }
+    }
+
+    /// Returns the findings of defective input in the last ten seconds, which are also logged.
+    package func defects(_ memory: inout HealthMemory, at now: Int64) -> [HealthFinding] {
+        func unused(_ code: String, _ topic: String, _ defects: Defects) -> HealthFinding? {
+            guard memory.recentLoss(code, total: defects.count, at: now) > 0, let example = defects.example
+            else { return nil }
+            return HealthFinding(
+                code, "\(topic) is not fully used: \(example); check the publisher's units and signs", isLogged: true)
+        }
+        let undated =
+            memory.recentLoss("fix_without_time", total: timeless, at: now) == 0
+            ? nil
+            : HealthFinding(
+                "fix_without_time",
+                "\(Topics.gnssFix.name): fixes without a time are left out: set timestamp, or the header's stamp_ns",
+                isLogged: true)
+        return [
+            undated, unused("fix_field_out_of_range", Topics.gnssFix.name, fixDefects),
+            unused("odometry_field_out_of_range", Topics.odometry.name, odometryDefects),
+        ].compactMap { $0 }
     }
 
     private static let explanations: [(reason: PositionHealth.Reasons, code: String, text: String)] = [

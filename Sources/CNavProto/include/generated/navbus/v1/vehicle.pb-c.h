@@ -79,7 +79,7 @@ struct  Navbus__V1__VehicleOdometry
 {
   ProtobufCMessage base;
   /*
-   * When it was measured, ns since the Unix epoch, UTC.
+   * When it was measured, ns since the Unix epoch, UTC; absent: the stamp of the message's header.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
