@@ -96,11 +96,12 @@ public struct RouteMapping: Sendable {
         let length = matched.reduce(0) { $0 + min(Polyline($1.line).length, 1e9) }
         let samples = length / config.spacing + Double(matched.reduce(0) { $0 + $1.line.count })
         guard samples <= Double(config.maximumSamples) else {
-            let most = Double(config.maximumSamples) * config.spacing / 1_000
             throw RouteMappingError(
                 code: .invalid,
                 message:
-                    "\(Int(length / 1_000)) km of the provided route have no OSM node ids; the most are \(Int(most)) km"
+                    "\(matched.reduce(0) { $0 + $1.line.count }) points on \(Int(length / 1_000)) km of the provided route have "
+                    + "no OSM node ids: their number and one for every \(Int(config.spacing)) m are \(Int(samples)); the most "
+                    + "are \(config.maximumSamples)"
             )
         }
         let sequences = provided.legs.map { follower.edges(steps(of: $0, follower.metric)) }

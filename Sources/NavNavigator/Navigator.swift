@@ -158,7 +158,7 @@ public final class Navigator {
     /// Advances the trip and considers changes to its route.
     func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard trip != nil else { return }
-        for update in trip?.follow(position, on: map.graph) ?? [] {
+        for update in trip?.follow(position, on: map.graph, isRevised: isAsked(.reviseInstruction)) ?? [] {
             switch update {
             case .progress(let progress): publish(.progress(progress), event)
             case .instruction(let instruction, let distance, let duration):

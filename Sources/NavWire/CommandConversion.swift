@@ -45,6 +45,9 @@ extension RoutePreferences {
 }
 
 extension NavMessages.RouteOptions {
+    /// The first moment that is no departure, 2200-01-01, ns since 1970: the arrival has to fit into 64 bits as well.
+    private static let latestDeparture: Int64 = 7_258_118_400_000_000_000
+
     /// Returns the first unsupported or invalid field, by its name and what is allowed; nil when there is none.
     ///
     /// - Parameter isAsked: false ignores what a route from elsewhere may have and this node does not need.
@@ -56,7 +59,9 @@ extension NavMessages.RouteOptions {
         }
         if isAsked, let alternatives, alternatives > 2 { return "alternatives is not within 0 ... 2" }
         if let defect = vehicle?.defect { return "vehicle.\(defect)" }
-        if let departureNs, departureNs < 0 { return "departure_ns is before 1970" }
+        if let departureNs, !(0..<Self.latestDeparture).contains(departureNs) {
+            return "departure_ns is not within the years 1970 ... 2199"
+        }
         if let initialManeuverAvoidanceM, initialManeuverAvoidanceM < 0 {
             return "initial_maneuver_avoidance_m is below 0"
         }
@@ -88,15 +93,28 @@ extension NavMessages.RouteOptions {
 
 extension NavMessages.Polyline {
     /// The positions; nil when the numbers of latitudes and longitudes differ, or a position is outside the world.
-    package var corners: [NavGeo.Coordinate]? {
-        guard latDeltasE7.count == lonDeltasE7.count else { return nil }
+    package var corners: [NavGeo.Coordinate]? { try? positions("") }
+
+    /// Returns the positions; throws what is wrong with the field of that name.
+    func positions(_ name: String) throws(RouteFailure) -> [NavGeo.Coordinate] {
+        guard latDeltasE7.count == lonDeltasE7.count else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "\(name) has \(latDeltasE7.count) latitudes and \(lonDeltasE7.count) longitudes")
+        }
         var (latitude, longitude) = (Int32(0), Int32(0))
         var corners: [NavGeo.Coordinate] = []
         for (north, east) in zip(latDeltasE7, lonDeltasE7) {
             latitude &+= north
             longitude &+= east
             let corner = FixedCoordinate(latitudeE7: latitude, longitudeE7: longitude).coordinate
-            guard corner.isValid else { return nil }
+            guard corner.isValid else {
+                throw RouteFailure(
+                    code: .invalidRequest,
+                    message:
+                        "\(name): point \(corners.count) is outside the world; each point but the first is given as the "
+                        + "difference to the one before")
+            }
             corners.append(corner)
         }
         return corners

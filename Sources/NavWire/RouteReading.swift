@@ -16,7 +16,8 @@ extension RoutePlan {
         _ message: NavMessages.Route, on map: MapSnapshot, wording own: Wording = Wording(),
         snapRadius: Double = RouteRequest.defaultSnapRadius
     ) throws(RouteFailure) {
-        guard let geometry = message.geometry, let line = geometry.corners, line.count >= 2 else {
+        let line = try message.geometry?.positions("route.geometry") ?? []
+        guard line.count >= 2 else {
             throw RouteFailure(code: .invalidRequest, message: "the route has no geometry of two points or more")
         }
         guard message.waypoints.count <= [NavRouting.Waypoint].greatestCount + 1 else {

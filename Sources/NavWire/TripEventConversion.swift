@@ -103,10 +103,12 @@ extension NavMessages.FasterRoute {
             phase = .rejected
             reason =
                 switch why {
-                case .refused: "refused"
+                case .refused(let reason): reason.isEmpty ? "refused" : reason
                 case .notApproved: "not approved in time"
+                case .nobodyAsked: "nobody is asked to approve it: policy.ask does not contain accept_faster_route"
                 case .tooLate: "too close to the fork"
                 case .superseded: "superseded by another route"
+                case .ended: "navigation ended"
                 }
         }
     }

@@ -25,6 +25,42 @@ import Testing
         #expect(ride.spoken.count == 1)
     }
 
+    @Test func progressNamesOnlyInstructionsThatWereGiven() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.policy.asked = [.reviseInstruction]
+        config.policy.deadline = 1_000
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHC")))
+        var isSuppressed = true
+        var answered = 0
+        for fix in try town.fixes("FGHC").dropLast(10) {
+            ride.drive(fix)
+            for request in ride.questions.dropFirst(answered) {
+                let words = RevisedInstruction(isSuppressed: isSuppressed)
+                ride.send(
+                    .policyAnswer(
+                        requestID: request.requestID, PolicyAnswer(verdict: true, content: .instruction(words))))
+            }
+            answered = ride.questions.count
+            // The owner suppresses the first instructions only.
+            if answered >= 2 { isSuppressed = false }
+            let given = ride.told.compactMap { _, what -> InstructionID? in
+                switch what {
+                case .visual(let visual, _, _): visual?.id
+                case .spoken(let spoken, _, _): spoken.id
+                default: nil
+                }
+            }
+            let progress = try #require(ride.progress.last)
+            for named in [progress.visualInstruction, progress.spokenInstruction].compactMap({ $0 }) {
+                #expect(given.contains(named))
+            }
+        }
+        #expect(answered > 3 && ride.progress.contains { $0.visualInstruction == nil && $0.spokenInstruction == nil })
+        #expect(ride.progress.last?.spokenInstruction != nil)
+    }
+
     @Test func withoutARouteEachFixGivesOnlyAPosition() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
@@ -196,6 +232,11 @@ import Testing
         ride.drive(fixes[..<middle])
         #expect(ride.states.last?.isHeld == true)
         #expect(ride.reroutes.isEmpty)
+        // The progress waits at the stop; the displayed place is that of the vehicle.
+        let held = try #require(ride.progress.last)
+        #expect(held.leg == 0 && abs(held.legDistanceRemaining) < 1 && held.isSnapped)
+        #expect(Geodesy.distance(held.snapped, fixes[middle - 1].coordinate) < 20)
+        #expect(held.edge != nil && held.attributes != nil)
         #expect(ride.phases.last == .guidance(.tracking))
         ride.command(.advanceLeg())
         ride.drive(fixes[middle...])

@@ -155,6 +155,73 @@ import Testing
         #expect(ride.queries[1].request.waypoints[0].bearing == nil)
     }
 
+    @Test func failedRerouteByHandDoesNotCountWithTheOthers() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        func attempts() -> [Int] {
+            ride.reroutes.compactMap { if case .fetching(let attempt) = $0.phase { attempt } else { nil } }
+        }
+        for fix in try town.fixes("FGHMN") where attempts().count < 3 {
+            ride.drive(fix)
+            if attempts().count == 1 { ride.command(.reroute(nil)) }
+        }
+        #expect(
+            ride.reroutes.compactMap { $0.phase == .willReroute ? $0.reason : nil } == [.offRoute, .manual, .offRoute])
+        #expect(attempts() == [1, 1, 2])
+    }
+
+    /// The owner may exclude the destination, or name a place in the sea.
+    @Test(arguments: [false, true]) func optionsWithoutARouteAreLeftOut(isByHand: Bool) throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.policy.asked = [.rerouteOptions]
+        var ride = Ride(town.map, config: config)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        let destination = try town.place("IJ")
+        for fix in try town.fixes("FGHMN") where ride.questions.isEmpty {
+            ride.drive(fix)
+            if isByHand, ride.progress.count == 5 { ride.command(.reroute(nil), call: 7) }
+        }
+        let question = try #require(ride.questions.first)
+        let sea = Waypoint(Coordinate(latitude: 0, longitude: 0))
+        ride.send(
+            .policyAnswer(
+                requestID: question.requestID, PolicyAnswer(verdict: true, content: .reroute(nil, [sea]))))
+        let patched = try #require(ride.open.first)
+        #expect(patched.request.waypoints.last == sea)
+        ride.answer(patched, .failed(RouteFailure(code: .noRoadNearby, message: "no road there")))
+        let own = try #require(ride.open.first)
+        #expect(own.requestID != patched.requestID && own.request.waypoints.last?.coordinate == destination)
+        #expect(
+            ride.story.suffix(5) == ["WILL_REROUTE", "FETCHING", "FAILED(noRoadNearby)", "WILL_REROUTE", "FETCHING"])
+        let failed = ride.reroutes.first { if case .failed = $0.phase { true } else { false } }
+        guard case .failed(let failure, let next)? = failed?.phase else { return }
+        #expect(failure.message.contains("RerouteOptions") && next == ride.now)
+        #expect(ride.questions.count == 1, "the owner is not asked again")
+        ride.answer(own)
+        #expect(ride.story.suffix(3) == ["FETCHED", "ROUTE(rerouted)", "APPLIED"])
+    }
+
+    @Test func searchWithoutTheOwnersOptionsIsMadeOnce() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.policy.asked = [.rerouteOptions]
+        var ride = Ride(town.map, config: config)
+        ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        for fix in try town.fixes("FGHMN") where ride.questions.isEmpty { ride.drive(fix) }
+        let question = try #require(ride.questions.first)
+        ride.send(
+            .policyAnswer(
+                requestID: question.requestID,
+                PolicyAnswer(verdict: true, content: .reroute(nil, [try town.waypoint("AB")]))))
+        #expect(ride.queries.count == 2 && ride.states.last?.isRerouting == false)
+        #expect(ride.story.suffix(3) == ["WILL_REROUTE", "FETCHING", "FAILED(noRoute)"])
+    }
+
     @Test func permanentFailureIsNotRetriedUntilTheVehicleIsBackOnItsRoute() throws {
         let failure = RouteFailure(code: .invalidRequest, message: "nonsense")
         let (_, ride, _) = try RerouteTests.strayed(answering: .failing(failure))

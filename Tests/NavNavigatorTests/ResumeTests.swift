@@ -136,4 +136,30 @@ import Testing
         second.command(.advanceLeg())
         #expect(second.arrivals.last?.phase == .legStarted && second.arrivals.last?.leg == 1)
     }
+
+    @Test func heldVehicleThatDroveOnIsStillOnItsRouteAfterResume() throws {
+        let town = try Town.grid()
+        let (route, fixes) = try Self.trip(town)
+        var config = NavigatorConfig()
+        config.legsAutoAdvance = false
+        var first = Ride(town.map, config: config)
+        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        let held = fixes.firstIndex {
+            first.drive($0)
+            return first.arrivals.last?.phase == .held
+        }
+        // Some hundred metres on along the route.
+        let beyond = try #require(held) + 25
+        first.drive(fixes[..<beyond].dropFirst(beyond - 24))
+        let kept = try #require(first.kept.last ?? nil)
+        var second = Ride(town.map, config: config)
+        second.command(.resume(kept))
+        second.drive(fixes[beyond..<(beyond + 5)])
+        #expect(second.deviations == [.onRoute] && second.states.last?.isHeld == true)
+        let progress = try #require(second.progress.last)
+        #expect(Geodesy.distance(progress.snapped, fixes[beyond + 4].coordinate) < 20)
+        second.command(.advanceLeg())
+        second.drive(fixes[(beyond + 5)..<(beyond + 10)])
+        #expect(second.deviations == [.onRoute] && second.reroutes.isEmpty && second.queries.isEmpty)
+    }
 }

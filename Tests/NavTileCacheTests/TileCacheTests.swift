@@ -162,6 +162,38 @@ import Testing
         #expect(bench.version("roads") == "v2" && bench.cache.outdatedReasons.isEmpty)
     }
 
+    @Test func revalidationSucceedsOnlyOnceItsSourceHasAnswered() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        func revalidate() throws {
+            _ = try bench.command { cache throws(TileFailure) in
+                try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+            }
+            for _ in 0..<3 { bench.tick() }
+        }
+        try revalidate()
+        #expect(bench.finished.map(\.isSuccess) == [true] && bench.questions.count == 1)
+        bench.handle(.edition("roads", .failure(TileSourceError(.unreachable, "no route to the host"))))
+        bench.tick()
+        #expect(bench.finished.map(\.isSuccess) == [true, false] && bench.region("home")?.state == .complete)
+        bench.answerQuestions()
+        try revalidate()
+        #expect(bench.finished.count == 2 && bench.questions.count == 1)
+        bench.answerQuestions()
+        bench.tick()
+        #expect(bench.finished.map(\.isSuccess) == [true, false, true])
+        // A network that is switched off answers nothing, either.
+        bench.pass(to: 20)
+        try revalidate()
+        bench.settings.network = .offline
+        bench.handle(.settings(bench.settings))
+        bench.handle(.edition("roads", .failure(TileSourceError(.offline, "the network mode is offline"))))
+        bench.tick()
+        #expect(bench.finished.map(\.isSuccess) == [true, false, true, false])
+    }
+
     @Test func cancelledLoadBreaksOffItsDownloadsAndCountsLateTiles() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)

@@ -72,6 +72,16 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func approvalByAPolicyThatIsNotAskedIsReported() throws {
+        func problem(_ overrides: String...) throws -> String? {
+            try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides).approvalProblem
+        }
+        #expect(try problem() == nil)
+        #expect(try problem("faster.approval=policy")?.contains("accept_faster_route") == true)
+        #expect(try problem("faster.approval=policy", "policy.ask=accept_faster_route") == nil)
+        #expect(try problem("faster.approval=policy", "faster.enabled=false") == nil)
+    }
+
     @Test func utcOffsetIsUnknownUnlessConfigured() throws {
         func departure(_ overrides: String...) throws -> LocalTime? {
             try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides)

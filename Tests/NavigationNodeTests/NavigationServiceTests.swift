@@ -123,6 +123,7 @@ struct NavigationServiceTests {
             (RouteOptions(vehicle: VehicleProfile(maxSpeedMps: 0)), "max_speed_mps"),
             (RouteOptions(vehicle: VehicleProfile(weightKg: 3)), "weight_kg is not within 100.0 ... 200000.0"),
             (RouteOptions(departureNs: -5), "departure_ns"),
+            (RouteOptions(departureNs: .max), "departure_ns is not within the years 1970 ... 2199"),
             (RouteOptions(avoid: [.tolls, .unspecified]), "avoid[1]: AVOID_FEATURE_UNSPECIFIED"),
         ] {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
@@ -353,6 +354,11 @@ struct NavigationServiceTests {
         let many = try await refusal { $0.waypoints = Array(repeating: via(0.5), count: 102) }
         #expect(many.contains("more than a start and 100"))
         #expect(try await refusal { $0.waypoints = [via(0.5)] }.contains("one waypoint is not enough"))
+        let uneven = try await refusal { $0.geometry?.lonDeltasE7.removeLast() }
+        #expect(uneven == "route.geometry has \(line.count) latitudes and \(line.count - 1) longitudes")
+        let outside = try await refusal { $0.geometry?.latDeltasE7[2] = 1_000_000_000 }
+        #expect(outside.hasPrefix("route.geometry: point 2 is outside the world"))
+        #expect(try await refusal { $0.geometry = nil }.contains("two points or more"))
     }
 
     @Test func hugeCourseOfAGivenRouteDoesNotEndTheNode() async throws {

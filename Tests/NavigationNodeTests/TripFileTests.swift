@@ -236,6 +236,12 @@ import Testing
             #expect(try file.load(maximumAge: 86_400, now: NavGeo.Timestamp(nanoseconds: 0)) == trip)
             let refusal = #expect(throws: NodeError.self) { try file.load(maximumAge: 86_400, now: after(days: 2)) }
             #expect(refusal.map { "\($0)" }?.contains("48 h ago, more than state.max_age_s") == true)
+            for (seconds, words) in [(3.0, "3 s ago"), (180, "3 min ago"), (7_200, "2 h ago")] {
+                let refusal = #expect(throws: NodeError.self) {
+                    try file.load(maximumAge: 2, now: kept.advanced(bySeconds: seconds))
+                }
+                #expect(refusal.map { "\($0)" }?.contains(words) == true)
+            }
         }
     }
 

@@ -342,6 +342,10 @@ struct CacheRegionTests {
                 "zoom_min 9 of 'map' is above its zoom_max 3"
             ),
             (
+                { $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 30)] }, .invalidRequest,
+                "zoom_min 30 of 'map' is not within 0 to 22"
+            ),
+            (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map"), TilesetDescriptor(tileset: "map")] },
                 .invalidRequest, "two"
             ),

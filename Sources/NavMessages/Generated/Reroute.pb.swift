@@ -290,7 +290,8 @@ public struct RerouteEvent: Message {
     public var initialManeuverAvoidanceM: Double?
     /// Why the reroute FAILED, and whether it can be retried.
     public var error: ErrorInfo?
-    /// When the next attempt is made, ns since the Unix epoch, UTC.
+    /// When the next attempt is made at the latest, ns since the Unix epoch, UTC; it is made earlier once the vehicle reaches a road, or
+    /// missing tiles arrive.
     public var nextAttemptNs: Int64?
     /// Why a fetched route was not applied.
     public var rejection: RerouteRejection?

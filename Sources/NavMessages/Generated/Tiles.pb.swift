@@ -1496,7 +1496,8 @@ public struct UpdateRegionRequest: Message {
     public var name: String?
     /// New metadata; none: unchanged.
     public var metadata: [KeyValue]
-    /// Whether the region's tiles are to be requested again from their source.
+    /// Whether the region's tiles are to be requested again from their source. The load ends once the source has answered; LOAD_FINISHED
+    /// is unsuccessful when it does not.
     public var revalidate: Bool?
 
     /// Makes a message; a field that is left out is unknown.

@@ -124,14 +124,18 @@ public struct FasterRouteGain: Sendable, Hashable {
 /// A phase in the handling of a faster route.
 public struct FasterRouteEvent: Sendable, Equatable {
     public enum Rejection: Sendable, Hashable {
-        /// A user or the owner's policy refused it.
-        case refused
+        /// A user or the owner's policy refused it, for the reason that they gave, if any.
+        case refused(String)
         /// The approval did not arrive in time.
         case notApproved
+        /// It needs an approval, but nobody is asked.
+        case nobodyAsked
         /// The vehicle came too near to the fork, or left its route.
         case tooLate
         /// Another route or command came first.
         case superseded
+        /// The trip was stopped, or the vehicle arrived.
+        case ended
     }
 
     public enum Phase: Sendable, Equatable {

@@ -151,6 +151,8 @@ public struct RouteFailure: Sendable, Equatable, Error {
     /// Metres from the place that is too far from a road to the nearest road on which the route can start; nil when none is near, and for
     /// codes other than ``Code/noRoute`` and ``Code/noRoadNearby``.
     public var nearestRoad: Double?
+    /// Whether the same request fails again, although its code does not say so.
+    public var isFinal = false
 
     public init(code: Code, message: String, missingTiles: [RoadTileID] = [], nearestRoad: Double? = nil) {
         self.code = code
@@ -162,6 +164,7 @@ public struct RouteFailure: Sendable, Equatable, Error {
     /// Whether the same request may succeed later.
     public var isRetryable: Bool {
         switch code {
+        case _ where isFinal: false
         case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition,
             .resourceExhausted:
             true

@@ -94,7 +94,8 @@ extension Navigator {
         case .acceptReroute(let plan, _, _): decideProposal(plan, decision, event)
         case .shouldTakeAlternative(let offered): decideAlternative(offered, decision, event)
         case .acceptFasterRoute:
-            decideFasterRoute(decision.verdict, decision.answer.decider, hold: hold(decision), event)
+            decideFasterRoute(
+                decision.verdict, decision.answer.decider, reason: decision.answer.reason, hold: hold(decision), event)
         case .shouldDiscardFix(let fix, let rejection):
             if decision.verdict {
                 publish(.fixRejected(fix, rejection), event)

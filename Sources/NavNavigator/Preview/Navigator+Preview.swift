@@ -38,7 +38,9 @@ extension Navigator {
         _ calculation: Calculation, _ answer: RouteAnswer, _ event: NavigatorEvent
     ) {
         switch answer {
-        case .failed(let failure):
+        case .failed(var failure):
+            // The places of a request that names its origin do not move.
+            if calculation.order.origin != nil, failure.code == .noRoadNearby { failure.isFinal = true }
             reply(.failed(failure), to: calculation.call)
             // Routes shown for a choice stay: only a choice, a stop or other routes end them.
             if calculation.isPreview, !preview.isActive {

@@ -84,7 +84,7 @@ extension Navigator {
         cancelSearch(event)
         replaceRoute(
             plan, origin: lastPosition, start: alternatives.offset(of: offered, isByDriving ? lastPosition : nil),
-            .alternativeTaken, taking: offered.id, event)
+            .alternativeTaken, taking: offered.id, isChosen: true, event)
         publish(step(.taken(oldRouteID: old.routeID)), event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }

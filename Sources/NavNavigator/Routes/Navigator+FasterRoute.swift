@@ -77,17 +77,24 @@ extension Navigator {
     }
 
     func decideFasterRoute(
-        _ accepts: Bool, _ decider: PolicyDecider, hold: Double = 0, _ event: NavigatorEvent
+        _ accepts: Bool, _ decider: PolicyDecider, reason: String = "", hold: Double = 0, _ event: NavigatorEvent
     ) {
         guard let offer = faster.take(), let old = trip else { return }
         guard accepts else {
             faster.hold(for: hold, at: event.stamp)
-            let isRefused = decider == .client || decider == .recorded
-            return report(.rejected(isRefused ? .refused : .notApproved), offer, event)
+            let rejection: FasterRouteEvent.Rejection =
+                switch decider {
+                case .client, .recorded: .refused(reason)
+                case .timeout, .unavailable: .notApproved
+                case .standard: .nobodyAsked
+                }
+            return report(.rejected(rejection), offer, event)
         }
         if isTooLate(offer, old) { return report(.rejected(.tooLate), offer, event) }
         cancelSearch(event)
-        replaceRoute(offer.plan, origin: offer.origin, .fasterRoute, as: offer.id, event)
+        replaceRoute(
+            offer.plan, origin: offer.origin, .fasterRoute, as: offer.id,
+            isChosen: decider == .client || decider == .recorded, event)
         publish(
             .reroute(
                 RerouteEvent(

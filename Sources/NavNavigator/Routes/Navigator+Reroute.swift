@@ -81,6 +81,15 @@ extension Navigator {
         ask(.rerouteOptions(draft.reason, draft.preferences, draft.waypoints), standard: true, event)
     }
 
+    /// Repeats a search without the owner's options, with which no route was found.
+    private func fetchWithoutOptions(_ failed: RouteSearch.Draft, _ own: RouteOrder, _ event: NavigatorEvent) {
+        var draft = failed
+        (draft.id, draft.preferences, draft.waypoints) = (routes.nextID(), own.preferences, own.waypoints)
+        (draft.replaced, draft.attempt) = (nil, nil)
+        report(.willReroute, draft, event)
+        fetch(draft, event)
+    }
+
     // MARK: Requesting
 
     func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
@@ -96,10 +105,18 @@ extension Navigator {
             {
                 waypoints.removeFirst()
             }
+            let own = RouteOrder(waypoints: draft.waypoints, preferences: draft.preferences)
             // Invalid preferences would end the search for another route.
             if let preferences, preferences.options.fault == nil { draft.preferences = preferences }
             if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
+            if (draft.waypoints, draft.preferences) != (own.waypoints, own.preferences) { draft.replaced = own }
         }
+        fetch(draft, event)
+    }
+
+    private func fetch(_ draft: RouteSearch.Draft, _ event: NavigatorEvent) {
+        var draft = draft
+        let position = lastPosition ?? draft.origin
         draft.origin = position
         var options = draft.preferences.options
         if options.initialManeuverAvoidance == 0 {
@@ -110,13 +127,13 @@ extension Navigator {
             options.chosenRouteFactor = config.chosenRouteFactor
         }
         draft.preferences.options = options
-        draft.attempt = search.failures + 1
+        draft.attempt = search.attempt(for: .reroute(draft))
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
         report(
             .fetching(attempt: request.attempt), draft, event,
             config.hasOnlineProvider && draft.preferences.allowsOnline ? .online : .onBoard)
         // A second attempt may start with a U-turn, in case no road leads ahead.
-        let start = origin(position, keepsCourse: request.attempt == 1)
+        let start = origin(position, keepsCourse: search.failures == 0)
         self.request(
             query(request.id, .reroute, [start] + draft.waypoints, draft.preferences, at: event.stamp), for: .search,
             cause: draft.cause, event)
@@ -165,6 +182,13 @@ extension Navigator {
     }
 
     func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
+        defer { if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) } }
+        if case .reroute(let draft) = request.purpose, let own = draft.replaced, failure.isOfRequest {
+            var failure = failure
+            failure.message += "; searching again without the options of RerouteOptions"
+            report(.failed(failure, nextAttempt: event.stamp), draft, event)
+            return fetchWithoutOptions(draft, own, event)
+        }
         let next = search.fail(request, failure, at: event.stamp)
         switch request.purpose {
         case .reroute(let draft): report(.failed(failure, nextAttempt: next), draft, event)
@@ -178,7 +202,6 @@ extension Navigator {
                         phase: .failed(failure, nextAttempt: next), reason: .manual, requestID: request.id,
                         attempt: request.attempt, position: lastPosition)), event)
         }
-        if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
     }
 
     /// Replaces the trip's route, unless the vehicle has returned to its route or has moved elsewhere.
@@ -193,8 +216,7 @@ extension Navigator {
         }
         let seconds = secondsToManeuver(of: plan)
         // A reroute requested by a user is not requested again after a refusal here, so it would be lost.
-        let isByHand = draft.reason == .manual || draft.reason == .waypoint
-        guard config.rerouteMinimumCommitTime > 0, !isByHand, seconds < config.rerouteMinimumCommitTime
+        guard config.rerouteMinimumCommitTime > 0, !draft.isByHand, seconds < config.rerouteMinimumCommitTime
         else { return apply(plan, request, draft, event) }
         search.propose(request)
         ask(
@@ -290,4 +312,7 @@ extension RouteFailure {
         guard let defect = plan.defect else { return nil }
         self.init(code: .internal, message: "the route is unusable: \(defect)")
     }
+
+    /// Whether another request from the same place may have a route now.
+    fileprivate var isOfRequest: Bool { [.noRoute, .noRoadNearby, .invalidRequest].contains(code) }
 }

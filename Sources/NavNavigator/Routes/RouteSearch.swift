@@ -25,10 +25,15 @@ struct RouteSearch {
         var preferences: RoutePreferences
         var waypoints: [Waypoint]
         var origin: VehiclePosition
+        /// The preferences and waypoints that the owner's replaced; nil when the owner left them.
+        var replaced: RouteOrder?
         /// Whether the coming reroute was announced; its end is then announced too.
         var isAnnounced = false
         /// The number of the attempt, from 1; nil before the first.
         var attempt: Int?
+
+        /// Whether a user requested it.
+        var isByHand: Bool { reason == .manual || reason == .waypoint }
     }
 
     enum Purpose: Equatable {
@@ -190,8 +195,13 @@ struct RouteSearch {
         state = .denied(until: stamp.advanced(bySeconds: seconds))
     }
 
+    /// Returns the number of the next attempt; a user's request is not repeated, and does not count with the others.
+    func attempt(for purpose: Purpose) -> Int {
+        if case .reroute(let draft) = purpose, draft.isByHand { 1 } else { failures + 1 }
+    }
+
     mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?) -> Request {
-        let request = Request(id: id, purpose: purpose, attempt: failures + 1, origin: origin)
+        let request = Request(id: id, purpose: purpose, attempt: attempt(for: purpose), origin: origin)
         state = .waiting(request)
         if case .reroute = purpose, let origin {
             lastReroute = (stamp, origin.coordinate)
@@ -221,7 +231,7 @@ struct RouteSearch {
     /// Neither a user's request for a reroute nor a request that cannot succeed is repeated.
     mutating func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
         switch request.purpose {
-        case .reroute(let draft) where draft.reason == .manual || draft.reason == .waypoint:
+        case .reroute(let draft) where draft.isByHand:
             state = .idle
             // Automatic reroutes do not wait until the vehicle has moved on from here.
             lastReroute = nil

@@ -70,7 +70,8 @@ extension Trip {
     struct ResumePlace {
         /// Metres from the route's start.
         var offset: Double
-        /// Metres past the stop at the leg's end, which the vehicle passed while the process was down; nil when it is before the stop.
+        /// Metres past the stop at the leg's end, which the vehicle passed while the process was down or while it was held there; nil when
+        /// it is before the stop, or elsewhere.
         var beyondStop: Double?
     }
 
@@ -84,8 +85,6 @@ extension Trip {
     ) -> ResumePlace? {
         let leg = route.legs[kept.leg]
         let end = leg.routeOffset + leg.length
-        // At a stop, the trip waits for the next leg, wherever the vehicle is.
-        if kept.isAtStop { return ResumePlace(offset: end) }
         func offset(within range: ClosedRange<Double>) -> Double? {
             guard let road = position.road else { return nil }
             for edge in route.edges where edge.key == road.edgeKey {
@@ -93,6 +92,11 @@ extension Trip {
                 if range.contains(edge.routeOffset + along) { return edge.routeOffset + along }
             }
             return nil
+        }
+        // At a stop, the trip waits for the next leg, wherever the vehicle is; it may have driven on along the route.
+        if kept.isAtStop {
+            return ResumePlace(
+                offset: end, beyondStop: offset(within: end...max(route.length, end)).map { $0 - end })
         }
         if let offset = offset(within: leg.routeOffset...max(end, leg.routeOffset)) {
             return ResumePlace(offset: offset)

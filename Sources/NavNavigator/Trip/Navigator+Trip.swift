@@ -105,7 +105,7 @@ extension Navigator {
         let stopped = session.id
         if trip != nil {
             endSimulation(.stopped, event)
-            supersedeOffers(event)
+            supersedeOffers(by: .ended, event)
             report(alternatives.clear(.stopped, at: event.stamp), event)
             for request in questions.take(for: { _ in true }) { perform(.withdrawPolicy(requestID: request.id)) }
             publish(.visual(nil, distance: 0, duration: 0), event)
@@ -143,9 +143,11 @@ extension Navigator {
     }
 
     /// Continues along another route of the same trip.
+    ///
+    /// - Parameter isChosen: Whether the driver or the owner took this route, which later reroutes then prefer.
     func replaceRoute(
         _ plan: RoutePlan, origin: VehiclePosition?, start: Double = 0, _ change: RouteChange,
-        taking alternative: UInt64? = nil, as id: UInt64? = nil,
+        taking alternative: UInt64? = nil, as id: UInt64? = nil, isChosen: Bool = false,
         _ event: NavigatorEvent
     ) {
         supersedeOffers(event)
@@ -159,7 +161,7 @@ extension Navigator {
         let isAtStop = trip?.isAtStop ?? false
         put(plan, origin: origin, start: start, isApproaching: isApproaching, id: id, event)
         trip?.preventsReroutes = prevents
-        if change == .alternativeTaken, let trip { session.choose(plan.route, id: trip.routeID) }
+        if isChosen, let trip { session.choose(plan.route, id: trip.routeID) }
         report(trip?.plan ?? plan, change, event)
         // A route that replaces one at a stop begins with the next leg.
         if isAtStop, let trip { publish(.arrival(trip.legStart), event) }
@@ -191,11 +193,11 @@ extension Navigator {
     }
 
     /// Withdraws offers made for the previous route: a faster route, and questions about alternatives.
-    func supersedeOffers(_ event: NavigatorEvent) {
+    func supersedeOffers(by rejection: FasterRouteEvent.Rejection = .superseded, _ event: NavigatorEvent) {
         withdraw(.shouldTakeAlternative, .acceptFasterRoute)
         cancelRequests { $0.isAlternatives }
         cancelRequests { $0.isFasterRoute }
-        if let offer = faster.take() { report(.rejected(.superseded), offer, event) }
+        if let offer = faster.take() { report(.rejected(rejection), offer, event) }
     }
 
     /// Handles the arrival at the destination: nothing changes the route any more.
@@ -203,7 +205,7 @@ extension Navigator {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
         endSimulation(.arrived, event)
-        supersedeOffers(event)
+        supersedeOffers(by: .ended, event)
         report(alternatives.clear(.routeChanged, at: event.stamp), event)
     }
 

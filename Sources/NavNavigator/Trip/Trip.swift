@@ -51,9 +51,10 @@ final class Trip {
     private var gone: [Double] = []
     /// The start of each edge that may not be driven, including those that are gone, metres from the route's start.
     private var blocked: [Double] = []
-    /// The displayed banner and the last spoken instruction.
+    /// The banner that is due; the owner's policy may delay or suppress its publication.
     private var banner: VisualInstruction?
-    private var spokenID: InstructionID?
+    /// The displayed banner and the last spoken instruction, as published.
+    private var given: (visual: InstructionID?, spoken: InstructionID?)
     /// Whether a prediction led to the displayed banner, and the banner before it.
     private var predictedBanner: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
     /// The last banner and the last spoken instruction that were published, possibly delayed by the owner's policy.
@@ -192,7 +193,9 @@ final class Trip {
     func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
 
     /// Follows one position and returns the updates in the order of publication; there are none after the arrival.
-    func follow(_ position: VehiclePosition, on graph: RoadGraph) -> [Update] {
+    ///
+    /// - Parameter isRevised: Whether the owner's policy decides on each instruction before it is published.
+    func follow(_ position: VehiclePosition, on graph: RoadGraph, isRevised: Bool) -> [Update] {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
@@ -207,10 +210,12 @@ final class Trip {
         if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
         self.placement = placement
         let due = instructions(position)
+        if !isRevised { give(due) }
         let isCleared = isSilent && banner != nil
-        if isCleared { banner = nil }
+        if isCleared { (banner, given.visual) = (nil, nil) }
+        let isOnLeg = isSnapped && placement.offset <= legEnd
         var progress = progress(
-            position, placement, offRoute: isSnapped ? nil : position.road.map { graph.attributes(of: $0.edge) })
+            position, placement, offLeg: isOnLeg ? nil : position.road.map { graph.attributes(of: $0.edge) })
         let isAtStop = hasPassedStop || placement.distance <= config.deviationMaximumDistance
         let arrivals = arrivals(position, isAtStop: isAtStop)
         var last: [Instruction] = []
@@ -218,7 +223,8 @@ final class Trip {
             // A driver who arrives by a road other than the route's last one has not heard these instructions.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
-            (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
+            if !isRevised { give(last) }
+            (progress.visualInstruction, progress.spokenInstruction) = given
         }
         self.progress = progress
         var updates: [Update] = [.progress(progress)]
@@ -249,7 +255,11 @@ final class Trip {
     func isNew(_ id: InstructionID) -> Bool {
         let last = id.kind == .visual ? reported.visual : reported.spoken
         if let last, id.isBefore(last) { return false }
-        if id.kind == .visual { reported.visual = id } else { reported.spoken = id }
+        if id.kind == .visual {
+            (reported.visual, given.visual) = (id, id)
+        } else {
+            (reported.spoken, given.spoken) = (id, id)
+        }
         return true
     }
 
@@ -320,13 +330,15 @@ final class Trip {
         return [.visual(next)]
     }
 
-    /// Records the displayed and spoken instructions.
+    /// Records the banner that is due.
     private func note(_ due: [Instruction]) {
+        for case .visual(let visual) in due { banner = visual }
+    }
+
+    /// Records instructions that are published with the progress.
+    private func give(_ due: [Instruction]) {
         for instruction in due {
-            switch instruction {
-            case .visual(let visual): banner = visual
-            case .spoken(let spoken): spokenID = spoken.id
-            }
+            if instruction.id.kind == .visual { given.visual = instruction.id } else { given.spoken = instruction.id }
         }
     }
 
@@ -363,7 +375,7 @@ final class Trip {
     /// Updates the progress after a change without a new position.
     func renewProgress() {
         guard let last = progress, let placement else { return }
-        progress = progress(last.position, placement, offRoute: last.attributes)
+        progress = progress(last.position, placement, offLeg: last.attributes)
     }
 
     /// Whether the vehicle is displayed on the route.
@@ -371,11 +383,14 @@ final class Trip {
 
     /// Returns the progress at a position.
     ///
-    /// - Parameter road: The vehicle's road when it is not on the route; nil off the roads.
+    /// - Parameter road: The vehicle's road when it is not on the current leg; nil off the roads.
     private func progress(
-        _ position: VehiclePosition, _ placement: RoutePlacement, offRoute road: RoadAttributes?
+        _ position: VehiclePosition, _ placement: RoutePlacement, offLeg road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
+        // The cursor stays at the stop until the next leg begins, even if the vehicle drives on along the route.
+        let isBeyondStop = isSnapped && placement.offset > legEnd
+        let shown = isBeyondStop ? placement.offset : offset
         // Off-route, the remaining distance is counted from the nearest point of the route.
         let detour = isOff ? placement.distance : 0
         let nearest = isOff ? min(placement.offset, legEnd) : offset
@@ -388,7 +403,7 @@ final class Trip {
         let next = step + 1 < steps.upperBound ? guidance.steps[step + 1] : nil
         let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
         let legDuration = times.duration(from: nearest, toEndOf: currentLeg) + detour * pace
-        let edge = isSnapped ? route.edges[times.edge(at: offset, in: currentLeg)] : nil
+        let edge = isSnapped && !isBeyondStop ? route.edges[times.edge(at: offset, in: currentLeg)] : nil
         let reach = max((position.speed ?? 0) * config.laneApproach, config.laneApproachDistance)
         let approach = isSnapped ? guidance.lanes(in: offset...max(min(offset + reach, legEnd), offset)) : nil
         return RouteProgress(
@@ -404,10 +419,10 @@ final class Trip {
             edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road,
             nextManeuver: next?.maneuver, lanes: approach?.lanes ?? [],
             lanesDistance: approach.map { $0.routeOffset - offset },
-            visualInstruction: isSilent ? nil : banner?.id, spokenInstruction: spokenID, position: position,
+            visualInstruction: isSilent ? nil : given.visual, spokenInstruction: given.spoken, position: position,
             isSnapped: isSnapped,
-            snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
-            snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,
+            snapped: (isSnapped ? route.line.coordinate(at: shown) : nil) ?? position.match.coordinate,
+            snappedBearing: isSnapped ? route.line.bearing(at: shown) : position.road?.bearing ?? position.course,
             waypointsRemaining: remainingCount, stopsRemaining: remainingStopCount)
     }
 }

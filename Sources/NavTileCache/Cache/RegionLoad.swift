@@ -39,6 +39,10 @@ package struct RegionLoad {
     private(set) var isSearched = false
     /// Tiles on board that are still to be revalidated with their source, in descending order.
     package var toRevalidate: [RegionTile] = []
+    /// The tilesets whose sources have yet to answer a requested revalidation; the load begins only then.
+    var awaitedSources: Set<String> = []
+    /// The reason why the first of these sources did not answer; nil when all of them did.
+    var sourceFailure: TileFailure?
     /// Whether the window has to be built or sent to the queue again.
     var isToAsk = true
     package private(set) var failed: Set<TileAddress> = []

@@ -51,6 +51,7 @@ extension TileCache {
             guard settings.network != .offline || !tileset.settings.isRemote else {
                 tileset.problem = tileset.newest == nil ? "the network mode is offline, and no tiles are stored" : nil
                 tileset.poll.postpone(at: moment)
+                noteAnswer(of: tileset.name, failure: closedNetwork(to: [tileset.name]))
                 reportTilesets()
                 continue
             }
@@ -71,12 +72,14 @@ extension TileCache {
         tileset.poll.fail(at: moment)
         if tileset.problem != error.message { warn("tileset '\(tileset.name)': \(error.message)") }
         tileset.problem = error.message
+        noteAnswer(of: tileset.name, failure: TileFailure(error))
         reportTilesets()
     }
 
     private func take(_ answer: EditionAnswer, _ tileset: TrackedTileset) {
         tileset.problem = nil
         isChanged = true
+        defer { noteAnswer(of: tileset.name) }
         let wasSuperseded = tileset.poll.isSuperseded
         let before = tileset.newest?.edition
         switch answer {

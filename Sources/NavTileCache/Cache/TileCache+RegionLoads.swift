@@ -80,6 +80,8 @@ extension TileCache {
                 // A tile that finds no room now will find none later, and a source has no older edition than its
                 // current one: further requests would be useless.
                 end(id, .incomplete, failure)
+            } else if !load.awaitedSources.isEmpty {
+                // The answers decide; an edition that is news replaces this load.
             } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
             } else if let reason = stall(load) {
@@ -187,7 +189,7 @@ extension TileCache {
         if load.changesGeometry { report(.geometryChanged, id) }
         if load.changesMetadata { report(.metadataChanged, id) }
         if revalidations.contains(id) { retries.add(id, until: nextTry, for: .network) }
-        report(.loadFinished, id, load.progress, success: true)
+        report(.loadFinished, id, load.progress, success: load.sourceFailure == nil, load.sourceFailure)
         // Tiles of its former definition may now be evicted to make room.
         if load.isUpdate { noteRoom() }
     }
@@ -249,7 +251,7 @@ extension TileCache {
 
     /// Returns the failure when the network mode forbids fetching tiles of the named tilesets for regions; nil when it
     /// allows it.
-    private func closedNetwork(to names: Set<String>) -> TileFailure? {
+    func closedNetwork(to names: Set<String>) -> TileFailure? {
         guard areRemote(names), settings.network == .offline || meteringForbidsRegionTraffic else { return nil }
         return TileFailure(
             .providerUnavailable, "the network mode is \(settings.network.rawValue); region tiles are not fetched now",
@@ -334,6 +336,13 @@ extension TileCache {
 
     func failLoads(_ address: TileAddress, of edition: String?, _ failure: TileFailure) {
         for id in loads.keys { loads[id]?.fail(address, of: edition, failure, at: moment) }
+    }
+
+    /// Lets the revalidations continue that await the answer of a tileset's source.
+    func noteAnswer(of tileset: String, failure: TileFailure? = nil) {
+        for id in loads.keys where loads[id]?.awaitedSources.remove(tileset) != nil {
+            if loads[id]?.sourceFailure == nil { loads[id]?.sourceFailure = failure }
+        }
     }
 
     /// Makes the loads that use a tileset request their tiles again.

@@ -32,11 +32,14 @@ extension TileCache {
         try checked { () throws(StoreError) in
             // Until this succeeds, the region is unchanged, and its load or its scheduled retry continues.
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
-            if let old = loads.removeValue(forKey: id) { forget(old.owner) }
+            let old = loads.removeValue(forKey: id)
+            if let old { forget(old.owner) }
             outdatedReasons[id] = nil
             loggedEnds[id] = nil
             retries.add(id, until: nextTry)
             try resume(region)
+            loads[id]?.awaitedSources = old?.awaitedSources ?? []
+            loads[id]?.sourceFailure = old?.sourceFailure
         }
     }
 
@@ -198,6 +201,8 @@ extension TileCache {
     /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without
     /// editions; while the network mode forbids that, the revalidation waits for the network.
     ///
+    /// The load ends once the sources have answered, unsuccessfully if one of them does not.
+    ///
     /// - Parameter polls: Whether the tilesets' lists are requested anew; not when it is repeated, because that would undo their back-off.
     func revalidate(_ id: String, polls: Bool = true) throws(TileFailure) {
         let stored = try stored(id)
@@ -217,6 +222,7 @@ extension TileCache {
         loads[id]?.toRevalidate = tiles.reversed().compactMap { address in
             editions[address.tileset] == "" ? RegionTile(address, edition: "") : nil
         }
+        if polls { loads[id]?.awaitedSources = Set(editions.keys) }
     }
 
     /// Lets the revalidation of a region wait for the network.

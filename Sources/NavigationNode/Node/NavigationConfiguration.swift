@@ -239,6 +239,16 @@ extension NavigationConfiguration {
             + "lower the first or raise the second"
     }
 
+    /// The reason why no faster route can come into force; nil when one can, or when none is searched for.
+    package var approvalProblem: String? {
+        let faster = navigator.faster
+        let isAsked = navigator.policy.asked.contains(.acceptFasterRoute)
+        guard faster.isEnabled, faster.approval == .policy, !isAsked else { return nil }
+        return
+            "faster.approval is policy, but nobody is asked: every faster route is refused until policy.ask contains "
+            + "accept_faster_route"
+    }
+
     /// The keys whose values can affect a replay: all but those outside the core (the network, other nodes' services, trip files).
     package static let replayedKeys: [ConfigKey<NavigationConfiguration>] = {
         let outside = [

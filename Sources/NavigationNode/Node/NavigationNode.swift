@@ -70,6 +70,7 @@ package final class NavigationNode: Node {
             _ = store.update([initial], at: context.stamp)
             context.log.info("read traffic from '\(configuration.traffic)': \(initial.speeds.count) segments")
         }
+        if let problem = configuration.approvalProblem { context.log.warning("\(problem)") }
         self.context = context
         tileKeys = configuration.tileCache
         // The time of a playback is unrelated to that of the kept trip.
@@ -202,7 +203,11 @@ package final class NavigationNode: Node {
     }
 
     /// Applies thresholds from the next message on, and writes them to the journal.
-    package func reconfigure(_ configuration: NavigationConfiguration) { carryOut(session.reconfigure(configuration)) }
+    package func reconfigure(_ configuration: NavigationConfiguration) {
+        let before = session.configuration.approvalProblem
+        carryOut(session.reconfigure(configuration))
+        if let problem = session.configuration.approvalProblem, before == nil { context.log.warning("\(problem)") }
+    }
 
     /// Starts another drive after a loop or a seek: lasting publications are withdrawn, and the trip restarts with the next fix.
     package func clockJumped(from: ClockMoment, to: ClockMoment) {
@@ -228,7 +233,9 @@ package final class NavigationNode: Node {
                     + "stamps must come from the fixes' clock (UTC)")
         }
         let tiles = maps.problem.map { HealthFinding("tiles_damaged", $0) }
-        return positioning.findings + positioning.defects(&memory, at: now) + [tiles, stray, unkept].compactMap { $0 }
+        let unapproved = session.configuration.approvalProblem.map { HealthFinding("nobody_approves", $0) }
+        return positioning.findings + positioning.defects(&memory, at: now)
+            + [tiles, stray, unkept, unapproved].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"

@@ -35,7 +35,9 @@ extension RouteOutcome {
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
             throw RouteFailure(
                 code: .tilesNeeded,
-                message: "\(tiles.count) road tiles that the route needs are missing: \(names)"
+                message: (tiles.count == 1
+                    ? "1 road tile that the route needs is missing: \(names)"
+                    : "\(tiles.count) road tiles that the route needs are missing: \(names)")
                     + (tiles.count > 10 ? ", …" : ""), missingTiles: tiles)
         case .invalid(let reason): throw RouteFailure(code: .invalidRequest, message: reason)
         }

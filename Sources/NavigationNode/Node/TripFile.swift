@@ -58,7 +58,7 @@ package final class TripFile: Sendable {
         guard maximumAge == 0 || age <= maximumAge else {
             throw NodeError(
                 .invalid,
-                "the trip in '\(path)' is not resumed: it was saved \(Int(age / 3600)) h ago, more than "
+                "the trip in '\(path)' is not resumed: it was saved \(Self.words(age)) ago, more than "
                     + "state.max_age_s (\(Int(maximumAge)) s)")
         }
         let bytes: [UInt8]
@@ -68,6 +68,15 @@ package final class TripFile: Sendable {
             throw NodeError(.invalid, error.description)
         }
         return try Self.trip(bytes, path)
+    }
+
+    /// Returns a time in the largest unit of which it has at least two.
+    private static func words(_ seconds: Double) -> String {
+        switch seconds {
+        case ..<120: "\(Int(seconds)) s"
+        case ..<7_200: "\(Int(seconds / 60)) min"
+        default: "\(Int(seconds / 3_600)) h"
+        }
     }
 
     package static func trip(_ bytes: [UInt8], _ path: String) throws(NodeError) -> SavedTrip {

@@ -74,6 +74,9 @@ extension NavTileCache.RegionDescriptor {
         }
         let low = message.zoomMin ?? 0
         let high = message.zoomMax ?? UInt32(TileID.maximumZoom)
+        guard low <= UInt32(TileID.maximumZoom) else {
+            throw TileFailure(.invalidRequest, "zoom_min \(low) of '\(keys.name)' is not within 0 to 22")
+        }
         guard low <= high else {
             throw TileFailure(
                 .invalidRequest, "zoom_min \(low) of '\(keys.name)' is above its zoom_max \(high)")

@@ -329,7 +329,8 @@ struct  Navbus__V1__RerouteEvent
    */
   Navbus__V1__ErrorInfo *error;
   /*
-   * When the next attempt is made, ns since the Unix epoch, UTC.
+   * When the next attempt is made at the latest, ns since the Unix epoch, UTC; it is made earlier once the vehicle reaches a road, or
+   * missing tiles arrive.
    */
   protobuf_c_boolean has_next_attempt_ns;
   int64_t next_attempt_ns;

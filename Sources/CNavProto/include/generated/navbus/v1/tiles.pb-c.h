@@ -696,7 +696,8 @@ struct  Navbus__V1__UpdateRegionRequest
   size_t n_metadata;
   Navbus__V1__KeyValue **metadata;
   /*
-   * Whether the region's tiles are to be requested again from their source.
+   * Whether the region's tiles are to be requested again from their source. The load ends once the source has answered; LOAD_FINISHED
+   * is unsuccessful when it does not.
    */
   protobuf_c_boolean has_revalidate;
   protobuf_c_boolean revalidate;
