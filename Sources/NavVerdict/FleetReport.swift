@@ -5,11 +5,12 @@ extension FleetResult {
     package static let (junitBeginning, htmlBeginning) = ("<?xml", "<!DOCTYPE html>")
 
     /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed one a failure of type
-    /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged are the output of their bag.
+    /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged and notes are the output of their bag.
     package func junit(name: String) -> String {
         let cases = bags.map { bag -> String in
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
-            let output = bag.unjudgedNote.map { "\n    <system-out>\(escapedForMarkup($0))</system-out>" } ?? ""
+            let notes = bag.notes.map(escapedForMarkup).joined(separator: "\n")
+            let output = notes.isEmpty ? "" : "\n    <system-out>\(notes)</system-out>"
             guard bag.verdict != .passed else {
                 let skipped = isUnchecked(bag) ? "\n    <skipped message=\"not judged\"/>" : ""
                 return skipped.isEmpty && output.isEmpty ? head + "/>" : head + ">\(skipped)\(output)\n  </testcase>"
@@ -54,12 +55,12 @@ extension FleetResult {
         func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(escapedForMarkup(text))</\(kind)>" }
         let rows = bags.map { bag in
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
-            let unjudged = bag.unjudgedNote.map { "<p>\(escapedForMarkup($0))</p>" } ?? ""
+            let notes = bag.notes.map { "<p>\(escapedForMarkup($0))</p>" }.joined()
             let verdict = isUnchecked(bag) ? "not judged" : bag.verdict.rawValue
             let details =
                 bag.verdict == .passed
-                ? unjudged
-                : unjudged + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
+                ? notes
+                : notes + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
                     + "\(escapedForMarkup(Self.details(of: bag)))</pre></details>"
             return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(verdict))"
                 + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
