@@ -106,8 +106,11 @@ extension PairedComparison {
             let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
             // A difference that chance may explain is evidence neither for a change nor against one.
             let mark = row.isChange ? "CHANGED" : row.differing == 0 ? "same   " : "unclear"
+            let sides = [("before", row.onlyBefore), ("now", row.onlyAfter)].filter { $0.1 > 0 }
+            let missing = sides.map { "in \($0.1) bags only \($0.0)" }.joined(separator: ", ")
+            guard row.pairs > 0 else { return "\(mark) \(row.metric): \(missing)" }
             var judgement = ""
-            if row.isChange, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {
+            if row.hasShifted, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {
                 judgement = prefersMore == (row.mean > 0) ? ", better" : ", worse"
             } else if !row.interval.lowerBound.isFinite || !row.interval.upperBound.isFinite {
                 judgement = ", too few bags differ to judge"
@@ -115,6 +118,7 @@ extension PairedComparison {
             return
                 "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "
                 + "\(row.differing) differ, interval \(low) to \(high)\(judgement)"
+                + (missing.isEmpty ? "" : "; " + missing)
         }
         lines += verdicts.map { "\($0.bag): \($0.before.rawValue) before, \($0.after.rawValue) now" }
         if !unpaired.isEmpty { lines.append("\(unpaired.count) bags are in only one of the two results") }
@@ -123,7 +127,7 @@ extension PairedComparison {
         return lines + kinds.map { "  " + $0.description }
     }
 
-    /// Whether there is a change: a metric beyond what chance explains, or a verdict that got worse.
+    /// Whether there is a change: a metric beyond what chance explains or with a value on one side only, or a verdict that got worse.
     package var isChange: Bool {
         rows.contains(where: \.isChange) || verdicts.contains { $0.before == .passed }
     }

@@ -29,7 +29,7 @@ struct CheckCommand: ParsableCommand {
             scenarios, limits of figures against a ground truth, and the events of a stored reference. Each bag passes, fails or changes; a \
             bag that does not pass comes with the command that reproduces it. Runs are cached and repeated only when the program, the bag, the \
             tiles, or a configuration key that the replay depends on has changed. The exit status is 0 when all bags pass, 1 when one fails or \
-            changes, and 2 when the fleet cannot be checked.
+            changes, or with --compare a figure has changed, and 2 when the fleet cannot be checked.
             """)
 
     @Argument(help: "The fleet file (YAML).") var fleet: String?
@@ -338,12 +338,16 @@ struct CheckCommand: ParsableCommand {
         /// The interval of the mean difference; a missing bound is infinite.
         var low: Double?
         var high: Double?
+        /// The numbers of bags in which only one side has the figure.
+        var onlyBefore: Int
+        var onlyNow: Int
         var isChange: Bool
 
         init(_ row: PairedComparison.Row) {
             (figure, bags, differing, mean) = (row.metric, row.pairs, row.differing, row.mean)
             low = row.interval.lowerBound.isFinite ? row.interval.lowerBound : nil
             high = row.interval.upperBound.isFinite ? row.interval.upperBound : nil
+            (onlyBefore, onlyNow) = (row.onlyBefore, row.onlyAfter)
             isChange = row.isChange
         }
     }
