@@ -107,6 +107,28 @@ public func checkBag(
     return check
 }
 
+extension MCAPReader {
+    /// Reads the messages of some topics in file order, and checks their order and the publishers' sequences.
+    ///
+    /// - Throws: the errors of ``MessageCursor/next()``.
+    package func checkSequences(of topics: [String]) throws(BagError) -> BagCheck {
+        var check = BagCheck()
+        var channels: [UInt16: BagCheck.Channel] = [:]
+        var previous: UInt64?
+        var cursor = messages(BagQuery(topics: topics, order: .file))
+        while let message = try cursor.next() {
+            guard let channel = index.channel(message.channelID) else { continue }
+            check.take(message, after: &previous)
+            let name = index.schema(channel.schemaID)?.name ?? ""
+            channels[channel.id, default: BagCheck.Channel(channel: channel, schemaName: name)].take(message)
+        }
+        check.channels = channels.values.sorted {
+            ($0.channel.topic, $0.channel.id) < ($1.channel.topic, $1.channel.id)
+        }
+        return check
+    }
+}
+
 extension Definitions {
     fileprivate func checked(_ id: UInt16) -> BagCheck.Channel {
         let channel =

@@ -117,8 +117,7 @@ public enum ConfigLoader {
         do {
             node = try YAMLText.root(of: text)
         } catch {
-            let message = "\(error)".split(separator: "\n").first ?? ""
-            throw ConfigError("configuration file '\(file)' is not YAML: \(message)")
+            throw YAMLText.failure(error, in: "configuration file '\(file)'")
         }
         guard let node else { return [] }
         guard case .mapping = node else {

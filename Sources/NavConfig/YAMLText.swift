@@ -5,6 +5,16 @@ package enum YAMLText {
     /// The most values of a file: more than fit into the largest file, so that only nested aliases exceed it.
     private static let mostValues = TextFile.greatestConfiguration
 
+    /// Returns an error of ``root(of:)`` that names the text and, if known, the line.
+    static func failure(_ error: any Error, in source: String) -> ConfigError {
+        if case .duplicatedKeysInMapping(let keys, let context) = error as? YamlError {
+            let names = keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
+            return ConfigError("\(source), line \(context.mark.line): the key \(names) is given twice")
+        }
+        let message = "\(error)".split(separator: "\n").first ?? ""
+        return ConfigError("\(source) is not YAML: \(message)")
+    }
+
     /// Returns the root of a text; nil for an empty text.
     ///
     /// - Throws: An error of the parser, or ``ConfigError`` when nested aliases expand to too many values.

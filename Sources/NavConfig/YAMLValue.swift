@@ -41,8 +41,7 @@ package struct YAMLValue: Sendable {
         do {
             node = try YAMLText.root(of: text)
         } catch {
-            let message = "\(error)".split(separator: "\n").first ?? ""
-            throw ConfigError("\(source) is not YAML: \(message)")
+            throw YAMLText.failure(error, in: source)
         }
         guard let node else { throw ConfigError("\(source) is empty") }
         self.init(node, source)

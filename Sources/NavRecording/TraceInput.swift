@@ -22,6 +22,39 @@ package struct TraceInput: Sendable {
         origin?.warning(about: path)
     }
 
+    /// The topics of a bag that are read.
+    private static let topics = [Topics.gnssFix.name, JournalEntry.topic] + InputTrack.types.keys.sorted()
+
+    /// Returns notes about the inputs that a bag lacks, and about their order; none for other files.
+    ///
+    /// - Parameter path: the path that was read.
+    package func notes(about path: String) throws(NodeError) -> [String] {
+        guard origin != nil else { return [] }
+        let check: BagCheck
+        do throws(BagError) {
+            check = try BagReader(path: path).checkSequences(of: TraceInput.topics)
+        } catch {
+            throw NodeError(.invalid, error.description(of: path))
+        }
+        var missing: [String: UInt64] = [:]
+        for channel in check.channels { missing[channel.channel.topic, default: 0] += channel.missingCount }
+        var notes = missing.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { topic, count in
+            "\(topic): \(count) messages are missing from the sequence"
+        }
+        if !notes.isEmpty, check.longestGap >= TraceInput.leastGap {
+            let seconds = check.longestGap / 1_000_000_000
+            notes.append("the longest time without input is \(seconds) s")
+        }
+        if check.backwardCount > 0 {
+            notes.append(
+                "\(check.backwardCount) inputs have an earlier log time than the one recorded before them: "
+                    + "they are replayed in the order of log time")
+        }
+        return notes
+    }
+
+    /// The shortest time without input that is noted, ns.
+    private static let leastGap: UInt64 = 2_000_000_000
     /// The largest file that is not a bag, bytes.
     private static let greatestSize = 1 << 30
 
@@ -78,8 +111,7 @@ package struct TraceInput: Sendable {
             }
             var track = InputTrack(path: path, reader)
             let journal = reader.index.channels(topic: JournalEntry.topic).map(\.id)
-            var cursor = reader.messages(
-                BagQuery(topics: [Topics.gnssFix.name, JournalEntry.topic] + InputTrack.types.keys.sorted()))
+            var cursor = reader.messages(BagQuery(topics: TraceInput.topics))
             while let message = try cursor.next() {
                 if let topic = track.channels[message.channelID] {
                     track.add(topic)

@@ -11,6 +11,8 @@ package struct DriveRecord: Sendable, Codable, Equatable {
     /// files of earlier versions.
     package var unmeasured: [String]?
     package var fixes = 0
+    /// Notes about the recording, such as missing messages, which count as no failure; nil without any.
+    package var notes: [String]?
     /// The configuration keys that the run read, with their values.
     package var keys: [String: String] = [:]
     /// The reason why there was no run; nil when there was one.
@@ -82,10 +84,14 @@ package struct BagResult: Sendable, Codable, Equatable {
         verdict = !failures.isEmpty ? .failed : changes.isEmpty ? .passed : .changed
     }
 
-    /// A one-line list of the criteria that cannot be judged; nil when there are none.
-    package var unjudgedNote: String? {
-        unjudged.isEmpty
-            ? nil : "not judged: " + unjudged.joined(separator: ", ") + " (no truth for it, or nothing to measure)"
+    /// The reason why a criterion cannot be judged.
+    package static let unjudgedReason = "no truth that covers the drive, or nothing to measure"
+
+    /// Notes of one line each: the criteria that cannot be judged, and those about the recording.
+    package var notes: [String] {
+        let names = unjudged.joined(separator: ", ")
+        return (unjudged.isEmpty ? [] : ["not judged: \(names) (\(Self.unjudgedReason))"])
+            + (record.notes ?? []).map { "note: \($0)" }
     }
 
     /// Whether there was a run that could be judged.

@@ -1,54 +1,6 @@
-package import NavGeo
+import NavGeo
 package import NavMessages
 import NavWire
-
-/// The true course of a drive, from a reference receiver or a simulation.
-package struct Truth: Sendable {
-    /// A segment of a road, from one OpenStreetMap node to the next.
-    package struct Segment: Sendable, Hashable {
-        package var from: Int64
-        package var to: Int64
-
-        package init(from: Int64, to: Int64) { (self.from, self.to) = (from, to) }
-    }
-
-    /// The times of ``line``'s points, seconds since the drive's start.
-    package let times: [Double]
-    /// The line that was driven.
-    package let line: NavGeo.Polyline
-    /// The segments that were driven; nil when unknown.
-    package let segments: Set<Segment>?
-
-    /// Creates a truth from positions by time; fewer than two positions are ignored.
-    package init(_ positions: [(time: Double, coordinate: NavGeo.Coordinate)], segments: Set<Segment>? = nil) {
-        let ordered = positions.sorted { $0.time < $1.time }
-        times = ordered.map(\.time)
-        line = NavGeo.Polyline(ordered.map(\.coordinate))
-        self.segments = segments
-    }
-
-    var hasPositions: Bool { times.count > 1 }
-
-    /// Returns the stretch of the line around a time; nil outside the drive.
-    func stretch(at time: Double, within seconds: Double) -> ClosedRange<Double>? {
-        guard hasPositions, let first = times.first, let last = times.last, time >= first - 1, time <= last + 1 else {
-            return nil
-        }
-        let lower = max(index(of: time - seconds) - 1, 0)
-        let upper = min(index(of: time + seconds), times.count - 1)
-        return line.cumulativeLengths[lower]...line.cumulativeLengths[max(lower, upper)]
-    }
-
-    /// Returns the index of the first point at or after a time.
-    private func index(of time: Double) -> Int {
-        var (low, high) = (0, times.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if times[middle] < time { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-}
 
 /// The figures of a drive, gathered from the published messages, and their errors if there is a truth.
 package struct DriveFigures {
@@ -59,11 +11,11 @@ package struct DriveFigures {
     static let leavingTime = 3.0
     /// The time after which an unreported deviation counts as missed, seconds: three times the usual debounce.
     static let missedAfter = 10.0
+    /// The distance driven back along the route beyond which that counts as missed, metres: navigation's own for the wrong way. Vehicles
+    /// manoeuvre within less.
+    private static let missedBack = 50.0
     /// The sampling interval of the truth, seconds.
     private static let step = 1.0
-    /// The distance along a route around the last sample's place within which the next one is searched first, metres: any vehicle drives
-    /// less in one ``step``.
-    private static let searchReach = 100.0
     /// The distance from the destination within which the true position has arrived, metres.
     private static let arrivalDistance = 30.0
 
@@ -72,10 +24,16 @@ package struct DriveFigures {
     private var (rightCount, measuredCount) = (0, 0)
     private var etas: [(time: Double, arrival: Double)] = []
     private var routes: [(time: Double, line: NavGeo.Polyline)] = []
-    private var reports: [Double] = []
+    /// The reports of deviations: reroutes, and the times during which the progress tells of one.
+    private var reports: [(start: Double, end: Double)] = []
     private var starts: [Double] = []
-    private var isOff = false
+    /// The index of the report that the latest progress continues; nil when that is on the route.
+    private var openReport: Int?
     private var (arrivals, reroutes) = (0, 0)
+    /// The time of the last arrival at a destination, and its place.
+    private var arrived: (time: Double, destination: NavGeo.Coordinate)?
+    /// The time of the last progress on a route.
+    private var lastProgress = 0.0
 
     package init(truth: Truth?) { self.truth = truth }
 
@@ -91,9 +49,11 @@ package struct DriveFigures {
         switch message {
         case let position as MatchedPosition: take(position, at: time)
         case let progress as RouteProgress:
-            let wasOff = isOff
-            isOff = progress.deviation == .offRoute || progress.deviation == .wrongWay
-            if isOff, !wasOff { reports.append(time) }
+            lastProgress = max(lastProgress, time)
+            let isOff = progress.deviation == .offRoute || progress.deviation == .wrongWay
+            if isOff, openReport == nil { reports.append((time, time)) }
+            openReport = isOff ? openReport ?? reports.count - 1 : nil
+            if let openReport { reports[openReport].end = time }
             if let eta = progress.etaNs { etas.append((time, Double(eta &- start) / 1e9)) }
         case let route as Route:
             guard truth != nil else { return }
@@ -101,10 +61,14 @@ package struct DriveFigures {
         case let event as RerouteEvent:
             if event.phase == .willReroute, event.reason == .offRoute {
                 starts.append(time)
-                if truth != nil { reports.append(time) }
+                if truth != nil { reports.append((time, time)) }
             }
             if event.phase == .applied { reroutes += 1 }
-        case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true: arrivals += 1
+        case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
+            arrivals += 1
+            if let destination = routes.last?.line.coordinates.last { arrived = (time, destination) }
+            // Guidance ends here, though the route is not withdrawn.
+            if truth != nil { routes.append((time, NavGeo.Polyline([]))) }
         default: break
         }
     }
@@ -133,12 +97,16 @@ package struct DriveFigures {
         if measuredCount > 0 { metrics[.rightRoad] = Double(rightCount) / Double(measuredCount) }
         if !crossTrack.isEmpty { metrics[.crossTrack] = quantile(crossTrack, 0.95) }
         if let truth, truth.hasPositions, !routes.isEmpty {
-            let deviations = deviations(truth)
-            metrics[.missedDeviations] = Double(deviations.count { $0.report == nil })
-            metrics[.deviationDelay] = deviations.compactMap { deviation in
-                deviation.report.map { max($0 - deviation.start, 0) }
-            }.max()
-            metrics[.falseReroutes] = Double(starts.count { isFalse($0, truth) })
+            if isCovered(by: truth) {
+                let deviations = deviations(truth)
+                metrics[.missedDeviations] = Double(deviations.count { $0.report == nil })
+                metrics[.deviationDelay] = deviations.compactMap { deviation in
+                    deviation.report.map { max($0 - deviation.start, 0) }
+                }.max()
+                if starts.allSatisfy(truth.reaches) {
+                    metrics[.falseReroutes] = Double(starts.count { isFalse($0, truth) })
+                }
+            }
             if let arrival = arrival(truth) {
                 let errors = etas.filter { $0.time < arrival }.map { abs($0.arrival - arrival) }
                 if !errors.isEmpty { metrics[.etaError] = errors.reduce(0, +) / Double(errors.count) }
@@ -178,66 +146,87 @@ package struct DriveFigures {
         return indices
     }
 
+    /// Whether there are true positions at all times with a route.
+    private func isCovered(by truth: Truth) -> Bool {
+        routes.indices.allSatisfy { index in
+            let (start, line) = routes[index]
+            guard line.coordinates.count > 1 else { return true }
+            let end = index + 1 < routes.count ? routes[index + 1].time : lastProgress
+            return truth.covers(start...max(start, end))
+        }
+    }
+
+    /// A deviation that has not ended.
+    private struct OpenDeviation {
+        var start: Double
+        var origin: NavGeo.Coordinate
+        /// The time beside the route, seconds.
+        var away = 0.0
+        /// The greatest distance from the origin, metres.
+        var farthest = 0.0
+    }
+
     /// Returns the true deviations: the start of each, and the time of its report.
     private func deviations(_ truth: Truth) -> [(start: Double, report: Double?)] {
         var found: [(start: Double, report: Double?)] = []
-        var (begin, force): (Double?, Double?) = (nil, nil)
+        var open: OpenDeviation?
         func end(_ time: Double) {
-            defer { (begin, force) = (nil, nil) }
-            guard let start = begin, time - start >= Self.leavingTime else { return }
+            defer { open = nil }
+            guard let deviation = open, time - deviation.start >= Self.leavingTime else { return }
             // Speed and course may reveal a deviation before the distance does.
-            let report = reports.first { $0 >= start - Self.missedAfter && $0 <= time + 1 }
-            guard report != nil || time - start >= Self.missedAfter else { return }
-            found.append((start, report))
+            let report = reports.first { report in
+                let isRecent = report.start >= deviation.start - Self.missedAfter || report.end >= deviation.start
+                return isRecent && report.start <= time + 1
+            }?.start
+            let isLong = time - deviation.start >= Self.missedAfter
+            let isFar = deviation.away >= Self.missedAfter || deviation.farthest >= Self.missedBack
+            guard report != nil || isLong && isFar else { return }
+            found.append((deviation.start, report))
         }
-        var (last, offset) = (0.0, 0.0)
+        var last = 0.0
+        var force: Double?
+        var follower: RouteFollower?
         for index in samples(truth) {
-            let time = truth.times[index]
+            let (time, place) = (truth.times[index], truth.line.coordinates[index])
             defer { last = time }
             let route = route(at: time)
-            if begin != nil, route?.time != force { end(time) }
-            if let route, isOff(truth.line.coordinates[index], route.line, near: &offset) {
-                if begin == nil { (begin, force) = (time, route.time) }
-            } else if begin != nil {
-                end(last)
+            if route?.time != force || follower == nil {
+                if open != nil { end(time) }
+                force = route?.time
+                follower = route.map { RouteFollower(truth, $0.line) }
             }
+            let relation = follower?.relation(at: index) ?? .along
+            guard relation != .along else {
+                if open != nil { end(last) }
+                continue
+            }
+            var deviation = open ?? OpenDeviation(start: time, origin: place)
+            if open != nil, relation == .away { deviation.away += time - last }
+            deviation.farthest = max(deviation.farthest, Geodesy.distance(deviation.origin, place))
+            open = deviation
         }
         end(last)
         return found
     }
 
-    /// Whether a place is off a route; `offset` is the position along the route nearest to the previous sample, and is updated.
-    ///
-    /// The whole line is searched only when the place is not on the part around that offset.
-    private func isOff(_ place: NavGeo.Coordinate, _ line: NavGeo.Polyline, near offset: inout Double) -> Bool {
-        let around = offset - Self.searchReach...offset + Self.searchReach
-        if let hit = line.project(place, within: around), hit.distance <= Self.leavingDistance {
-            offset = hit.offset
-            return false
-        }
-        guard let hit = line.project(place) else { return false }
-        offset = hit.offset
-        return hit.distance > Self.leavingDistance
-    }
-
     /// Whether the vehicle had not begun to leave its route before a reroute.
     private func isFalse(_ time: Double, _ truth: Truth) -> Bool {
         guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else { return false }
-        let distances = truth.times.indices.filter { truth.times[$0] <= time && truth.times[$0] >= time - 10 }
-            .compactMap {
-                route.line.project(truth.line.coordinates[$0])?.distance
-            }
-        guard let greatest = distances.max() else { return false }
-        return greatest < Self.leavingDistance
+        let indices = truth.index(of: time - 10)..<truth.times.count
+        let before = indices.prefix { truth.times[$0] <= time }
+        var follower = RouteFollower(truth, route.line)
+        return !before.isEmpty && before.allSatisfy { follower.relation(at: $0) == .along }
     }
 
-    /// Returns the true time of arrival at the destination.
+    /// Returns the true time of arrival at the destination; nil when the truth does not show it.
     private func arrival(_ truth: Truth) -> Double? {
-        guard arrivals > 0,
-            let destination = routes.last(where: { !$0.line.coordinates.isEmpty })?.line.coordinates.last
-        else { return nil }
-        return truth.times.indices.last { index in
-            Geodesy.distance(truth.line.coordinates[index], destination) > Self.arrivalDistance
-        }.map { truth.times[$0] }
+        guard let arrived else { return nil }
+        func isFar(_ index: Int) -> Bool {
+            Geodesy.distance(truth.line.coordinates[index], arrived.destination) > Self.arrivalDistance
+        }
+        // The vehicle may pass its destination more than once, before and after.
+        return truth.times.indices.dropFirst().filter { index in
+            truth.times[index] - truth.times[index - 1] <= Truth.longestGap && isFar(index - 1) && !isFar(index)
+        }.map { truth.times[$0 - 1] }.min { abs($0 - arrived.time) < abs($1 - arrived.time) }
     }
 }

@@ -110,6 +110,10 @@ extension Fleet.Settings {
                     switch item.value.content {
                     case .empty: ""
                     case .text(let text): text
+                    case .mapping(let pairs):
+                        throw item.value.wrong(
+                            "'\(item.key)' has keys of its own: write the keys of 'set' with dots, such as "
+                                + "'\(item.key).\(pairs.first?.key ?? "key")'", line: item.line)
                     default: try item.value.texts(item.key).map(\.text).joined(separator: ";")
                     }
                 overrides.append(("\(item.key)=\(text)", item.line))

@@ -5,11 +5,12 @@ extension FleetResult {
     package static let (junitBeginning, htmlBeginning) = ("<?xml", "<!DOCTYPE html>")
 
     /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed one a failure of type
-    /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged are the output of their bag.
+    /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged and notes are the output of their bag.
     package func junit(name: String) -> String {
         let cases = bags.map { bag -> String in
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
-            let output = bag.unjudgedNote.map { "\n    <system-out>\(escapedForMarkup($0))</system-out>" } ?? ""
+            let notes = bag.notes.map(escapedForMarkup).joined(separator: "\n")
+            let output = notes.isEmpty ? "" : "\n    <system-out>\(notes)</system-out>"
             guard bag.verdict != .passed else {
                 let skipped = isUnchecked(bag) ? "\n    <skipped message=\"not judged\"/>" : ""
                 return skipped.isEmpty && output.isEmpty ? head + "/>" : head + ">\(skipped)\(output)\n  </testcase>"
@@ -54,12 +55,12 @@ extension FleetResult {
         func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(escapedForMarkup(text))</\(kind)>" }
         let rows = bags.map { bag in
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
-            let unjudged = bag.unjudgedNote.map { "<p>\(escapedForMarkup($0))</p>" } ?? ""
+            let notes = bag.notes.map { "<p>\(escapedForMarkup($0))</p>" }.joined()
             let verdict = isUnchecked(bag) ? "not judged" : bag.verdict.rawValue
             let details =
                 bag.verdict == .passed
-                ? unjudged
-                : unjudged + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
+                ? notes
+                : notes + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
                     + "\(escapedForMarkup(Self.details(of: bag)))</pre></details>"
             return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(verdict))"
                 + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
@@ -107,8 +108,11 @@ extension PairedComparison {
             let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
             // A difference that chance may explain is evidence neither for a change nor against one.
             let mark = row.isChange ? "CHANGED" : row.differing == 0 ? "same   " : "unclear"
+            let sides = [("before", row.onlyBefore), ("now", row.onlyAfter)].filter { $0.1 > 0 }
+            let missing = sides.map { "in \($0.1) bags only \($0.0)" }.joined(separator: ", ")
+            guard row.pairs > 0 else { return "\(mark) \(row.metric): \(missing)" }
             var judgement = ""
-            if row.isChange, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {
+            if row.hasShifted, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {
                 judgement = prefersMore == (row.mean > 0) ? ", better" : ", worse"
             } else if !row.interval.lowerBound.isFinite || !row.interval.upperBound.isFinite {
                 judgement = ", too few bags differ to judge"
@@ -116,6 +120,7 @@ extension PairedComparison {
             return
                 "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "
                 + "\(row.differing) differ, interval \(low) to \(high)\(judgement)"
+                + (missing.isEmpty ? "" : "; " + missing)
         }
         lines += verdicts.map { "\($0.bag): \($0.before.rawValue) before, \($0.after.rawValue) now" }
         if !unpaired.isEmpty { lines.append("\(unpaired.count) bags are in only one of the two results") }
@@ -124,7 +129,7 @@ extension PairedComparison {
         return lines + kinds.map { "  " + $0.description }
     }
 
-    /// Whether there is a change: a metric beyond what chance explains, or a verdict that got worse.
+    /// Whether there is a change: a metric beyond what chance explains or with a value on one side only, or a verdict that got worse.
     package var isChange: Bool {
         rows.contains(where: \.isChange) || verdicts.contains { $0.before == .passed }
     }

@@ -21,8 +21,14 @@ package struct PairedComparison: Sendable {
         package var mean: Double
         /// The interval of the mean difference.
         package var interval: ClosedRange<Double>
+        /// The number of bags in which only the old run has a value.
+        package var onlyBefore = 0
+        /// The number of bags in which only the new run has a value.
+        package var onlyAfter = 0
         /// Whether the interval excludes 0.
-        package var isChange: Bool { !interval.contains(0) }
+        package var hasShifted: Bool { !interval.contains(0) }
+        /// Whether the values have shifted, or some are missing on one side.
+        package var isChange: Bool { hasShifted || onlyBefore + onlyAfter > 0 }
     }
 
     /// The probability of a false report when nothing differs.
@@ -59,20 +65,22 @@ package struct PairedComparison: Sendable {
             let lines = EventDiff(old.record.events, new.record.events, tolerances: tolerances(new.bag)).changes
             return lines.isEmpty ? nil : (new.bag, lines.map { ChangeLine($0) })
         }
-        let differences = Metric.allCases.map { metric in
-            (
-                metric.rawValue,
-                runs.compactMap { old, new -> Double? in
-                    guard let before = old.record.metrics[metric.rawValue],
-                        let after = new.record.metrics[metric.rawValue],
-                        (after - before).magnitude < Self.greatestDifference
-                    else { return nil }
-                    return after - before
-                }
-            )
-        }.filter { !$0.1.isEmpty }
-        let share = Self.level / Double(max(differences.count, 1))
-        rows = differences.map { Self.row($0.0, $0.1, level: share) }
+        let values = Metric.allCases.map { metric in
+            (metric.rawValue, runs.map { ($0.record.metrics[metric.rawValue], $1.record.metrics[metric.rawValue]) })
+        }
+        let differences = values.map { _, pairs in
+            pairs.compactMap { before, after -> Double? in
+                guard let before, let after, (after - before).magnitude < Self.greatestDifference else { return nil }
+                return after - before
+            }
+        }
+        let share = Self.level / Double(max(differences.count { !$0.isEmpty }, 1))
+        rows = zip(values, differences).map { metric, differences in
+            var row = Self.row(metric.0, differences, level: share)
+            row.onlyBefore = metric.1.count { $0 != nil && $1 == nil }
+            row.onlyAfter = metric.1.count { $0 == nil && $1 != nil }
+            return row
+        }.filter { $0.pairs > 0 || $0.isChange }
     }
 
     static func row(_ metric: String, _ differences: [Double], level: Double) -> Row {

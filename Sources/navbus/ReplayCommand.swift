@@ -17,10 +17,10 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Run the navigation core over recorded fixes, as fast as it can.",
         discussion: """
-            From a bag, /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core in the recorded order, with the commands \
-            and policy decisions of /nav/journal. Equal input, configuration and tiles give byte-identical output; 'navbus bag diff' \
-            shows what another configuration changes. The exit status is 1 when a destination was given and no route to it was \
-            found.
+            From a bag, /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core in the order of their log times, with the \
+            commands and policy decisions of /nav/journal. Equal input, configuration and tiles give byte-identical output; \
+            'navbus bag diff' shows what another configuration changes. The exit status is 1 when a destination was given and no \
+            route to it was found.
 
             With --journal the events of the bag's /nav/journal are executed again in order, and the output must be that of the \
             recorded node bit for bit: otherwise the first difference is printed and the exit status is 1.
@@ -95,6 +95,7 @@ struct ReplayCommand: ParsableCommand {
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
         let trace = try TraceInput(path: input)
         if let warning = trace.warning(about: input) { Console.note(warning) }
+        for note in try trace.notes(about: input) { Console.note("'\(input)': \(note)") }
         directory.noteIfOutside(trace, input)
         let fixes = trace.fixes
         let bar = ProgressBar()

@@ -255,6 +255,23 @@ struct CheckTests {
         }
     }
 
+    @Test func truthOfAnotherKindIsAnotherRun() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 1)
+            let tiles = try await Town.shared.tiles
+            try box.write("edges.csv", "from_node,to_node\n1,2\n")
+            func run(_ kind: String) async throws -> Program.Result {
+                try box.write(
+                    "fleet.yaml", "tiles: \(tiles)\ntruth: {\(kind): ./edges.csv}\nbags: [drives/0.mcap]\n")
+                return try await check(box)
+            }
+            let edges = try await run("edges")
+            #expect(edges.status == 0, "\(edges.output)\(edges.errors)")
+            let positions = try await run("positions")
+            #expect(positions.status == 1 && positions.output.contains("1 executed"), "\(positions.output)")
+        }
+    }
+
     @Test func eachDestinationOfABagIsASeparateRun() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 1)

@@ -164,6 +164,9 @@ import Testing
         let check = try checkBag(MemorySource(writer.sink.bytes)) { _ in nil }
         #expect(check.channels.map(\.missingCount) == [3] && check.messageCount == 7)
         #expect(check.problems == ["/nav/journal: 3 messages are missing from the sequence"])
+        let reader = try MCAPReader(MemorySource(writer.sink.bytes))
+        #expect(try reader.checkSequences(of: ["/nav/journal"]).channels.map(\.missingCount) == [3])
+        #expect(try reader.checkSequences(of: ["/gnss/fix"]).channels.isEmpty)
     }
 
     @Test func progressCountsMessagesAndNotChunks() throws {

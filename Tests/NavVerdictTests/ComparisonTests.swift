@@ -64,6 +64,21 @@ struct ComparisonTests {
         #expect(line.hasPrefix("unclear ") && line.hasSuffix("too few bags differ to judge"), "\(line)")
     }
 
+    @Test func figureOfOneSideIsADifference() throws {
+        var (before, after) = (Self.fleet([1, 2, 3]), Self.fleet([1, 2, 3]))
+        for index in 0..<2 { after.bags[index].record.metrics["cross_track_p95_m"] = nil }
+        before.bags[0].record.metrics["right_road"] = 1
+        after.bags[2].record.metrics["right_road"] = 1
+        let comparison = PairedComparison(before, after) { _ in EventDiff.Tolerances() }
+        let row = try #require(comparison.rows.first { $0.metric == "cross_track_p95_m" })
+        #expect(row.pairs == 1 && row.onlyBefore == 2 && row.onlyAfter == 0 && row.isChange)
+        #expect(
+            comparison.isChange && comparison.rows.map(\.metric) == ["right_road", "cross_track_p95_m", "reroutes"])
+        #expect(comparison.lines[0] == "CHANGED right_road: in 1 bags only before, in 1 bags only now")
+        #expect(comparison.lines[1].hasPrefix("CHANGED cross_track_p95_m: 0 in the mean of 1, 0 differ"))
+        #expect(comparison.lines[1].hasSuffix("; in 2 bags only before") && comparison.lines[2].hasPrefix("same "))
+    }
+
     @Test func verdictsAndEventsThatDifferAreNamed() {
         let before = Self.fleet([1, 2])
         var after = before

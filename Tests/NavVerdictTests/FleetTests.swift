@@ -47,6 +47,9 @@ struct FleetTests {
     @Test(arguments: [
         ("tiels: x\nbags: [a]", "line 1: unknown key 'tiels': did you mean 'tiles'?"),
         ("bags:\n  - bags: a\n    expct: [never say]", "line 3: unknown key 'expct': did you mean 'expect'?"),
+        ("set: {deviation: {debounce_s: 3}}\nbags: [a]", "line 1: 'deviation' has keys of its own: write the keys of"),
+        ("tiles: x\nset:\n  deviation:\n    debounce_s: 3\nbags: [a]", "such as 'deviation.debounce_s'"),
+        ("bags: [a]\ntiles: x\ntiles: y", "line 2: the key 'tiles' is given twice"),
         ("tiles: x\nset: {tiles: y}\nbags: [a]", "line 2: 'set' cannot have 'tiles': write 'tiles: DIR'"),
         ("bags: [a]\nexpect:\n  - never say\n  - never reruote", "line 4: 'reruote' is not a topic"),
         (

@@ -114,6 +114,19 @@ struct VerdictTests {
         #expect(result.html(name: "f", comparison: nil).contains("<td>not judged</td>"))
     }
 
+    @Test func notesAreInEveryDocumentAndFailNothing() throws {
+        var record = DriveRecord()
+        record.notes = ["/gnss/fix: 71 messages are missing from the sequence"]
+        let bag = BagResult(
+            bag: "a", tags: [], command: "", record: record, criteria: [], tolerances: EventDiff.Tolerances(),
+            reference: nil)
+        let result = FleetResult(build: "1", bags: [bag])
+        let note = "note: /gnss/fix: 71 messages are missing from the sequence"
+        #expect(bag.verdict == .passed && result.junit(name: "f").contains("<system-out>\(note)</system-out>"))
+        #expect(result.html(name: "f", comparison: nil).contains("<p>\(note)</p>"))
+        #expect(FleetResult(text: try result.text()) == result)
+    }
+
     @Test func truthWithNothingToMeasureFails() throws {
         let right = try #require(Criterion(.rightRoad, ">= 0.9"))
         var record = DriveRecord()

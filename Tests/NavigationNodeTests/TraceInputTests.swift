@@ -66,6 +66,33 @@ struct TraceInputTests {
         }
     }
 
+    @Test func missingInputsAndAClockSetBackAreNoted() throws {
+        func notes(_ times: [Int64], _ sequences: [UInt64], publisher: UInt64? = 7) throws -> [String] {
+            try withTemporaryFolder { folder in
+                var log = MessageLog(try BagWriter(path: folder + "/a.mcap"))
+                for (time, sequence) in zip(times, sequences) {
+                    let stamp = (1_767_258_000 + time) * 1_000_000_000
+                    let fix = GnssFix(latitude: 60.17, longitude: 24.94).encoded()
+                    try fix.withUnsafeBytes { bytes throws(BagError) in
+                        try log.write(
+                            bytes, topic: "/gnss/fix", type: GnssFix.fullName, sequence: sequence, publisher: publisher,
+                            logTime: stamp, publishTime: stamp)
+                    }
+                }
+                try log.close()
+                return try TraceInput(path: folder + "/a.mcap").notes(about: folder + "/a.mcap")
+            }
+        }
+        // A part of a drive has no hole.
+        #expect(try notes([0, 1, 2], [41, 42, 43]) == [])
+        let missing = "/gnss/fix: 71 messages are missing from the sequence"
+        #expect(try notes([0, 1, 73], [1, 2, 74]) == [missing, "the longest time without input is 72 s"])
+        // Other writers number messages in their own way.
+        #expect(try notes([0, 1, 73], [1, 2, 74], publisher: nil) == [])
+        let back = try notes([0, 100, 101, 2, 3], [1, 2, 3, 4, 5])
+        #expect(back.count == 1 && back[0].hasPrefix("1 inputs have an earlier log time"), "\(back)")
+    }
+
     @Test func fileWithoutFixesIsRejectedWithItsTopics() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/a.mcap"

@@ -62,12 +62,14 @@ final class CheckCache: Sendable {
     func key(_ job: CheckJob, traffic: String) -> String? {
         var parts = ["1", program, job.destination ?? "bag", job.name]
         parts += job.expect.map { "\($0.number) \($0.text)" }
-        var inputs = [job.path, job.tiles + "/tileset.json"]
-        for path in [job.truthPositions, job.truthEdges] { if let path { inputs.append(path) } }
-        if !traffic.isEmpty { inputs.append(traffic) }
-        for path in inputs {
+        // A file's role counts as well: one file may be given as another kind of truth.
+        let inputs = [
+            ("bag", job.path), ("tiles", job.tiles + "/tileset.json"), ("positions", job.truthPositions),
+            ("edges", job.truthEdges), ("traffic", traffic.isEmpty ? nil : traffic),
+        ]
+        for case (let role, let path?) in inputs {
             guard let hash = hash(of: path) else { return nil }
-            parts.append(hash)
+            parts.append("\(role) \(hash)")
         }
         return ContentHash(of: Array(parts.joined(separator: "\u{0}").utf8))?.hexadecimal
     }

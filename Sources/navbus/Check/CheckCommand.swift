@@ -29,7 +29,7 @@ struct CheckCommand: ParsableCommand {
             scenarios, limits of figures against a ground truth, and the events of a stored reference. Each bag passes, fails or changes; a \
             bag that does not pass comes with the command that reproduces it. Runs are cached and repeated only when the program, the bag, the \
             tiles, or a configuration key that the replay depends on has changed. The exit status is 0 when all bags pass, 1 when one fails or \
-            changes, and 2 when the fleet cannot be checked.
+            changes, or with --compare a figure has changed, and 2 when the fleet cannot be checked.
             """)
 
     @Argument(help: "The fleet file (YAML).") var fleet: String?
@@ -322,6 +322,8 @@ struct CheckCommand: ParsableCommand {
         /// The number of bags in which a criterion cannot be judged, by its name.
         var unjudged: [String: Int]
         var failures: [String: String]
+        /// The notes about the recordings, by the name of the bag.
+        var notes: [String: [String]]
         var classes: [String]
         /// The comparison as text, and its figures.
         var comparison: [String]?
@@ -336,12 +338,16 @@ struct CheckCommand: ParsableCommand {
         /// The interval of the mean difference; a missing bound is infinite.
         var low: Double?
         var high: Double?
+        /// The numbers of bags in which only one side has the figure.
+        var onlyBefore: Int
+        var onlyNow: Int
         var isChange: Bool
 
         init(_ row: PairedComparison.Row) {
             (figure, bags, differing, mean) = (row.metric, row.pairs, row.differing, row.mean)
             low = row.interval.lowerBound.isFinite ? row.interval.lowerBound : nil
             high = row.interval.upperBound.isFinite ? row.interval.upperBound : nil
+            (onlyBefore, onlyNow) = (row.onlyBefore, row.onlyAfter)
             isChange = row.isChange
         }
     }
@@ -365,13 +371,15 @@ struct CheckCommand: ParsableCommand {
         }
         if json {
             let failures = wrong.map { ($0.bag, $0.headline ?? "") }
+            let notes = result.bags.compactMap { bag in bag.record.notes.map { (bag.bag, $0) } }
             print(
                 try navbus.json(
                     Summary(
                         passed: result.count(.passed), failed: result.count(.failed), changed: result.count(.changed),
                         executed: executed, fixes: result.bags.reduce(0) { $0 + $1.record.fixes },
                         unchecked: unchecked, unjudged: unjudged,
-                        failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
+                        failures: Dictionary(uniqueKeysWithValues: failures),
+                        notes: Dictionary(uniqueKeysWithValues: notes), classes: classes,
                         comparison: comparison?.lines, figures: comparison?.rows.map(ComparedFigure.init))))
             return
         }
@@ -388,9 +396,14 @@ struct CheckCommand: ParsableCommand {
             print("changes by kind:\n  " + (classes.prefix(Self.mostShown) + more).joined(separator: "\n  "))
         }
         for (name, count) in unjudged.sorted(by: { $0.key < $1.key }) {
-            print(
-                "\(name) is not judged in \(count) of \(result.bags.count) bags: no truth for it, or nothing to measure"
-            )
+            print("\(name) is not judged in \(count) of \(result.bags.count) bags: \(BagResult.unjudgedReason)")
+        }
+        let noted = result.bags.filter { $0.record.notes != nil }
+        for bag in noted.prefix(Self.mostShown) {
+            print("note: \(bag.bag): \((bag.record.notes ?? []).joined(separator: "; "))")
+        }
+        if noted.count > Self.mostShown {
+            print("… notes on \(noted.count - Self.mostShown) more bags (--html and --junit have all of them)")
         }
         if unchecked > 0 {
             print(

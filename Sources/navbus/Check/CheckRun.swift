@@ -80,6 +80,8 @@ final class CheckRunner {
             throw NodeError(.invalid, "'\(job.path)' has more than \(Self.mostEvents) events: check parts of it")
         }
         var record = DriveRecord()
+        let notes = try trace.notes(about: job.path)
+        if !notes.isEmpty { record.notes = notes }
         record.fixes = summary.fixes
         record.events = observer.lines
         record.metrics = observer.figures.metrics()

@@ -1,0 +1,154 @@
+import NavGeo
+import NavMessages
+import NavVerdict
+import Testing
+
+/// The figures of a drive against its truth, on straight roads near 60° N.
+struct DriveFiguresTests {
+    /// A place in metres east and north of a corner.
+    private typealias Place = (east: Double, north: Double)
+
+    private static let frame = LocalFrame(origin: NavGeo.Coordinate(latitude: 60, longitude: 25))
+
+    private static func coordinate(_ place: Place) -> NavGeo.Coordinate {
+        frame.coordinate(of: LocalPoint(east: place.east, north: place.north))
+    }
+
+    /// Returns the places of a drive along a line, one per second.
+    private static func drive(_ corners: [Place], speed: Double = 10) -> [Place] {
+        var places: [Place] = [corners[0]]
+        for (start, end) in zip(corners, corners.dropFirst()) {
+            let (east, north) = (end.east - start.east, end.north - start.north)
+            let steps = max(Int((east * east + north * north).squareRoot() / speed), 1)
+            for step in 1...steps {
+                let share = Double(step) / Double(steps)
+                places.append((start.east + east * share, start.north + north * share))
+            }
+        }
+        return places
+    }
+
+    private static func truth(_ places: [Place], from start: Double = 0) -> Truth {
+        Truth(places.enumerated().map { (start + Double($0.offset), coordinate($0.element)) })
+    }
+
+    private static func route(_ corners: [Place]) -> Route {
+        let points = corners.map(coordinate).map { (latitude: $0.latitude, longitude: $0.longitude) }
+        return Route(geometry: NavMessages.Polyline(points))
+    }
+
+    /// Returns the figures of a drive whose routes came into force at some times, with reroutes at others.
+    private static func figures(
+        _ truth: Truth, _ routes: [(time: Double, corners: [Place])], reroutes: [Double] = [], until end: Double,
+        off: Range<Double>? = nil, arrival: Double? = nil, eta: Double? = nil
+    ) -> [String: Double] {
+        var figures = DriveFigures(truth: truth)
+        for (time, corners) in routes { figures.take(route(corners), at: time, start: 0) }
+        for time in reroutes {
+            figures.take(RerouteEvent(phase: .willReroute, reason: .offRoute), at: time, start: 0)
+        }
+        for second in 0...Int(end) {
+            let deviation: DeviationState = off?.contains(Double(second)) == true ? .wrongWay : .onRoute
+            let progress = RouteProgress(etaNs: eta.map { Int64($0 * 1e9) }, deviation: deviation)
+            figures.take(progress, at: Double(second), start: 0)
+        }
+        if let arrival {
+            figures.take(ArrivalEvent(phase: .arrived, isDestination: true), at: arrival, start: 0)
+        }
+        return figures.metrics()
+    }
+
+    private static let road: [Place] = [(0, 0), (3_000, 0)]
+
+    @Test func turningBackIsADeviation() {
+        let drive = Self.drive([(0, 0), (1_000, 0), (0, 0)])
+        let unseen = Self.figures(Self.truth(drive), [(0, Self.road)], until: 200)
+        #expect(unseen["missed_deviations"] == 1 && unseen["false_reroutes"] == 0 && unseen["deviation_delay_s"] == nil)
+        let seen = Self.figures(
+            Self.truth(drive), [(0, Self.road), (110, [(900, 0), (-500, 0)])], reroutes: [110], until: 200)
+        #expect(seen["missed_deviations"] == 0 && seen["false_reroutes"] == 0)
+        #expect((8...10).contains(seen["deviation_delay_s"] ?? 0))
+        // Before the turn the reroute has no cause.
+        #expect(Self.figures(Self.truth(drive), [(0, Self.road)], reroutes: [90], until: 200)["false_reroutes"] == 1)
+    }
+
+    @Test func turningBackBeforeACornerIsOneDeviation() {
+        let corner: [Place] = [(0, 0), (500, 0), (500, 1_000)]
+        let drive = Self.drive([(0, 0), (500, 0), (500, 300), (500, 0), (0, 0)])
+        #expect(Self.figures(Self.truth(drive), [(0, corner)], until: 160)["missed_deviations"] == 1)
+        #expect(Self.figures(Self.truth(Self.drive(corner)), [(0, corner)], until: 150)["missed_deviations"] == 0)
+        // Without a reroute the state stays off the route: that reports what follows as well.
+        let crossing = drive + Self.drive([(0, 0), (0, 100), (200, 100), (200, -500)])
+        let told = Self.figures(Self.truth(crossing), [(0, corner)], until: 250, off: 88..<251)
+        #expect(told["missed_deviations"] == 0 && told["deviation_delay_s"].map { $0 > 4 } == true, "\(told)")
+    }
+
+    @Test func routeThatPassesARoadTwiceIsFollowed() {
+        let there: [Place] = [(0, 0), (1_000, 0), (0, 0), (0, 500)]
+        for speed in [10.0, 2] {
+            // The vehicle turns round before the end of the road, or on a place beside it.
+            for end: [Place] in [[(1_000, 0)], [(970, 0)], [(990, 0), (1_000, 10), (990, 8)]] {
+                let drive = Self.drive([(0, 0)] + end + [(0, 0), (0, 500)], speed: speed)
+                let figures = Self.figures(
+                    Self.truth(drive), [(0, there)], reroutes: [100], until: Double(drive.count - 1))
+                #expect(figures["missed_deviations"] == 0 && figures["false_reroutes"] == 1, "\(speed) \(end)")
+            }
+        }
+    }
+
+    @Test func manoeuvresAndCreepingAreNoDeviations() {
+        let standing = [Place](repeating: (300, 6), count: 60)
+        // Backs 30 m into a parking place, stands there, and creeps on.
+        let parking = Self.drive([(0, 0), (330, 0)]) + Self.drive([(330, 0), (300, 6)], speed: 1) + standing
+        let drive = parking + Self.drive([(300, 6), (340, 0)], speed: 0.3) + Self.drive([(340, 0), (3_000, 0)])
+        let figures = Self.figures(Self.truth(drive), [(0, Self.road)], until: Double(drive.count - 1))
+        #expect(figures["missed_deviations"] == 0)
+        // A route that is found while the vehicle stands begins there.
+        let found = Self.figures(
+            Self.truth(standing + Self.drive([(300, 6), (900, 0)])), [(0, Self.road), (30, [(300, 0), (3_000, 0)])],
+            reroutes: [50], until: 110)
+        #expect(found["missed_deviations"] == 0 && found["false_reroutes"] == 1)
+    }
+
+    @Test func unreportedDeviationCountsFromTenSeconds() {
+        for (seconds, missed) in [(8, 0.0), (15, 1)] {
+            let away = Self.drive([(500, 0), (500 + Double(seconds) * 10, 0)]).map { ($0.east, 30.0) }
+            let drive = Self.drive([(0, 0), (490, 0)]) + away + Self.drive([(700, 0), (1_000, 0)])
+            let figures = Self.figures(Self.truth(drive), [(0, Self.road)], until: Double(drive.count - 1))
+            #expect(figures["missed_deviations"] == missed, "\(seconds) s")
+        }
+    }
+
+    @Test func truthThatDoesNotCoverTheDriveJudgesNothing() {
+        let drive = Self.drive([(0, 0), (1_000, 0)])
+        let names = ["missed_deviations", "false_reroutes", "deviation_delay_s", "eta_error_s"]
+        let corners: [Place] = [(0, 0), (1_000, 0)]
+        let routes = [(time: 0.0, corners: corners)]
+        func figures(_ truth: Truth) -> [String: Double] {
+            Self.figures(truth, routes, reroutes: [38], until: 100, arrival: 98, eta: 107.6)
+        }
+        let whole = figures(Self.truth(drive))
+        #expect(whole["missed_deviations"] == 0 && whole["false_reroutes"] == 1 && whole["arrivals"] == 1)
+        #expect(whole["eta_error_s"].map { abs($0 - 11) < 1 } == true, "\(whole)")
+        // Times from another epoch; the beginning; all but a minute within.
+        let hole = drive.enumerated().filter { !(20...80).contains($0.offset) }
+        let partial = [
+            Self.truth(drive, from: -1.7e9), Self.truth(Array(drive.prefix(30))), Self.truth(Array(drive.prefix(39))),
+        ]
+        for truth in partial { #expect(names.allSatisfy { figures(truth)[$0] == nil }) }
+        let holed = figures(Truth(hole.map { (Double($0.offset), Self.coordinate($0.element)) }))
+        #expect(holed["missed_deviations"] == nil && holed["eta_error_s"] == whole["eta_error_s"])
+        // Nothing shows whether a reroute after the last position is false.
+        let short = Self.figures(Self.truth(Array(drive.prefix(95))), routes, reroutes: [99], until: 100)
+        #expect(short["missed_deviations"] == 0 && short["false_reroutes"] == nil)
+    }
+
+    @Test func driveEndsAtItsDestination() {
+        // After its arrival the vehicle drives on, past the destination again.
+        let drive = Self.drive([(0, 0), (1_000, 0), (1_000, 500), (1_000, -500)])
+        let figures = Self.figures(
+            Self.truth(drive), [(0, [(0, 0), (1_000, 0)])], until: 100, arrival: 100, eta: 100)
+        #expect(figures["missed_deviations"] == 0)
+        #expect(figures["eta_error_s"].map { $0 < 5 } == true, "\(figures)")
+    }
+}
