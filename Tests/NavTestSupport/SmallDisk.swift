@@ -22,9 +22,17 @@ public final class SmallDisk {
     }
 
     /// Mounts it again, read-only or writable; false when the system refuses.
+    ///
+    /// The disk is busy for a moment where a test beside this one starts a process: until that executes its program, it has copies of all
+    /// open files, also of those that were closed here meanwhile.
     public func remount(_ how: String) -> Bool {
-        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0), nil)
-            == 0
+        let flags = UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0)
+        for _ in 0..<1_000 {
+            if mount("tmpfs", path, "tmpfs", flags, nil) == 0 { return true }
+            guard errno == EBUSY else { return false }
+            usleep(10_000)
+        }
+        return false
     }
 
     /// Writes files until no further byte fits.

@@ -73,7 +73,7 @@ struct TraceInputTests {
                 for (time, sequence) in zip(times, sequences) {
                     let stamp = (1_767_258_000 + time) * 1_000_000_000
                     let fix = GnssFix(latitude: 60.17, longitude: 24.94).encoded()
-                    try fix.withUnsafeBytes { bytes throws(BagError) in
+                    try fix.withUnsafeBytes { bytes in
                         try log.write(
                             bytes, topic: "/gnss/fix", type: GnssFix.fullName, sequence: sequence, publisher: publisher,
                             logTime: stamp, publishTime: stamp)
