@@ -100,8 +100,8 @@ public struct RouteMapping: Sendable {
                 code: .invalid,
                 message:
                     "\(matched.reduce(0) { $0 + $1.line.count }) points on \(Int(length / 1_000)) km of the provided route have "
-                    + "no OSM node ids: their number and one for every \(Int(config.spacing)) m are \(Int(samples)); the most "
-                    + "are \(config.maximumSamples)"
+                    + "no OSM node ids; with a sample every \(Int(config.spacing)) m that makes \(Int(samples)), and at most "
+                    + "\(config.maximumSamples) are matched"
             )
         }
         let sequences = provided.legs.map { follower.edges(steps(of: $0, follower.metric)) }

@@ -259,10 +259,13 @@ package struct DriveReport {
         var notes = run.notes
         notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
         let strange = content.happened.count { !span.contains($0.time) }
-        let foreign = content.heard.filter { !Self.belongs($0.value, to: span) }.keys.sorted()
-        if !foreign.isEmpty {
+        let foreign = content.heard.filter { !Self.belongs($0.value, to: span, within: healthMargin) }.keys.sorted()
+        let distant = foreign.filter { name in
+            content.heard[name].map { !Self.belongs($0, to: span, within: farthest) } ?? false
+        }
+        if !distant.isEmpty {
             notes.append(
-                "the health of \(foreign.joined(separator: ", ")) has another clock than the drive and is not shown; "
+                "the health of \(distant.joined(separator: ", ")) has another clock than the drive and is not shown; "
                     + "'sim_time: true' puts a node on the clock of a playback")
         }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
@@ -291,8 +294,10 @@ package struct DriveReport {
                 let states = node.value.map {
                     StateDocument(t: time($0.time.clamped(to: span)), state: $0.state, reason: $0.reason)
                 }
-                let unknown = StateDocument(
-                    t: time(span.lowerBound), state: 0, reason: "its health has another clock than the drive")
+                let reason =
+                    distant.contains(node.key)
+                    ? "its health has another clock than the drive" : "it was not heard during the drive"
+                let unknown = StateDocument(t: time(span.lowerBound), state: 0, reason: reason)
                 return NodeDocument(name: node.key, states: foreign.contains(node.key) ? [unknown] : states)
             },
             latencies: content.latencies.sorted { $0.key < $1.key }.map {
@@ -305,8 +310,10 @@ package struct DriveReport {
     }
 
     /// Whether a node's health, published throughout a time, may be that of a drive.
-    private static func belongs(_ heard: ClosedRange<Int64>, to span: ClosedRange<Int64>) -> Bool {
-        heard.overlaps(span.lowerBound.clampedSubtracting(healthMargin)...span.upperBound.clampedAdding(healthMargin))
+    private static func belongs(
+        _ heard: ClosedRange<Int64>, to span: ClosedRange<Int64>, within margin: Int64
+    ) -> Bool {
+        heard.overlaps(span.lowerBound.clampedSubtracting(margin)...span.upperBound.clampedAdding(margin))
     }
 
     static func document(_ map: MapExtract) -> MapDocument {

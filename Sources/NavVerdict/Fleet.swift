@@ -28,7 +28,7 @@ package struct Fleet: Sendable {
         /// The configuration file.
         package var config: String?
         /// Keys that override the configuration file, as `key=value`, with their lines in the fleet file.
-        package var overrides: [(text: String, line: Int)] = []
+        package var overrides: [(key: String, items: [String], line: Int)] = []
         package var destination = Destination.recorded
         package var truth = TruthFiles()
         package var criteria: [Criterion] = []
@@ -106,17 +106,17 @@ extension Fleet.Settings {
                     throw item.value.wrong("'set' cannot have 'tiles': write 'tiles: DIR' in the file or in the entry")
                 }
                 // A key may be set to an empty value, as `destination: ""`, or to a list.
-                let text =
+                let items =
                     switch item.value.content {
-                    case .empty: ""
-                    case .text(let text): text
+                    case .empty: [""]
+                    case .text(let text): [text]
                     case .mapping(let pairs):
                         throw item.value.wrong(
                             "'\(item.key)' has keys of its own: write the keys of 'set' with dots, such as "
                                 + "'\(item.key).\(pairs.first?.key ?? "key")'", line: item.line)
-                    default: try item.value.texts(item.key).map(\.text).joined(separator: ";")
+                    default: try item.value.texts(item.key).map(\.text)
                     }
-                overrides.append(("\(item.key)=\(text)", item.line))
+                overrides.append((item.key, items, item.line))
             }
         case "to":
             let text = try value.text(pair.key)

@@ -105,7 +105,8 @@ extension NavMessages.FasterRoute {
                 switch why {
                 case .refused(let reason): reason.isEmpty ? "refused" : reason
                 case .notApproved: "not approved in time"
-                case .nobodyAsked: "nobody is asked to approve it: policy.ask does not contain accept_faster_route"
+                case .nobodyAsked:
+                    "nobody could be asked to approve it: policy.ask lacks accept_faster_route, or too many questions are open"
                 case .tooLate: "too close to the fork"
                 case .superseded: "superseded by another route"
                 case .ended: "navigation ended"

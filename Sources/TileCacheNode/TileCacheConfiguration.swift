@@ -77,11 +77,15 @@ package struct TileCacheConfiguration: NodeConfiguration {
             .text(
                 "network.metered", \.cache.metered, range: "any of asked,predicted,region, or empty",
                 "Tiles fetched over a metered network: requested ones, ones ahead of the vehicle, ones of regions.",
+                listSeparator: ",",
                 parse: { Set(urgencies: $0) }, format: { $0.text }),
             .text(
                 "network.bandwidth_kbps", \.bandwidth, range: "8 … 10000000, or 0",
                 "Greatest rate of all downloads together, kilobits per second; 0 for no limit.",
-                parse: { text in Double(text).flatMap { $0 == 0 || (8...10_000_000).contains($0) ? $0 : nil } },
+                parse: { text in
+                    decimal(text).flatMap { (rate: Double) in rate == 0 || (8...10_000_000).contains(rate) ? rate : nil
+                    }
+                },
                 format: { $0 == $0.rounded() ? String(Int64($0)) : "\($0)" }
             ).live,
             .integer(

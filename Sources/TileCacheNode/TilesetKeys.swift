@@ -78,7 +78,7 @@ package struct TilesetKeys: Sendable, Hashable {
             zooms = low...high
         }
         if let text = values["pixel_ratio"] {
-            guard let ratio = Double(text), ratio > 0, ratio <= 8 else { return false }
+            guard let ratio: Double = decimal(text), ratio > 0, ratio <= 8 else { return false }
             pixelRatio = ratio
         }
         return true

@@ -11,12 +11,13 @@ enum Silence {
         let what = topics.joined(separator: " ")
         let time = Format.decimal(waited, waited < 1 ? 2 : 1)
         let filter = TopicFilter(include: topics)
+        let rejected = rejection(tool.bus.statistics)
         let publishers = Set(snapshot.topics.filter { filter.matches($0.topic.name) }.map(\.publisher)).sorted()
         if !publishers.isEmpty {
             return NodeError(
                 .missing,
                 "nothing on \(what) for \(time) s: published by \(publishers.joined(separator: ", "))"
-                    + (rejection(tool.bus.statistics).map { "; " + $0 } ?? ", silent so far"))
+                    + (rejected.map { "; " + $0 } ?? ", silent so far"))
         }
         let known = snapshot.topics.map(\.topic.name) + TopicCatalogue.all.map(\.name)
         let near = topics.lazy.compactMap { topic in
@@ -25,6 +26,7 @@ enum Silence {
         return NodeError(
             .missing,
             "nothing on \(what) for \(time) s: no node publishes it (navbus topic list)"
+                + (rejected.map { "; " + $0 } ?? "")
                 + (near.map { "; did you mean \($0)?" } ?? ""))
     }
 

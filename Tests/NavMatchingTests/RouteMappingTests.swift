@@ -336,7 +336,7 @@ struct RouteMappingTests {
             try RouteMapping(router, config: config).map(provided, for: request)
         }
         #expect(error?.code == .invalid && error?.message.contains("no OSM node ids") == true)
-        #expect(error?.message.hasSuffix("the most are 20") == true)
+        #expect(error?.message.hasSuffix("at most 20 are matched") == true)
     }
 
     @Test("in a real town the line alone gives the same roads")

@@ -87,7 +87,7 @@ extension Navigator {
         (draft.id, draft.preferences, draft.waypoints) = (routes.nextID(), own.preferences, own.waypoints)
         (draft.replaced, draft.attempt) = (nil, nil)
         report(.willReroute, draft, event)
-        fetch(draft, event)
+        fetch(draft, event, isRepeat: true)
     }
 
     // MARK: Requesting
@@ -114,7 +114,7 @@ extension Navigator {
         fetch(draft, event)
     }
 
-    private func fetch(_ draft: RouteSearch.Draft, _ event: NavigatorEvent) {
+    private func fetch(_ draft: RouteSearch.Draft, _ event: NavigatorEvent, isRepeat: Bool = false) {
         var draft = draft
         let position = lastPosition ?? draft.origin
         draft.origin = position
@@ -128,7 +128,7 @@ extension Navigator {
         }
         draft.preferences.options = options
         draft.attempt = search.attempt(for: .reroute(draft))
-        let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
+        let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position, isRepeat: isRepeat)
         report(
             .fetching(attempt: request.attempt), draft, event,
             config.hasOnlineProvider && draft.preferences.allowsOnline ? .online : .onBoard)

@@ -200,12 +200,17 @@ struct RouteSearch {
         if case .reroute(let draft) = purpose, draft.isByHand { 1 } else { failures + 1 }
     }
 
-    mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?) -> Request {
+    /// Records a request that is sent.
+    ///
+    /// - Parameter isRepeat: Whether it repeats one that has just failed, so that both count as one reroute.
+    mutating func begin(
+        _ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?, isRepeat: Bool = false
+    ) -> Request {
         let request = Request(id: id, purpose: purpose, attempt: attempt(for: purpose), origin: origin)
         state = .waiting(request)
         if case .reroute = purpose, let origin {
             lastReroute = (stamp, origin.coordinate)
-            inVain += 1
+            if !isRepeat { inVain += 1 }
         }
         return request
     }

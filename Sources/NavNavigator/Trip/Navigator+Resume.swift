@@ -93,10 +93,14 @@ extension Trip {
             }
             return nil
         }
-        // At a stop, the trip waits for the next leg, wherever the vehicle is; it may have driven on along the route.
+        // At a stop, the trip waits for the next leg, wherever the vehicle is; it may have driven on along the route. The route may use the
+        // road at the stop again much later.
         if kept.isAtStop {
+            let stop = route.waypoints[leg.destination].snapped
+            let hasLeft = Geodesy.distance(position.coordinate, stop) > config.deviationMaximumDistance
             return ResumePlace(
-                offset: end, beyondStop: offset(within: end...max(route.length, end)).map { $0 - end })
+                offset: end,
+                beyondStop: hasLeft ? offset(within: end...max(route.length, end)).map { $0 - end } : nil)
         }
         if let offset = offset(within: leg.routeOffset...max(end, leg.routeOffset)) {
             return ResumePlace(offset: offset)

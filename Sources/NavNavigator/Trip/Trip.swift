@@ -209,7 +209,7 @@ final class Trip {
         }
         if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
         self.placement = placement
-        let due = instructions(position)
+        var due = instructions(position)
         if !isRevised { give(due) }
         let isCleared = isSilent && banner != nil
         if isCleared { (banner, given.visual) = (nil, nil) }
@@ -223,6 +223,11 @@ final class Trip {
             // A driver who arrives by a road other than the route's last one has not heard these instructions.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
+            // Directly before "You have arrived", "You will arrive" says nothing.
+            due.removeAll { given in
+                given.id.kind == .near
+                    && last.contains { $0.id.kind == .now && ($0.id.leg, $0.id.step) == (given.id.leg, given.id.step) }
+            }
             if !isRevised { give(last) }
             (progress.visualInstruction, progress.spokenInstruction) = given
         }

@@ -79,7 +79,6 @@ extension TileCache {
     private func take(_ answer: EditionAnswer, _ tileset: TrackedTileset) {
         tileset.problem = nil
         isChanged = true
-        defer { noteAnswer(of: tileset.name) }
         let wasSuperseded = tileset.poll.isSuperseded
         let before = tileset.newest?.edition
         switch answer {
@@ -88,12 +87,14 @@ extension TileCache {
             guard take(edition, tileset) else {
                 tileset.known = nil
                 tileset.poll.fail(at: moment)
+                noteAnswer(of: tileset.name, failure: TileFailure(.internal, "its edition could not be stored"))
                 return
             }
             tileset.known = validators
         }
         tileset.poll.succeed(
             isNews: before != tileset.newest?.edition, interval: Int64(settings.editionInterval * 1e9), at: moment)
+        noteAnswer(of: tileset.name)
         guard wasSuperseded else { return }
         // No tiles were requested while the edition was unknown.
         tileset.needsReport = true

@@ -201,16 +201,13 @@ extension TileCache {
     /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without
     /// editions; while the network mode forbids that, the revalidation waits for the network.
     ///
-    /// The load ends once the sources have answered, unsuccessfully if one of them does not.
+    /// The load ends once the sources have answered, unsuccessfully if one of them does not; a load under way ends by itself.
     ///
     /// - Parameter polls: Whether the tilesets' lists are requested anew; not when it is repeated, because that would undo their back-off.
     func revalidate(_ id: String, polls: Bool = true) throws(TileFailure) {
         let stored = try stored(id)
         for descriptor in polls ? stored.newest.descriptors : [] {
-            let tileset = tileset(descriptor.tileset)
-            // Servers that compare only dates would confirm a list that an older one has replaced.
-            tileset?.known = nil
-            tileset?.poll.restart(isUrgent: true)
+            tileset(descriptor.tileset)?.poll.restart(isUrgent: true)
         }
         if polls { add(.forgetFailures(stored.newest.descriptors.map(\.tileset))) }
         guard loads[id] == nil else { return }

@@ -85,14 +85,18 @@ struct FleetPlan {
                 }
                 to = text
             }
-            for (text, line) in settings.overrides {
+            let own = settings.overrides.map { given in
+                let separator = NavigationConfiguration.keys.first { $0.name == given.key }?.listSeparator ?? ";"
+                return (text: "\(given.key)=\(given.items.joined(separator: separator))", line: given.line)
+            }
+            for (text, line) in own {
                 _ = try ConfigLoader.load(
                     NavigationConfiguration.self, file: nil, overrides: [text],
                     source: "fleet file '\(file)', line \(line)")
             }
             let template = CheckJob(
                 name: "", path: "", tiles: resolved(tiles), config: config ?? settings.config.map(resolved),
-                overrides: settings.overrides.map(\.text) + overrides, destination: to,
+                overrides: own.map(\.text) + overrides, destination: to,
                 expect: settings.expect.map {
                     CheckJob.Line(number: $0.number, text: $0.text)
                 })
