@@ -207,7 +207,10 @@ extension TileCache {
     func revalidate(_ id: String, polls: Bool = true) throws(TileFailure) {
         let stored = try stored(id)
         for descriptor in polls ? stored.newest.descriptors : [] {
-            tileset(descriptor.tileset)?.poll.restart(isUrgent: true)
+            let tileset = tileset(descriptor.tileset)
+            // Whoever asks for it wants the list itself, not a server's word that it is unchanged.
+            tileset?.known = nil
+            tileset?.poll.restart(isUrgent: true)
         }
         if polls { add(.forgetFailures(stored.newest.descriptors.map(\.tileset))) }
         guard loads[id] == nil else { return }
