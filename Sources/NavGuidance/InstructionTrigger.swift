@@ -260,15 +260,16 @@ public struct InstructionTrigger: Sendable, Equatable {
     private mutating func announceNow(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
         let plan = guidance.announcements[step]
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
-        if !isArrival, clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
-            // Announced less than `repeatGap` ago: wait until the last moment, unless there are further maneuvers to name.
-            let announcesMore = plan.isChained && !given[step + 1].contains(.chained)
-            if announcesMore {
-                // The maneuver was named just now, so that this can wait for the end of the sentence.
-                guard clock >= spokenUntil || remaining <= leads.latest else { return nil }
+        if !isArrival {
+            let isRecent = clock - spokenOf[step + 1] < guidance.options.timing.repeatGap
+            let isLast = remaining <= leads.latest
+            if plan.isChained, !given[step + 1].contains(.chained) {
+                // There are further maneuvers to name, which can wait for the end of a sentence that named this one just now.
+                guard !isRecent || clock >= spokenUntil || isLast else { return nil }
             } else {
-                guard remaining <= leads.latest else { return nil }
-                if given[step].contains(.chained) {
+                guard !isRecent || isLast else { return nil }
+                // It has been named with the maneuver before it, and there is no time left to act on hearing it again.
+                if isLast, given[step].contains(.chained) {
                     given[step].insert(.now)
                     return nil
                 }
