@@ -7,7 +7,7 @@ import NavMessages
 /// Fixes are `sensor_msgs/msg/NavSatFix` on `/fix`, with their velocity to the east and north as `TwistStamped` on `/vel`.
 /// `/nav/position` is a `NavSatFix` and keeps its name; `/vehicle/odometry` is a `TwistStamped` in the frame `base_link`.
 package struct ROS2Export {
-    /// The frame of matched positions, by which they are told from fixes.
+    /// The frame of matched positions, which distinguishes them from fixes.
     static let matchedFrame = "map_matched"
     private static let fixSchema = "sensor_msgs/msg/NavSatFix"
     private static let twistSchema = "geometry_msgs/msg/TwistStamped"

@@ -4,7 +4,7 @@ import NavMessages
 
 /// A writer of a recording's fixes as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
 ///
-/// The fixes of several receivers are told apart: by a column in CSV, a track in GPX, a feature in GeoJSON.
+/// It separates the fixes of several receivers: by a column in CSV, a track in GPX, a feature in GeoJSON.
 package struct TraceExport {
     /// A format of text.
     package enum Format: String, CaseIterable, Sendable {

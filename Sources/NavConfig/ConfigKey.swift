@@ -20,7 +20,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     /// Whether it can be changed while the node runs.
     public private(set) var isLive = false
     /// The mark between the items when a YAML file gives a list.
-    package private(set) var listSeparator = ";"
+    private(set) var listSeparator = ";"
     private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool
 

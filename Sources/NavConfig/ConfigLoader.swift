@@ -23,8 +23,7 @@ public enum ConfigLoader {
                 guard seen.insert(key).inserted else {
                     throw ConfigError("configuration file '\(file)' gives '\(key)' twice: remove one of the values")
                 }
-                let separator = Configuration.keys.first { $0.name == key }?.listSeparator ?? ";"
-                try apply(key, items.joined(separator: separator), to: &configuration, source: "'\(file)'")
+                try apply(key, text(of: items, for: key, type), to: &configuration, source: "'\(file)'")
             }
         }
         for (name, value) in environment.sorted(by: { $0.key < $1.key })
@@ -42,6 +41,13 @@ public enum ConfigLoader {
         }
         try check(configuration)
         return configuration
+    }
+
+    /// Returns the text of a key's value from the items of a YAML list, or from a single value.
+    package static func text<Configuration: NodeConfiguration>(
+        of items: [String], for key: String, _ type: Configuration.Type
+    ) -> String {
+        items.joined(separator: type.keys.first { $0.name == key }?.listSeparator ?? ";")
     }
 
     /// Returns a configuration as YAML with each key's meaning, range and unit, which ``load(_:file:environment:prefix:overrides:source:)``

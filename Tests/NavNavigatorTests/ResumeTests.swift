@@ -115,18 +115,25 @@ import Testing
         #expect(ride.kept.last == .some(nil))
     }
 
-    @Test func tripWaitingAtAStopKeepsWaitingAfterResume() throws {
-        let town = try Town.grid()
-        let (route, fixes) = try Self.trip(town)
+    /// Returns a ride that is held at its first stop, with its fixes and the index of the one that reached the stop.
+    private static func heldTrip(
+        _ town: Town
+    ) throws -> (config: NavigatorConfig, fixes: [Fix], end: Int, ride: Ride) {
+        let (route, fixes) = try trip(town)
         var config = NavigatorConfig()
         config.legsAutoAdvance = false
-        var first = Ride(town.map, config: config)
-        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
-        let held = fixes.firstIndex {
-            first.drive($0)
-            return first.arrivals.last?.phase == .held
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        let end = fixes.firstIndex {
+            ride.drive($0)
+            return ride.arrivals.last?.phase == .held
         }
-        let end = try #require(held)
+        return (config, fixes, try #require(end), ride)
+    }
+
+    @Test func tripWaitingAtAStopKeepsWaitingAfterResume() throws {
+        let town = try Town.grid()
+        let (config, fixes, end, first) = try Self.heldTrip(town)
         let kept = try #require(first.kept.last ?? nil)
         #expect(kept.isAtStop && kept.isHeld && kept.leg == 0)
         var second = Ride(town.map, config: config)
@@ -139,17 +146,10 @@ import Testing
 
     @Test func heldVehicleThatDroveOnIsStillOnItsRouteAfterResume() throws {
         let town = try Town.grid()
-        let (route, fixes) = try Self.trip(town)
-        var config = NavigatorConfig()
-        config.legsAutoAdvance = false
-        var first = Ride(town.map, config: config)
-        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
-        let held = fixes.firstIndex {
-            first.drive($0)
-            return first.arrivals.last?.phase == .held
-        }
+        let (config, fixes, end, ride) = try Self.heldTrip(town)
+        var first = ride
         // Some hundred metres on along the route.
-        let beyond = try #require(held) + 25
+        let beyond = end + 25
         first.drive(fixes[..<beyond].dropFirst(beyond - 24))
         let kept = try #require(first.kept.last ?? nil)
         var second = Ride(town.map, config: config)

@@ -128,7 +128,7 @@ public struct FasterRouteEvent: Sendable, Equatable {
         case refused(String)
         /// The approval did not arrive in time.
         case notApproved
-        /// It needs an approval, but nobody is asked.
+        /// It needs an approval, but no policy is asked for one.
         case nobodyAsked
         /// The vehicle came too near to the fork, or left its route.
         case tooLate

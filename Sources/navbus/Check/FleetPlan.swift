@@ -86,8 +86,8 @@ struct FleetPlan {
                 to = text
             }
             let own = settings.overrides.map { given in
-                let separator = NavigationConfiguration.keys.first { $0.name == given.key }?.listSeparator ?? ";"
-                return (text: "\(given.key)=\(given.items.joined(separator: separator))", line: given.line)
+                let value = ConfigLoader.text(of: given.items, for: given.key, NavigationConfiguration.self)
+                return (text: "\(given.key)=\(value)", line: given.line)
             }
             for (text, line) in own {
                 _ = try ConfigLoader.load(
