@@ -49,6 +49,8 @@ struct Intersection {
     var approach: RoadProfile
     /// All roads by ascending angle; the first is the way back.
     var roads: [Road]
+    /// Whether the roads have their turns.
+    var isClassified = false
 
     var entries: Int { roads.count { $0.isEntry } }
 
@@ -102,26 +104,6 @@ func angularGap(_ first: Double, _ second: Double) -> Double {
 /// Returns the degrees counterclockwise from the way back, for a driver who arrives in one direction and leaves in another.
 func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle(180 - difference(arriving, leaving)) }
 
-/// A dictionary of the entries used last: when it is full, those not used since it was last full go.
-private struct BoundedCache<Key: Hashable, Value> {
-    private static var capacity: Int { 8_192 }
-    private var recent: [Key: Value] = [:]
-    private var former: [Key: Value] = [:]
-
-    subscript(key: Key) -> Value? {
-        mutating get {
-            if let known = recent[key] { return known }
-            guard let known = former[key] else { return nil }
-            self[key] = known
-            return known
-        }
-        set {
-            if recent.count >= Self.capacity { (former, recent) = (recent, [:]) }
-            recent[key] = newValue
-        }
-    }
-}
-
 /// A model of a graph's junctions as drivers see them: the halves of a divided road are one road, and each road has its
 /// perceived direction.
 ///
@@ -131,11 +113,13 @@ private struct BoundedCache<Key: Hashable, Value> {
 package final class JunctionModel {
     package let graph: RoadGraph
     package let access: VehicleAccess
-    private var profiles = BoundedCache<ProfileKey, RoadProfile>()
-    private var junctions = BoundedCache<NodeIndex, [JunctionArm]>()
-    private var unmerged = BoundedCache<NodeIndex, [JunctionArm]>()
-    private var intersections = BoundedCache<EdgeIndex, Intersection>()
-    private var classified = BoundedCache<EdgeIndex, Intersection>()
+    private var profiles: [ProfileKey: RoadProfile] = [:]
+    private var junctions = RecentTable<[JunctionArm]>()
+    private var unmerged = RecentTable<[JunctionArm]>()
+    private var intersections = RecentTable<Intersection>()
+
+    /// The most profiles that are kept; equal roads share one.
+    private static let profileCapacity = 65_536
 
     /// Roads whose directions differ by less cannot be ordered by them, degrees.
     private static let indistinct = 10.0
@@ -192,10 +176,9 @@ package final class JunctionModel {
         let opposite = graph.opposite(edge).map { graph.reading(of: $0) }
         let key = ProfileKey(there: reading.attributesID, back: opposite?.attributesID)
         if let known = profiles[key] { return known }
-        let attributes = reading.attributes
-        var lanes = Int(attributes.lanes ?? 0)
-        if lanes > 0, let opposite { lanes += Int(opposite.attributes.lanes ?? 0) }
-        let profile = RoadProfile(attributes, lanes: lanes)
+        let lanes = reading.lanes > 0 ? reading.lanes + (opposite?.lanes ?? 0) : 0
+        let profile = RoadProfile(reading.attributes, lanes: lanes)
+        if profiles.count >= Self.profileCapacity { profiles.removeAll() }
         profiles[key] = profile
         return profile
     }
@@ -204,17 +187,17 @@ package final class JunctionModel {
 
     /// Returns the roads at a node clockwise from north, with the halves of divided roads marked and their directions joined.
     func junction(at node: NodeIndex) -> [JunctionArm] {
-        if let known = junctions[node] { return known }
+        if let known = junctions.find(node.rawValue) { return known }
         var arms = arms(at: node)
         let merged = arms.count >= 3 && arms.contains { $0.leaving == nil } ? mergeHalves(&arms, at: node) : []
         if arms.count >= 2 { adjustToNeighbours(&arms, merged, at: node) }
-        junctions[node] = arms
+        junctions.insert(arms, at: node.rawValue)
         return arms
     }
 
     /// Returns the roads at a node as they are drawn.
     func arms(at node: NodeIndex) -> [JunctionArm] {
-        if let known = unmerged[node] { return known }
+        if let known = unmerged.find(node.rawValue) { return known }
         var found: [(edge: EdgeIndex, leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
         for edge in graph.outgoing(node) where isOpen(edge) {
             found.append((edge, edge, openOpposite(edge)))
@@ -244,7 +227,7 @@ package final class JunctionModel {
                     end: pair.leaving != nil ? graph.edgeHeads[edge.index] : graph.edgeTails[edge.index]))
         }
         arms.sort { ($0.bearing, $0.edge.rawValue) < ($1.bearing, $1.edge.rawValue) }
-        unmerged[node] = arms
+        unmerged.insert(arms, at: node.rawValue)
         return arms
     }
 
@@ -517,19 +500,20 @@ package final class JunctionModel {
 
     // MARK: Views
 
-    /// Returns the junction at the end of an edge as its driver sees it; nil when the edge is not open.
+    /// Returns the junction at the end of an edge as its driver sees it, with or without turns; nil when the edge is not open.
     func intersection(after edge: EdgeIndex) -> Intersection? {
-        if let known = intersections[edge] { return known }
+        if let known = intersections.find(edge.rawValue) { return known }
         guard let seen = makeIntersection(after: edge) else { return nil }
-        intersections[edge] = seen
+        intersections.insert(seen, at: edge.rawValue)
         return seen
     }
 
     /// Returns the same junction with turns from a classifier, whose result must depend on the edge alone.
     func classified(after edge: EdgeIndex, by classify: (Intersection) -> Intersection) -> Intersection? {
-        if let known = classified[edge] { return known }
-        guard let found = intersection(after: edge).map(classify) else { return nil }
-        classified[edge] = found
+        guard let seen = intersection(after: edge) else { return nil }
+        if seen.isClassified { return seen }
+        let found = classify(seen)
+        intersections.insert(found, at: edge.rawValue)
         return found
     }
 

@@ -36,6 +36,7 @@ struct ManeuverBuilder {
 
     /// The maneuvers of a route, and the lanes at its junctions.
     struct Result {
+        let roads: RouteRoads
         /// The maneuvers of each leg, in order: the first is a departure, the last an arrival.
         var maneuvers: [[Maneuver]] = []
         /// The lanes before the route edges that begin at junctions, from left to right.
@@ -50,7 +51,7 @@ struct ManeuverBuilder {
     ///   - announcesNameChanges: Whether a mere change of a road's name and number is a maneuver.
     static func build(_ route: Route, _ model: JunctionModel, announcesNameChanges: Bool) -> Result {
         let roads = RouteRoads(route, model.graph)
-        var result = Result()
+        var result = Result(roads: roads)
         for leg in route.legs.indices {
             var builder = ManeuverBuilder(roads: roads, model: model, announcesNameChanges: announcesNameChanges)
             builder.build(leg)
@@ -170,11 +171,13 @@ struct ManeuverBuilder {
     }
 
     /// Returns a turn at a junction whose roads are unknown.
-    private func blankTurn(_ turn: Turn, piece: Int, offset: Double) -> RouteTurn {
+    ///
+    /// - Parameter sign: The name and number of the road after it; nil to look them up.
+    private func blankTurn(_ turn: Turn, piece: Int, offset: Double, sign: RoadSign? = nil) -> RouteTurn {
         RouteTurn(
             piece: piece, lastPiece: piece, turn: turn, offset: offset, roads: 1, entries: 1,
             bearingIn: circle(Angle.degrees(piece > 0 ? roads.endBearing(piece - 1) : roads.startBearing(piece))),
-            bearingOut: circle(Angle.degrees(roads.startBearing(piece))), sign: sign(piece),
+            bearingOut: circle(Angle.degrees(roads.startBearing(piece))), sign: sign ?? self.sign(piece),
             isOnFerry: roads.kinds[piece].roadClass == .ferry)
     }
 
@@ -194,7 +197,7 @@ struct ManeuverBuilder {
             return
         }
         if isPlain(index, node) { return }
-        guard var junction = model.intersection(after: previous),
+        guard var junction = classifier.classified(after: previous),
             var taken = junction.roads.firstIndex(where: { $0.leaving == next })
         else { return }
         let own = junction.roads[taken]
@@ -203,24 +206,22 @@ struct ManeuverBuilder {
             road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
                 && road.angle > 0
         }
-        let classified: Intersection?
-        if own.isEntry, !junction.roads.contains(where: isTwin) {
-            classified = classifier.classified(after: previous)
-        } else {
+        if !own.isEntry || junction.roads.contains(where: isTwin) {
             junction.roads[taken].isEntry = true
             junction.roads.removeAll(where: isTwin)
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
-            classified = classifier.classified(junction, after: previous)
+            junction = classifier.classified(junction, after: previous)
         }
-        guard let classified else { return }
-        var turn = blankTurn(classified.roads[taken].turn, piece: index, offset: offset)
-        if !turn.isManeuver || turn.turn.modifier == .straight { remember(junction, taken, offset) }
-        let tag = turn.isType(.roundabout) ? "" : laneTag(before: index, reach: turn.isManeuver ? Self.laneReach : 0)
-        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken, for: model.access) }
-        guard turn.turn.kind != .none else {
-            if !turn.lanes.isEmpty { lanes[index] = turn.lanes }
+        let told = junction.roads[taken].turn
+        if !told.isManeuver || told.modifier == .straight { remember(junction, taken, offset) }
+        let tag = told.type == .roundabout ? "" : laneTag(before: index, reach: told.isManeuver ? Self.laneReach : 0)
+        let tagged = tag.isEmpty ? [] : LaneGuidance.lanes(tag, at: junction, onto: taken, for: model.access)
+        guard told.kind != .none else {
+            if !tagged.isEmpty { lanes[index] = tagged }
             return
         }
+        var turn = blankTurn(told, piece: index, offset: offset, sign: own.road.sign)
+        turn.lanes = tagged
         turn.roads = junction.roads.count
         turn.entries = junction.entries
         turn.bearingIn = circle(junction.roads[0].bearing + 180)

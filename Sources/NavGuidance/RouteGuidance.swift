@@ -102,7 +102,7 @@ public struct RouteGuidance: Sendable, Equatable {
             }
             legs.append(first..<steps.count)
         }
-        let finder = JunctionFinder(route, junctions.graph, lanes: built.lanes)
+        let finder = JunctionFinder(built.roads, lanes: built.lanes)
         for index in steps.indices {
             let leg = route.legs[steps[index].leg].edges
             let isLast = index + 1 == legs[steps[index].leg].upperBound

@@ -37,10 +37,10 @@ struct JunctionFinder {
     private static let stopLineReach = 30.0
 
     /// - Parameter lanes: The lanes before route edges.
-    init(_ route: Route, _ graph: RoadGraph, lanes: [Int: [Lane]]) {
+    init(_ roads: RouteRoads, lanes: [Int: [Lane]]) {
+        self.roads = roads
         self.lanes = lanes
-        roads = RouteRoads(route, graph)
-        access = route.vehicle.kind == .truck ? .truck : .car
+        access = roads.route.vehicle.kind == .truck ? .truck : .car
     }
 
     /// Returns the junctions of a step: the maneuver's first, then those where three or more roads meet.
@@ -55,10 +55,16 @@ struct JunctionFinder {
             let point = roads.route.edges[leg.upperBound - 1].coordinates.upperBound
             return [RouteJunction(point: point, bearings: [back], entries: [true], incoming: 0)]
         }
-        return pieces.compactMap { index in
-            let junction = index == leg.lowerBound ? departure(index) : junction(before: index)
-            return index == pieces.lowerBound || junction.bearings.count > 2 ? junction : nil
+        var junctions: [RouteJunction] = []
+        for index in pieces {
+            if index == leg.lowerBound {
+                junctions.append(departure(index))
+                continue
+            }
+            let arms = drivenArms(before: index)
+            if index == pieces.lowerBound || arms.count > 2 { junctions.append(junction(before: index, arms)) }
         }
+        return junctions
     }
 
     private func departure(_ index: Int) -> RouteJunction {
@@ -67,19 +73,30 @@ struct JunctionFinder {
             bearings: [Angle.normalised(roads.startBearing(index))], entries: [true], outgoing: 0)
     }
 
-    private func junction(before index: Int) -> RouteJunction {
+    /// Returns the edge by which a driver would turn back at the start of a route edge, or else arrives there.
+    private func wayBack(before index: Int) -> EdgeIndex? {
         let previous = roads.resolved[index - 1]
+        return previous.flatMap { roads.graph.opposite($0) } ?? previous
+    }
+
+    /// Returns the roads at the start of a route edge, at least those that are driven, by ascending bearing.
+    private func drivenArms(before index: Int) -> [Arm] {
         let next = roads.resolved[index]
         var arms = arms(before: index)
         // Without map data, only the driven roads are listed.
         if !arms.contains(where: { $0.edge != nil && $0.edge == next }) {
             arms.append(Arm(bearing: Angle.normalised(roads.startBearing(index)), isEntry: true, edge: next))
         }
-        let back = previous.flatMap { roads.graph.opposite($0) } ?? previous
+        let back = wayBack(before: index)
         if !arms.contains(where: { $0.edge != nil && $0.edge == back }) {
             arms.append(Arm(bearing: opposite(roads.endBearing(index - 1)), isEntry: false, edge: back))
         }
         arms.sort { ($0.bearing, $0.edge?.rawValue ?? 0) < ($1.bearing, $1.edge?.rawValue ?? 0) }
+        return arms
+    }
+
+    private func junction(before index: Int, _ arms: [Arm]) -> RouteJunction {
+        let (previous, next, back) = (roads.resolved[index - 1], roads.resolved[index], wayBack(before: index))
         let flags = roads.node(before: index).map { roads.graph.nodeFlags[$0.index] } ?? []
         let stopLine = previous.map(stopLine) ?? (hasSignal: false, hasStop: false)
         return RouteJunction(
@@ -112,14 +129,18 @@ struct JunctionFinder {
         let back = graph.opposite(previous)
         let refused = graph.restrictions(from: previous).filter { $0.path.count == 2 && $0.holds(for: access, at: nil) }
             .map { $0.path[1] }
-        var arms = graph.outgoing(node).map { edge in
+        let (leaving, arriving) = (graph.outgoing(node), graph.incoming(node))
+        var arms: [Arm] = []
+        // Two more for the driven roads, which the map may not have.
+        arms.reserveCapacity(leaving.count + arriving.count + 2)
+        for edge in leaving {
             let isEntry =
                 edge == next
                 || edge != back && graph.traits(of: edge).access.contains(access) && !refused.contains(edge)
-            return Arm(
-                bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge)
+            arms.append(
+                Arm(bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge))
         }
-        for edge in graph.incoming(node) where graph.opposite(edge) == nil {
+        for edge in arriving where graph.opposite(edge) == nil {
             arms.append(
                 Arm(bearing: opposite(Double(graph.edgeEndBearings[edge.index])), isEntry: false, edge: edge))
         }

@@ -55,7 +55,7 @@ struct RouteTurn {
     var continuesAhead: Bool { isType(.newName) || isTurnAhead }
     var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && turn.modifier == .straight }
     /// Whether the driver has something to do there.
-    var isManeuver: Bool { turn.kind != .none && turn.kind != .silent }
+    var isManeuver: Bool { turn.isManeuver }
 }
 
 /// A joiner of turns that a driver perceives as one: across the halves of a divided road, over short connections, and past short-lived

@@ -15,8 +15,10 @@ struct SlipLanes {
     private var model: JunctionModel { classifier.model }
 
     /// Marks the slip lanes among the roads of a junction.
-    func mark(_ intersection: inout Intersection, after edge: EdgeIndex) {
-        guard let main = mainRoad(intersection) else { return }
+    ///
+    /// - Parameter obvious: The junction's obvious road, if there is one.
+    func mark(_ intersection: inout Intersection, _ obvious: Int?) {
+        guard let main = obvious ?? forkedRoad(intersection) else { return }
         let roads = intersection.roads
         let road = roads[main]
         guard road.road.hasSameClass(as: intersection.approach), road.road.isFerry == intersection.approach.isFerry,
@@ -38,8 +40,8 @@ struct SlipLanes {
             road.deviation < 5 ? .silent : .maneuver(.continue), ManeuverModifier(angle: road.angle))
     }
 
-    private func mainRoad(_ intersection: Intersection) -> Int? {
-        if let obvious = classifier.obviousRoad(intersection) { return obvious }
+    /// Returns the arm of a fork beside which the other arm is a slip lane.
+    private func forkedRoad(_ intersection: Intersection) -> Int? {
         let roads = intersection.roads
         guard roads.count == 3, roads[1].turn.type == .fork, roads[2].turn.type == .fork,
             let first = roads[1].leaving.flatMap(next), let second = roads[2].leaving.flatMap(next)

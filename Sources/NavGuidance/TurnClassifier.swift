@@ -27,6 +27,8 @@ struct Turn: Equatable {
         if case .maneuver(let type) = kind { type } else { nil }
     }
 
+    /// Whether the driver has something to do there.
+    var isManeuver: Bool { kind != .none && kind != .silent }
     /// Whether the driver follows the road without an instruction, or hears only its new name.
     var isFollowed: Bool { kind == .none || kind == .silent || type == .newName }
 }
@@ -57,15 +59,20 @@ struct TurnClassifier {
     /// Returns the junction with the turn of each of its roads.
     func classified(_ intersection: Intersection, after edge: EdgeIndex) -> Intersection {
         var result = intersection
-        for index in result.roads.indices where result.roads[index].isEntry {
+        result.isClassified = true
+        for index in result.roads.indices {
+            let road = result.roads[index]
             result.roads[index].turn =
-                index == 0 ? Turn(.continue, .uTurn) : Turn(.turn, ManeuverModifier(angle: result.roads[index].angle))
+                !road.isEntry
+                ? Turn(.none, .straight)
+                : index == 0 ? Turn(.continue, .uTurn) : Turn(.turn, ManeuverModifier(angle: road.angle))
         }
         if result.approach.isFerry, result.roads.allSatisfy(\.road.isFerry) {
             for index in result.roads.indices { result.roads[index].turn.kind = .none }
             return result
         }
         if passRing(&result) { return result }
+        let obvious = result.roads.count > 2 ? obviousRoad(result) : nil
         if result.roads.count > 2, !result.approach.isMinor,
             result.roads.count(where: { $0.road.isMinor }) + 2 == result.roads.count
         {
@@ -73,11 +80,11 @@ struct TurnClassifier {
         } else if isMotorwayJunction(result) {
             passMotorwayJunction(&result)
         } else {
-            passStreetJunction(&result)
+            passStreetJunction(&result, obvious)
         }
         branchByLanes(&result)
         announceBends(&result, after: edge)
-        if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, after: edge) }
+        if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, obvious) }
         nameSides(&result)
         if result.approach.isMotorway {
             for index in result.roads.indices where result.roads[index].turn.type == .onRamp {
@@ -387,7 +394,7 @@ struct TurnClassifier {
 
     // MARK: Streets
 
-    private func passStreetJunction(_ intersection: inout Intersection) {
+    private func passStreetJunction(_ intersection: inout Intersection, _ obvious: Int?) {
         let count = intersection.roads.count
         guard count > 1 else { return }
         if intersection.roads[0].isEntry {
@@ -397,7 +404,6 @@ struct TurnClassifier {
             intersection.roads[1].turn = obviousTurn(intersection, 1, joins: false)
             return
         }
-        let obvious = obviousRoad(intersection)
         let fork = findFork(intersection)
         if count == 3 {
             passThreeWays(&intersection, obvious, fork)

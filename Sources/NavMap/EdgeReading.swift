@@ -17,6 +17,8 @@ package struct EdgeReading {
     package var shape: EdgeShape { EdgeShape(tile: tile, record: record) }
     /// Equal for edges of one graph that share their attributes.
     package var attributesID: UInt64 { UInt64(tileNumber) << 32 | UInt64(record.attributes) }
+    /// The number of lanes in this direction; 0 when unknown.
+    package var lanes: Int { Int(tile.attributeRecords[Int(record.attributes)].lanes) }
     /// Class, names and limits; the strings are created on every call.
     package var attributes: RoadAttributes { tile.attributes(Int(record.attributes)) }
 }
