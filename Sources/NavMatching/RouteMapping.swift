@@ -93,7 +93,7 @@ public struct RouteMapping: Sendable {
             )
         }
         let matched = provided.legs.filter(\.nodeIDs.isEmpty)
-        let length = matched.reduce(0) { $0 + min(Polyline($1.line).length, 1e9) }
+        let length = matched.reduce(0) { $0 + Polyline($1.line).length }
         let samples = length / config.spacing + Double(matched.reduce(0) { $0 + $1.line.count })
         guard samples <= Double(config.maximumSamples) else {
             throw RouteMappingError(
@@ -174,9 +174,4 @@ public struct RouteMapping: Sendable {
         }
         return fixes
     }
-}
-
-extension ProvidedRoute {
-    /// The length of all legs' lines, metres.
-    fileprivate var lineLength: Double { legs.reduce(0) { $0 + Polyline($1.line).length } }
 }

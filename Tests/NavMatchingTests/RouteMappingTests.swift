@@ -339,6 +339,24 @@ struct RouteMappingTests {
         #expect(error?.message.hasSuffix("at most 20 are matched") == true)
     }
 
+    @Test("lines that go round the world more than once are refused, also with node ids")
+    func misplacedPoints() throws {
+        let map = try grid()
+        let (zero, far) = (Coordinate(latitude: 0, longitude: 0), Coordinate(latitude: 0, longitude: 179))
+        func provided(jumps: Int, legs: Int) -> ProvidedRoute {
+            let line = (0...jumps).map { $0 % 2 == 0 ? zero : far }
+            let nodes = (0...jumps).map { ASCIIMap.nodeID($0 < jumps ? "A" : "B") }
+            let leg = ProvidedRoute.Leg(line: line, nodeIDs: nodes, duration: 100, length: 100)
+            return ProvidedRoute(legs: Array(repeating: leg, count: legs))
+        }
+        for (jumps, legs, stops) in [(100, 1, "AB"), (1, 3, "ABAB")] {
+            let error = #expect(throws: RouteMappingError.self) {
+                try mapping(map).map(provided(jumps: jumps, legs: legs), for: request(stops, on: map))
+            }
+            #expect(error?.code == .invalid && error?.message.contains("at most 40000 km are accepted") == true)
+        }
+    }
+
     @Test("in a real town the line alone gives the same roads")
     func helsinki() throws {
         let router = try RealMap.helsinki.get().router()

@@ -42,6 +42,8 @@ public struct ProvidedRoute: Sendable, Equatable {
     public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
     /// Length, metres.
     public var length: Double { legs.reduce(0) { $0 + $1.length } }
+    /// The length of all legs' lines, metres.
+    package var lineLength: Double { legs.reduce(0) { $0 + Polyline($1.line).length } }
 
     /// The reason why the numbers are invalid; nil when they are valid.
     package var fault: String? {
@@ -63,10 +65,17 @@ public struct ProvidedRoute: Sendable, Equatable {
                 return "leg \(index) has a duration or length that is negative or too large"
             }
         }
+        // The stated lengths do not bound the lines: a few misplaced points go round the world many times.
+        let lineLength = lineLength
+        guard lineLength <= Self.greatest else {
+            return
+                "the route's line is \(Int(lineLength / 1_000)) km long; at most \(Int(Self.greatest / 1_000)) km are accepted: "
+                + "check its coordinates"
+        }
         return nil
     }
 
-    /// The longest accepted time or length, seconds or metres: a year at walking pace.
+    /// The longest accepted time or length, seconds or metres: a year at walking pace, and once round the world.
     static let greatest = 4e7
 }
 
