@@ -14,10 +14,10 @@ package enum AccessTags {
         case forward, backward
     }
 
-    private typealias Keys = (any: TagKey, forward: TagKey?, backward: TagKey?)
+    typealias Keys = (any: TagKey, forward: TagKey?, backward: TagKey?)
     private static let access: Keys = (.access, .access__forward, .access__backward)
-    private static let vehicle: Keys = (.vehicle, .vehicle__forward, .vehicle__backward)
-    private static let motorVehicle: Keys = (.motor_vehicle, .motor_vehicle__forward, .motor_vehicle__backward)
+    static let vehicle: Keys = (.vehicle, .vehicle__forward, .vehicle__backward)
+    static let motorVehicle: Keys = (.motor_vehicle, .motor_vehicle__forward, .motor_vehicle__backward)
     private static let motorcar: Keys = (.motorcar, .motorcar__forward, .motorcar__backward)
     private static let hgv: Keys = (.hgv, .hgv__forward, .hgv__backward)
 
@@ -88,7 +88,8 @@ package enum AccessTags {
         return nil
     }
 
-    private static func level(
+    /// Returns the permission of a key in a direction; nil without a value that has a meaning for access.
+    static func level(
         _ keys: Keys, _ tags: TagSet, _ strings: StringTable, _ direction: Direction
     ) -> Level? {
         let directed = direction == .forward ? keys.forward : keys.backward

@@ -133,17 +133,24 @@ struct ConditionalRoad {
 
     /// Adds conditions and limits to a direction; a limit by size alone always applies and becomes the road's limit.
     mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction) {
-        // The tags for all vehicles do not apply to vehicles with a plain tag of their own.
+        // A conditional tag does not apply to vehicles with a more specific plain tag.
         var ownTags: VehicleAccess = []
         if tags.has(.motorcar) { ownTags.insert(.car) }
         if tags.has(.hgv) { ownTags.insert(.truck) }
         if tags.has(.bus) || tags.has(.psv) { ownTags.insert(.bus) }
         if tags.has(.taxi) || tags.has(.psv) { ownTags.insert(.taxi) }
+        let hasMotorVehicle = AccessTags.level(AccessTags.motorVehicle, tags, strings, direction) != nil
+        let hasVehicle = AccessTags.level(AccessTags.vehicle, tags, strings, direction) != nil
         let other: TagKey =
             direction == .forward ? .motor_vehicle__backward__conditional : .motor_vehicle__forward__conditional
         for (key, vehicles) in ConditionalRoad.accessKeys where tags.has(key) && key != other {
-            let isSpecial = key == .motorcar__conditional || key == .hgv__conditional
-            let concerned = isSpecial ? vehicles : vehicles.subtracting(ownTags)
+            let concerned: VehicleAccess
+            switch key {
+            case .motorcar__conditional, .hgv__conditional: concerned = vehicles
+            case .access__conditional where hasVehicle || hasMotorVehicle: concerned = []
+            case .vehicle__conditional where hasMotorVehicle: concerned = []
+            default: concerned = vehicles.subtracting(ownTags)
+            }
             for clause in ConditionalTags.clauses(strings[tags[key]]) { access(clause, concerned, &road) }
         }
         oneway(direction, &road)

@@ -54,11 +54,32 @@ struct ConditionalTagsTests {
         #expect(road(["motor_vehicle": "no", "motor_vehicle:conditional": "yes @ snow"]) == nil)
     }
 
+    @Test(
+        "a conditional tag does not apply to vehicles with a more specific plain tag",
+        arguments: [
+            (["motor_vehicle": "no", "access:conditional": "yes @ (08:00-20:00)"], false),
+            (["vehicle": "no", "access:conditional": "yes @ (08:00-20:00)"], false),
+            (["motor_vehicle": "no", "vehicle:conditional": "yes @ (08:00-20:00)"], false),
+            (["motor_vehicle:forward": "no", "access:conditional": "yes @ (08:00-20:00)"], false),
+            (["vehicle:forward": "no", "access:conditional": "yes @ (08:00-20:00)"], false),
+            (["access": "no", "access:conditional": "yes @ (08:00-20:00)"], true),
+            (["access": "no", "vehicle:conditional": "yes @ (08:00-20:00)"], true),
+            (["vehicle": "no", "vehicle:conditional": "yes @ (08:00-20:00)"], true),
+            (["vehicle": "no", "motor_vehicle:conditional": "yes @ (08:00-20:00)"], true),
+            (["vehicle:backward": "no", "access": "no", "access:conditional": "yes @ (08:00-20:00)"], true),
+            (["motor_vehicle": "sometimes", "access": "no", "access:conditional": "yes @ (08:00-20:00)"], true),
+        ] as [([String: String], Bool)])
+    func precedence(tags: [String: String], opens: Bool) {
+        #expect((road(tags) != nil) == opens)
+        #expect(road(tags)?.conditions.map(\.vehicles) == (opens ? [[.car, .truck, .bus, .taxi]] : nil))
+    }
+
     @Test("conditional size restrictions become limits")
     func sizes() {
         #expect(road(["hgv:conditional": "no @ (weight>7.5)"])?.maximumWeight == 7.5)
         #expect(road(["maxweight": "5", "hgv:conditional": "no @ (weight>7.5)"])?.maximumWeight == 5)
         #expect(road(["motor_vehicle:conditional": "no @ (length>12)"])?.maximumLength == 12)
+        #expect(road(["motor_vehicle": "yes", "access:conditional": "no @ (weight>7.5)"])?.maximumWeight == 7.5)
         #expect(road(["maxspeed:conditional": "60 @ (weight>7.5)"])?.truckSpeedLimit == 60 / 3.6)
     }
 
