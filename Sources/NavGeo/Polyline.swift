@@ -138,7 +138,8 @@ public struct Polyline: Sendable, Equatable {
         return result
     }
 
-    static func interpolate(_ first: Coordinate, _ second: Coordinate, _ fraction: Double) -> Coordinate {
+    /// Returns the point at a fraction of the way between two positions, the short way round the world.
+    package static func interpolate(_ first: Coordinate, _ second: Coordinate, _ fraction: Double) -> Coordinate {
         // Return the ends exactly: a + (b - a) may differ from b.
         if fraction >= 1 { return second }
         let eastward = Geodesy.wrappedLongitude(second.longitude - first.longitude)

@@ -89,9 +89,7 @@ extension RoadGraph {
             let length = Geodesy.distance(start, end)
             if travelled + length >= offset || segment == shape.count - 2 {
                 let fraction = length > 0 ? min(max((offset - travelled) / length, 0), 1) : 0
-                let point = Coordinate(
-                    latitude: start.latitude + (end.latitude - start.latitude) * fraction,
-                    longitude: start.longitude + (end.longitude - start.longitude) * fraction)
+                let point = Polyline.interpolate(start, end, fraction)
                 return (point, Geodesy.bearing(from: start, to: end), segment)
             }
             travelled += length

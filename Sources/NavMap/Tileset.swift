@@ -57,6 +57,7 @@ public struct Tileset: Sendable, Codable, Equatable {
     public var source: String
     /// The extract's time stamp (UTC, ISO 8601), if it has one.
     public var sourceTimestamp: String?
+    /// The box around all roads. It does not cross the antimeridian: roads on both sides of it make the box go round the world.
     public var bounds: BoundingBox
     /// The attribution that the data's licence requires.
     public var attribution: String

@@ -141,6 +141,21 @@ struct RoadGraphTests {
         for hit in hits { #expect(abs(hit.distance - Geodesy.distance(place, try map.coordinate("B"))) < 0.01) }
     }
 
+    @Test("positions along a road across the antimeridian go the short way round")
+    func positionsAcross() throws {
+        let map = try ASCIIMap(
+            "A---B", placement: .northWest(Coordinate(latitude: -17, longitude: 179.999)), ways: ["AB": road])
+        let start = try map.coordinate("A")
+        #expect(try map.coordinate("B").longitude < 0)
+        for (edge, isForward) in [(try map.edge("A", "B"), true), (try map.edge("B", "A"), false)] {
+            for share in [0.1, 0.5, 0.9] {
+                let place = map.graph.position(at: 400 * share, of: edge).coordinate
+                #expect(place.isValid)
+                #expect(abs(Geodesy.distance(start, place) - 400 * (isForward ? share : 1 - share)) < 0.1)
+            }
+        }
+    }
+
     @Test("positions along an edge run from node to node")
     func positions() throws {
         let graph = try RealMap.helsinki.get().graph

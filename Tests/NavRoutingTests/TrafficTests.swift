@@ -50,9 +50,13 @@ struct TrafficTests {
         #expect(map.letters(of: try #require(try Self.route(map, live, "CA"))) == "CBA")
     }
 
-    @Test("an edge takes the sum of its segments, and the route reports it")
-    func sum() throws {
-        let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
+    @Test(
+        "an edge takes the sum of its segments, and the route reports it, also across the antimeridian",
+        arguments: [
+            ASCIIMap.Placement.insideTiles, .northWest(Coordinate(latitude: -17, longitude: 179.999)),
+        ])
+    func sum(placement: ASCIIMap.Placement) throws {
+        let map = try ASCIIMap("A---B---C", placement: placement, ways: ["ABC": road])
         let free = Router(graph: map.graph)
         let live = free.live(Self.overlay(Self.speed("ABC", "B", "C", 2)))
         let before = try #require(try Self.route(map, free, "AC"))

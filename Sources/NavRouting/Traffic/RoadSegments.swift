@@ -140,7 +140,9 @@ final class RoadSegments: Sendable {
         for index in 0..<count {
             let point = tile.shapeCoordinates[first + (index + 1) * step]
             let north = Double(point.latitudeE7) - Double(previous.latitudeE7)
-            let east = (Double(point.longitudeE7) - Double(previous.longitudeE7)) * scale
+            var east = Double(point.longitudeE7) - Double(previous.longitudeE7)
+            if east > 1.8e9 { east -= 3.6e9 } else if east < -1.8e9 { east += 3.6e9 }
+            east *= scale
             let length = (north * north + east * east).squareRoot()
             total += length
             shares[index] = Float(length)
