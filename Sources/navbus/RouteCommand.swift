@@ -55,10 +55,10 @@ struct RouteCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Number of alternatives, 0 to 2; there may be fewer.", valueName: "N"))
     var alternatives = 0
-    @Option(help: ArgumentHelp("Language of the instructions, such as de or en-US.", valueName: "TAG"))
-    var language = "en"
-    @Option(help: ArgumentHelp("Units of distances in instructions.", valueName: "UNITS"))
-    var units = DistanceUnits.ofCountry
+    @Option(help: ArgumentHelp("Language of the instructions, such as de or en-US. Default: en.", valueName: "TAG"))
+    var language: String?
+    @Option(help: ArgumentHelp("Units of distances in instructions. Default: country.", valueName: "UNITS"))
+    var units: DistanceUnits?
     @Option(help: ArgumentHelp("A CSV file of pairs to route, one per line.", valueName: "FILE.csv")) var batch: String?
 
     func validate() throws {
@@ -67,10 +67,13 @@ struct RouteCommand: ParsableCommand {
             throw ValidationError(
                 "--batch takes its places from the file; leave --from, --to, --via, --heading and --alternatives out")
         }
-        if batch != nil, format != nil { throw ValidationError("--batch always prints CSV: leave out --format") }
+        if batch != nil, format != nil || language != nil || units != nil {
+            throw ValidationError(
+                "--batch always prints CSV without instructions: leave out --format, --language and --units")
+        }
         guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
         guard (0...10_000).contains(snapMaxM) else { throw ValidationError("--snap-max-m must be 0 to 10000") }
-        guard PhraseTable.named(language) != nil else {
+        if let language, PhraseTable.named(language) == nil {
             throw ValidationError("--language: '\(language)' is not supported; available: \(PhraseTable.tags)")
         }
         if let heading, !(-360...360).contains(heading) {
@@ -100,7 +103,7 @@ struct RouteCommand: ParsableCommand {
         let format = format ?? .json
         let document = RouteDocument(
             routes, graph, profile, listsAlternatives: alternatives > 0, format: format,
-            wording: Wording(language: language, units: units))
+            wording: Wording(language: language ?? "en", units: units ?? .ofCountry))
         print(try document.text(format))
     }
 

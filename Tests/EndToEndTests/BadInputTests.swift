@@ -166,6 +166,10 @@ struct BadInputTests {
         Mistake(call: "route --tiles TILES --batch missing.csv", status: 1, says: ["missing.csv"]),
         Mistake(
             call: "route --tiles TILES --batch pairs.csv --format geojson", status: 2, says: ["--batch", "--format"]),
+        Mistake(
+            call: "route --tiles TILES --batch pairs.csv --language de", status: 2, says: ["--batch", "--language"]),
+        Mistake(
+            call: "route --tiles TILES --batch pairs.csv --units metric", status: 2, says: ["--batch", "--units"]),
         Mistake(call: "route --tiles TILES --batch pairs.csv", status: 1, says: ["pairs.csv", "line 2", "degrees"]),
         Mistake(call: "route --tiles TILES --batch text.csv", status: 1, says: ["text.csv", "from_lat,from_lon"]),
         Mistake(
