@@ -353,14 +353,34 @@ struct CheckTests {
         }
     }
 
+    /// A fleet with enough work for a test to see the workers, even if they have to wait for a processor.
+    private func longFleet(in box: Sandbox) async throws {
+        try await fleet(in: box, drives: 1)
+        for copy in 1...200 {
+            try FileManager.default.copyItem(
+                atPath: box.path + "/drives/0.mcap", toPath: box.path + "/drives/\(copy).mcap")
+        }
+    }
+
+    @Test func moreWorkersThanProcessors() async throws {
+        try await withSandbox { box in
+            try await longFleet(in: box)
+            let count = ProcessInfo.processInfo.activeProcessorCount + 1
+            let program = try box.start("navbus", ["check", "fleet.yaml", "--no-caching", "--jobs", "\(count)"])
+            var workers = 0
+            try await eventually("\(count) workers run", detail: { "\(workers) ran; \(program.errors)" }) {
+                workers = max(workers, try Self.processes(with: "--worker", of: box).count)
+                return workers == count || program.exitStatus != nil
+            }
+            #expect(workers == count)
+            program.send(SIGKILL)
+            try await eventually("the workers have ended") { try Self.processes(with: "--worker", of: box).isEmpty }
+        }
+    }
+
     @Test func workersEndWithTheMainProcess() async throws {
         try await withSandbox { box in
-            try await fleet(in: box, drives: 1)
-            // Enough work for the test to see the worker, even if it has to wait for a processor.
-            for copy in 1...200 {
-                try FileManager.default.copyItem(
-                    atPath: box.path + "/drives/0.mcap", toPath: box.path + "/drives/\(copy).mcap")
-            }
+            try await longFleet(in: box)
             let program = try box.start("navbus", ["check", "fleet.yaml", "--no-caching", "--jobs", "1"])
             var worker: Int32?
             try await eventually("a worker runs", detail: { program.errors }) {

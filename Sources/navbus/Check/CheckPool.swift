@@ -15,6 +15,8 @@ final class CheckPool: Sendable {
     /// The longest time for one bag, seconds.
     private let timeout: Double
     private let state = Mutex(State())
+    /// The jobs whose records have not arrived.
+    private let unfinished = DispatchGroup()
     private let done: @Sendable (Int, DriveRecord, _ share: Double) -> Void
 
     /// - Parameter done: receives each record as it arrives, on any thread.
@@ -26,7 +28,11 @@ final class CheckPool: Sendable {
 
     /// Runs all jobs on a number of processes.
     func run(processes: Int) {
-        DispatchQueue.concurrentPerform(iterations: max(min(processes, jobs.count), 1)) { _ in work() }
+        for _ in jobs { unfinished.enter() }
+        // Threads of their own, which mostly wait: concurrentPerform uses no more than there are processors.
+        for _ in 1..<max(min(processes, jobs.count), 1) { Thread { [self] in work() }.start() }
+        work()
+        unfinished.wait()
     }
 
     private func work() {
@@ -59,6 +65,7 @@ final class CheckPool: Sendable {
                 return Double(state.done) / Double(jobs.count)
             }
             if let record { done(index, record, share) }
+            unfinished.leave()
         }
     }
 
