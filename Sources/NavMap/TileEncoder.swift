@@ -1,11 +1,13 @@
 internal import NavGeo
 
-/// A reason why a tile's content cannot be encoded; a bug of the code that built it.
+/// A reason why a tile's content cannot be encoded: a limit of the format, or a bug of the code that built it.
 public enum TileEncodingError: Error, Sendable, Equatable {
     /// An edge refers to a missing or wrong node, shape, opposite or attribute, or edges are not sorted by tail.
     case inconsistentEdge(index: Int)
     /// An arrival refers to a missing node.
     case inconsistentArrival(index: Int)
+    /// More edges depart from an OSM node than the format's 16 bits can count.
+    case tooManyEdges(osmNode: Int64)
     /// More records than the format's 32-bit offsets can address.
     case tooLarge
 }
@@ -24,7 +26,7 @@ public struct TileEncoder {
 
     private mutating func bytes(of content: TileContent) throws(TileEncodingError) -> [UInt8] {
         let edges = try edgeRecords(content)
-        let nodes = nodeRecords(content)
+        let nodes = try nodeRecords(content)
         let arrivals = try arrivalRecords(content)
         let index = SpatialIndexBuilder(content).build()
         var conditions: [ConditionRecord] = []
@@ -155,20 +157,21 @@ public struct TileEncoder {
         return records
     }
 
-    private mutating func nodeRecords(_ content: TileContent) -> [NodeRecord] {
+    private mutating func nodeRecords(_ content: TileContent) throws(TileEncodingError) -> [NodeRecord] {
         var records: [NodeRecord] = []
         records.reserveCapacity(content.nodes.count)
         var edge = 0
         for (index, node) in content.nodes.enumerated() {
             let first = edge
             while edge < content.edges.count, content.edges[edge].tail == index { edge += 1 }
+            guard let edgeCount = UInt16(exactly: edge - first) else { throw .tooManyEdges(osmNode: node.osmID) }
             var layers: UInt32 = 0
             for layer in RoadLayer.allCases where node.layers.contains(layer) { layers |= 1 << UInt32(layer.rawValue) }
             if !node.junctionName.isEmpty { layers |= NodeRecord.hasJunctionName }
             records.append(
                 NodeRecord(
                     osmID: node.osmID, latitudeE7: node.position.latitudeE7, longitudeE7: node.position.longitudeE7,
-                    firstEdge: UInt32(first), edgeCount: UInt16(min(edge - first, Int(UInt16.max))),
+                    firstEdge: UInt32(first), edgeCount: edgeCount,
                     flags: node.flags.rawValue, exitReference: offset(of: node.exitReference, node.junctionName),
                     layers: layers))
         }

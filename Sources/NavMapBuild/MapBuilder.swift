@@ -135,6 +135,12 @@ public struct MapBuilder: Sendable {
             do throws(TileEncodingError) {
                 bytes = try TileEncoder.encode(content)
             } catch {
+                if case .tooManyEdges(let node) = error {
+                    throw MapBuildError(
+                        .tooLarge, path: source,
+                        reason: "more roads leave node \(node) than the tile \(id) can hold (\(UInt16.max))",
+                        advice: "Correct the data at this node, or take an extract without it")
+                }
                 throw MapBuildError(
                     .tooLarge, path: source, reason: "the tile \(id) cannot be encoded (\(error))",
                     advice: "Build a smaller extract and report the area")

@@ -107,6 +107,16 @@ struct RoadTileTests {
         #expect(!refuses { $0.attributes[0].maximumHeight = .nan })
     }
 
+    @Test("more edges at a node than the format can count are refused")
+    func crowdedNode() throws {
+        var content = TestTiles.content()
+        content.edges += Array(repeating: content.edges[2], count: Int(UInt16.max) - 2)
+        let tile = try TestTiles.tile(TileEncoder.encode(content))
+        #expect(tile.edgeCount == Int(UInt16.max) + 1)
+        content.edges.append(content.edges[2])
+        #expect(throws: TileEncodingError.tooManyEdges(osmNode: 2)) { try TileEncoder.encode(content) }
+    }
+
     @Test("quantities out of range are written as unknown")
     func odd() throws {
         var content = TestTiles.content()
