@@ -62,6 +62,9 @@ public struct RouteMapping: Sendable {
         /// The maximum number of points that are matched like a drive: those of legs without OSM node ids, sampled at ``spacing``. More
         /// are rejected, since a few distant points can stand for hours of driving.
         public var maximumSamples = 1_000_000
+        /// The maximum number of states that are settled in all searches between roads that do not continue one another. A route that takes
+        /// more is rejected, since node ids in any order can make each road need a long search.
+        public var maximumSettled = 1_000_000
 
         public init() {}
     }
@@ -107,7 +110,7 @@ public struct RouteMapping: Sendable {
         let sequences = provided.legs.map { follower.edges(steps(of: $0, follower.metric)) }
         let route: Route
         do {
-            route = try follower.route(provided, along: sequences)
+            route = try follower.route(provided, along: sequences, budget: config.maximumSettled)
         } catch {
             throw RouteMappingError(
                 code: .interrupted, message: "leg \(error.leg) of the provided route: \(error.message)",

@@ -357,6 +357,26 @@ struct RouteMappingTests {
         }
     }
 
+    @Test("searches between roads that do not continue one another are limited in sum")
+    func scatteredNodes() throws {
+        let map = try grid()
+        func mapped(_ legs: [String], _ stops: String, settled: Int) throws -> MappedRoute {
+            var config = RouteMapping.Config()
+            (config.minimumShare, config.maximumDetour, config.maximumSettled) = (0, 100, settled)
+            let provided = ProvidedRoute(legs: try legs.map { try leg($0, on: map) })
+            let mapping = RouteMapping(Router(Metric(map.turns, model: CostModel())), config: config)
+            return try mapping.map(provided, for: request(stops, on: map))
+        }
+        // Connected roads need no search.
+        #expect(try mapped(["ABFGCDHLK"], "AK", settled: 0).share == 1)
+        let least = try #require((1...1_000).first { (try? mapped(["ABKL"], "AL", settled: $0)) != nil })
+        #expect(try mapped(["ABKL", "LKBA"], "ALA", settled: 1_000).route.legs.count == 2)
+        let error = #expect(throws: RouteMappingError.self) {
+            try mapped(["ABKL", "LKBA"], "ALA", settled: least)
+        }
+        #expect(error?.code == .interrupted && error?.message.contains("do not continue one another") == true)
+    }
+
     @Test("in a real town the line alone gives the same roads")
     func helsinki() throws {
         let router = try RealMap.helsinki.get().router()

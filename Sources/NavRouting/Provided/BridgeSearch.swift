@@ -26,7 +26,9 @@ struct BridgeSearch {
     static let targets = 12
 
     /// Returns the path with the least sum of its cost and the cost of the targets after it; nil when there is none nearby.
-    func run(from state: TurnState, to targets: ArraySlice<EdgeIndex>) -> Bridge? {
+    ///
+    /// - Parameter budget: The number of states that may still be settled, reduced by those that were.
+    func run(from state: TurnState, to targets: ArraySlice<EdgeIndex>, budget: inout Int) -> Bridge? {
         let turns = metric.turns
         var rest: [UInt64] = Array(repeating: 0, count: targets.count)
         for offset in (0..<max(targets.count - 1, 0)).reversed() {
@@ -38,11 +40,13 @@ struct BridgeSearch {
         var heap = Heap([Entry(cost: 0, state: state)])
         var best: (total: UInt64, state: TurnState, target: Int)?
         var settled = 0
+        let limit = min(Self.maximumSettled, budget)
+        defer { budget -= min(settled, limit) }
         while let entry = heap.popMin() {
             guard entry.cost == costs[entry.state] else { continue }
             if let best, entry.cost >= best.total { break }
             settled += 1
-            guard settled <= Self.maximumSettled else { break }
+            guard settled <= limit else { break }
             if entry.state != state,
                 let offset = targets.lastIndex(of: turns.edge(of: entry.state)).map({ $0 - targets.startIndex }),
                 entry.cost + rest[offset] < best?.total ?? .max

@@ -44,13 +44,18 @@ package struct RouteFollower {
     }
 
     /// Returns the route along some edges, given one sequence for each leg of the provided route.
-    package func route(_ provided: ProvidedRoute, along sequences: [EdgeSequence]) throws(Fault) -> Route {
+    ///
+    /// - Parameter budget: The number of states that may be settled to connect edges.
+    package func route(
+        _ provided: ProvidedRoute, along sequences: [EdgeSequence], budget: Int
+    ) throws(Fault) -> Route {
+        var budget = budget
         var paths: [LegPath] = []
         var firstWaypoint = 0
         for (number, (leg, stop)) in zip(provided.legs, stops).enumerated() {
             var walk = Walk(number, sequences[number])
             try place(&walk, on: leg, after: number > 0 ? paths.last : nil)
-            try connectJoined(&walk)
+            try connectJoined(&walk, &budget)
             paths += split(walk, at: request.waypoints[(firstWaypoint + 1)..<stop])
             firstWaypoint = stop
         }
@@ -167,21 +172,21 @@ package struct RouteFollower {
     // MARK: Connection
 
     /// Connects the leg from the end of the previous one, or on its own if the rules would then lead another way.
-    private func connectJoined(_ walk: inout Walk) throws(Fault) {
+    private func connectJoined(_ walk: inout Walk, _ budget: inout Int) throws(Fault) {
         if walk.beginsBefore {
             var joined = walk
-            if (try? connect(&joined)) != nil, joined.edges == walk.edges {
+            if (try? connect(&joined, &budget)) != nil, joined.edges == walk.edges {
                 walk = joined
                 return
             }
             walk.edges.removeFirst()
             walk.start = 0
         }
-        try connect(&walk)
+        try connect(&walk, &budget)
     }
 
     /// Connects the edges one after another by the rules of the turn graph.
-    private func connect(_ walk: inout Walk) throws(Fault) {
+    private func connect(_ walk: inout Walk, _ budget: inout Int) throws(Fault) {
         let graph = metric.turns.graph
         var states: [TurnState] = [walk.edges[0].rawValue]
         guard metric.allows(walk.edges[0]) else {
@@ -196,12 +201,14 @@ package struct RouteFollower {
                 continue
             }
             let targets = walk.edges[next..<min(next + BridgeSearch.targets, walk.edges.count)]
-            guard let bridge = BridgeSearch(metric: metric).run(from: state, to: targets) else {
+            guard let bridge = BridgeSearch(metric: metric).run(from: state, to: targets, budget: &budget) else {
                 let node = graph.edgeHeads[metric.turns.edge(of: state).index]
+                let place = graph.nodePositions[node.index].coordinate.brief
                 throw Fault(
                     leg: walk.leg,
-                    message:
-                        "from \(graph.nodePositions[node.index].coordinate.brief) no permitted way follows the route",
+                    message: budget > 0
+                        ? "from \(place) no permitted way follows the route"
+                        : "up to \(place) too many of its roads do not continue one another on this map",
                     missingTiles: graph.missingTiles(at: node))
             }
             states += bridge.states
