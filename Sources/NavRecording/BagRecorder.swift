@@ -21,6 +21,8 @@ package final class BagRecorder {
         /// See <doc:Lockstep>. "Everything" then leaves out health and logs, which depend on the machine.
         package var lockstep = false
         /// Whether to replace an existing bag; otherwise `drive.mcap` is kept and the recording goes to `drive_1.mcap`.
+        ///
+        /// Of several snapshots, only the first one replaces it.
         package var overwrite = false
         /// The bytes after which the recording continues in another file, which begins with the latched values; nil for no limit.
         package var splitBytes: Int?
@@ -91,7 +93,7 @@ package final class BagRecorder {
 
     private let bus: any Bus
     private let options: Options
-    private let files: RecordingThread.Files
+    private var files: RecordingThread.Files
     /// The thread that writes everything; nil when only snapshots are written.
     private let thread: RecordingThread?
     private var ring: SnapshotRing?
@@ -480,6 +482,7 @@ extension BagRecorder: RecorderServiceProvider {
         let thread: RecordingThread
         do throws(BagError) {
             thread = try RecordingThread(files, log: nodeLog)
+            files.overwrite = false
         } catch {
             throw CallStatus(.internal, "cannot write the snapshot: \(error)")
         }

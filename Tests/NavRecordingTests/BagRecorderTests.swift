@@ -290,6 +290,32 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func onlyTheFirstSnapshotOverwrites() throws {
+        try withTemporaryFolder { folder in
+            for run in 0..<2 as Range<UInt8> {
+                let network = InProcessNetwork(pipeDepth: 100)
+                network.now.utcNanoseconds = Self.recorded
+                let speaker = try InProcessBus(name: "speaker", network: network)
+                let caller = try InProcessBus(name: "caller", network: network)
+                let recorder = try recorder(on: network, folder + "/event.mcap") {
+                    ($0.snapshotSeconds, $0.overwrite) = (3_600, true)
+                }
+                let fix = try speaker.advertise(Self.fix)
+                let names = [["event", "event_1"], ["event", "event_2"]][Int(run)]
+                for (index, name) in names.enumerated() {
+                    try speaker.publish([run, UInt8(index)], on: fix, stampNanoseconds: 1)
+                    try recorder.turn(.zero)
+                    #expect(try snapshot(of: recorder, caller).path == "\(folder)/\(name).mcap")
+                }
+                #expect(recorder.paths.count == 2)
+            }
+            let contents = try ["event", "event_1", "event_2"].map { name in
+                try content(of: "\(folder)/\(name).mcap").filter { $0.topic == "/gnss/fix" }.map(\.data)
+            }
+            #expect(contents == [[[1, 0]], [[0, 0], [0, 1]], [[1, 0], [1, 1]]])
+        }
+    }
+
     private func snapshot(
         of recorder: BagRecorder, _ caller: InProcessBus, after: Double? = nil, while body: () throws -> Void = {}
     ) throws -> SnapshotResponse {
