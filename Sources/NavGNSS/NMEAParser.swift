@@ -175,10 +175,14 @@ public struct NMEAParser: Sendable {
             return nil
         }
         let used = calendar.corrected(days, hostTimeNs: hostTimeNs)
-        if used != days, movedDate == nil {
-            movedDate = MovedDate(
-                sentNs: days * UTC.nanosecondsPerDay, usedNs: used * UTC.nanosecondsPerDay)
+        // The date may have any year up to 9999.
+        guard let sentNs = UTC.stamp(days: days, nanosecondOfDay: 0),
+            let usedNs = UTC.stamp(days: used, nanosecondOfDay: 0)
+        else {
+            rejections.count(.badTime)
+            return nil
         }
+        if used != days, movedDate == nil { movedDate = MovedDate(sentNs: sentNs, usedNs: usedNs) }
         return used
     }
 }
