@@ -246,4 +246,21 @@ struct NMEATests {
         #expect(parser.rejections[.late] == 1)
         #expect(parser.finish().isEmpty)
     }
+
+    @Test("a live receiver's epochs with the same time are separate fixes", arguments: [1, 5, 30])
+    func repeatedTime(repetitions: Int) {
+        var live = NMEAParser(epochEnd: .learned)
+        var recorded = NMEAParser()
+        var (fixes, expected): ([GnssFix], [GnssFix]) = ([], [])
+        for epoch in 0..<30 {
+            let second = 10 + epoch / repetitions
+            let sentences =
+                nmea("GPRMC,1200\(second),V,,,,,,,280511,,,N") + nmea("GPGGA,1200\(second),,,,,0,00,99.99,,,,,,")
+            fixes += live.consume(sentences)
+            expected += recorded.consume(sentences)
+        }
+        fixes += live.finish()
+        expected += recorded.finish()
+        #expect(fixes.count == 30 && fixes == expected && live.rejections[.late] == 0)
+    }
 }
