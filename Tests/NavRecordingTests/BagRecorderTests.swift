@@ -384,6 +384,43 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func topicOfAnotherHostHasItsTypeAndPublisher() throws {
+        try withTemporaryFolder { folder in
+            func node(_ name: String, _ hosts: HostConfiguration) throws -> BusNode {
+                // Nodes of different domains meet over TCP only.
+                var configuration = BusConfiguration(directory: try BusDirectory(path: folder, domain: name))
+                configuration.hosts = hosts
+                return try BusNode(name: name, configuration: configuration)
+            }
+            let speaker = try node(
+                "speaker", HostConfiguration(listen: try TCPEndpoint("tcp://127.0.0.1:0"), security: .insecure))
+            defer { speaker.close() }
+            let scan = try speaker.advertise(
+                TopicDescription(name: "/lidar/scan", typeName: "test.Scan", qos: .latched, maximumPayloadSize: 100))
+            try speaker.publish([1], on: scan, stampNanoseconds: 1)
+            let peer = HostConfiguration.Peer(endpoint: try #require(speaker.listeningEndpoint), key: nil)
+            let bus = try node("recorder", HostConfiguration(peers: [peer], security: .insecure))
+            defer { bus.close() }
+            let path = folder + "/peer.mcap"
+            let recorder = try BagRecorder(
+                bus, path: path, options: BagRecorder.Options(),
+                directory: try BusDirectory(path: folder, domain: "recorder"),
+                log: NodeLog(node: "recorder", level: .critical))
+            try until("the message") {
+                _ = try speaker.poll(timeout: .milliseconds(2))
+                try recorder.turn(.milliseconds(2))
+                return recorder.messageCount > 0
+            }
+            let stop = StopSignal([])
+            stop.stop()
+            _ = try recorder.run(until: stop)
+            let index = try BagReader(path: path).index
+            let channel = try #require(index.channels(topic: "/lidar/scan").first)
+            #expect(index.schema(channel.schemaID)?.name == "test.Scan")
+            #expect(channel.metadata["qos"] == "latched" && channel.metadata["node"] == "speaker")
+        }
+    }
+
     private func le(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
     @Test func recordingInSimTimeHasNoSystemTime() throws {
