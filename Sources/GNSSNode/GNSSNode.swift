@@ -65,8 +65,14 @@ package final class GNSSNode: Node {
             if context.subscriberCount(of: Topics.gnssFix) == 0 {
                 context.log.info("waiting up to 10 s for a subscriber")
             }
+            let stamps = trace.fixes.map(\.stampNs)
+            let timeless = stamps.count { $0 == nil }
+            if timeless > 0 {
+                context.log.warning(
+                    "\(timeless) of \(stamps.count) fixes have no time: each is played 1 s after the one before")
+            }
             playback = Playback(
-                stamps: trace.fixes.map(\.stampNs), rate: configuration.rate, loops: configuration.loop)
+                stamps: stamps, rate: configuration.rate, loops: configuration.loop)
             return
         }
         let baud = configuration.baud

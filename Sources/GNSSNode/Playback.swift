@@ -33,23 +33,43 @@ package struct Playback {
     /// stopped.
     private static let hesitation: Int64 = 50_000_000
 
-    private let stamps: [Int64?]
+    /// The interval between fixes without stamps, ns; the same as in a converted trace.
+    private static let interval: Int64 = 1_000_000_000
+
+    private let stamps: [Int64]
     private let first: Int64
     private var state = State.waiting(since: nil)
-    /// The latest stamp that was due; a fix with an older stamp, or without one, is due at the same time.
+    /// The latest stamp that was due; a fix with an older stamp is due at the same time.
     private var latest = Int64.min
     /// The speed relative to the recording.
     private(set) var rate: Double
     /// Whether the playback starts over at its end.
     private let loops: Bool
 
-    /// Creates the playback of fixes with these stamps, ns; a fix without a stamp is due together with the previous
-    /// one.
+    /// Creates the playback of fixes with these stamps, ns; a fix without a stamp is due a second after the previous one, but
+    /// not after the next one.
     package init(stamps: [Int64?], rate: Double, loops: Bool) {
-        self.stamps = stamps
-        first = stamps.lazy.compactMap { $0 }.first ?? 0
+        self.stamps = Playback.filled(stamps)
+        first = self.stamps.first ?? 0
         self.rate = rate
         self.loops = loops && !stamps.isEmpty
+    }
+
+    /// Returns the stamps with the missing ones filled in; those before the first known one precede it by seconds.
+    private static func filled(_ stamps: [Int64?]) -> [Int64] {
+        let leading = stamps.prefix { $0 == nil }.count
+        let origin = leading < stamps.count ? stamps[leading] ?? 0 : 0
+        let (start, underflow) = origin.subtractingReportingOverflow(Int64(leading + 1) * interval)
+        var (last, bound) = (underflow ? .min : start, Int64.max)
+        let bounds = stamps.reversed().map { stamp in
+            bound = stamp ?? bound
+            return bound
+        }
+        return zip(stamps, bounds.reversed()).map { stamp, bound in
+            let (following, overflow) = last.addingReportingOverflow(interval)
+            last = stamp ?? min(overflow ? .max : following, bound)
+            return last
+        }
     }
 
     /// Returns the next action at a moment, monotonic ns.
@@ -74,14 +94,14 @@ package struct Playback {
                 return .wait(until: begin)
             }
             if next == 0 { latest = first }
-            let span = Pace.nanoseconds(from: first, to: max(latest, stamps[next] ?? first), rate: rate)
+            let span = Pace.nanoseconds(from: first, to: max(latest, stamps[next]), rate: rate)
             let due = begin + span
             if next > 0, now < due, let gap = gap(before: next), gap > Self.longestGap {
                 state = .playing(begin: now - span, next: next)
                 return .jump(gap)
             }
             guard now >= due else { return .wait(until: due) }
-            latest = max(latest, stamps[next] ?? first)
+            latest = max(latest, stamps[next])
             state = .playing(begin: now - due > Self.hesitation ? now - span : begin, next: next + 1)
             return .publish(next)
         case .resting(let end): return now < end ? .wait(until: end) : .end
@@ -89,7 +109,7 @@ package struct Playback {
     }
 
     private func gap(before next: Int) -> Int64? {
-        guard let earlier = stamps[next - 1], let later = stamps[next] else { return nil }
+        let (earlier, later) = (stamps[next - 1], stamps[next])
         let (gap, overflow) = later.subtractingReportingOverflow(earlier)
         return overflow ? (later > earlier ? .max : nil) : gap
     }

@@ -20,7 +20,8 @@ public struct NMEAParser: Sendable {
         case nextEpoch
         /// When the sentence arrives that ended the last three epochs: no delay, for live receivers.
         ///
-        /// Later sentences of the epoch are counted as `late`, and the order is learned again.
+        /// Later sentences of the epoch are counted as `late`, and the order is learned again. A second RMC, GGA, GNS or GLL of a talker
+        /// is not late, but begins another epoch.
         case learned
     }
 
@@ -39,7 +40,8 @@ public struct NMEAParser: Sendable {
     private var open: NMEAEpoch?
     private var cycle = NMEACycle()
     private var calendar: NMEACalendar
-    private var closedTime: Int64?
+    /// The time of the last closed epoch, and its sentences that occur only once in an epoch.
+    private var closed: (nanosecondOfDay: Int64?, seen: [UInt64]) = (nil, [])
 
     /// - Parameters:
     ///   - acceptsMissingChecksum: whether to use sentences without a checksum; a wrong checksum is never accepted.
@@ -96,11 +98,13 @@ public struct NMEAParser: Sendable {
             }
             return
         }
-        if let time, time == closedTime, open?.nanosecondOfDay == nil {
+        let code = UInt64(sentence.talker) << 32 | UInt64(sentence.formatter)
+        // A sentence that the closed epoch already has begins another one with the same time: the receiver's clock stands still, or
+        // it sends several fixes for each whole second.
+        if let time, time == closed.nanosecondOfDay, open?.nanosecondOfDay == nil, !closed.seen.contains(code) {
             cycle.unlearn()
             return rejections.count(.late)
         }
-        let code = UInt64(sentence.talker) << 32 | UInt64(sentence.formatter)
         if let epoch = open, !belongs(to: epoch, kind: kind, code: code, time: time) {
             cycle.endedByNext()
             close(into: &fixes)
@@ -128,7 +132,7 @@ public struct NMEAParser: Sendable {
     private mutating func close(into fixes: inout [GnssFix]) {
         guard let epoch = open else { return }
         open = nil
-        closedTime = epoch.nanosecondOfDay
+        closed = (epoch.nanosecondOfDay, epoch.seen)
         guard epoch.hasSolution else {
             rejections.count(.noSolution)
             return
@@ -175,10 +179,14 @@ public struct NMEAParser: Sendable {
             return nil
         }
         let used = calendar.corrected(days, hostTimeNs: hostTimeNs)
-        if used != days, movedDate == nil {
-            movedDate = MovedDate(
-                sentNs: days * UTC.nanosecondsPerDay, usedNs: used * UTC.nanosecondsPerDay)
+        // The date may have any year up to 9999.
+        guard let sentNs = UTC.stamp(days: days, nanosecondOfDay: 0),
+            let usedNs = UTC.stamp(days: used, nanosecondOfDay: 0)
+        else {
+            rejections.count(.badTime)
+            return nil
         }
+        if used != days, movedDate == nil { movedDate = MovedDate(sentNs: sentNs, usedNs: usedNs) }
         return used
     }
 }

@@ -129,7 +129,10 @@ public struct UBXParser: Sendable {
         } else {
             rejections.count(.unknownDate)
         }
-        let flags = unsigned(21, 1)
+        // The flag of an invalid longitude and latitude came with the message of 92 bytes.
+        let isInvalid = payload.count >= 92 && unsigned(78, 1) & 1 != 0
+        // Without gnssFixOK there is no fix, either.
+        let flags = isInvalid ? 0 : unsigned(21, 1)
         fix.satellitesUsed = unsigned(23, 1)
         fix.fixType = Self.fixType(unsigned(20, 1), flags)
         guard fix.fixType != .noFix, fix.fixType != .timeOnly else { return fix }

@@ -196,7 +196,15 @@ package final class BagPlayer {
         let name = options.remaps[channel.topic] ?? channel.topic
         let type = reader.index.schema(channel.schemaID)?.name ?? ""
         let entry = TopicCatalogue.topic(named: channel.topic)
-        let publication = try advertise(name, type, fallback: entry.map { QoS($0.qos) } ?? .keepLast(64))
+        let publication: Publication
+        do throws(NodeError) {
+            publication = try advertise(name, type, fallback: entry.map { QoS($0.qos) } ?? .keepLast(64))
+        } catch {
+            // A bag of another program may have names that are no topics here, and an untyped topic cannot be announced.
+            guard error.code == .usage, name == channel.topic else { throw error }
+            log.warning("\(channel.topic) is left out: \(error)")
+            return
+        }
         places[channel.id] = tracks.count
         tracks.append(Track(topic: channel.topic, publication: publication, isLatched: entry?.qos == .latched))
     }
@@ -208,7 +216,8 @@ package final class BagPlayer {
                     name: name, typeName: type, schemaFingerprint: Schema.type(named: type)?.schemaFingerprint ?? 0,
                     qos: qos, maximumPayloadSize: TopicCatalogue.topic(named: name)?.maxSize ?? 64 << 20))
         } catch {
-            throw NodeError(.system, error.description)
+            let isUsage = error.code == .invalidName || error.code == .invalidArgument
+            throw NodeError(isUsage ? .usage : .system, error.description)
         }
     }
 

@@ -21,6 +21,8 @@ package final class BagRecorder {
         /// See <doc:Lockstep>. "Everything" then leaves out health and logs, which depend on the machine.
         package var lockstep = false
         /// Whether to replace an existing bag; otherwise `drive.mcap` is kept and the recording goes to `drive_1.mcap`.
+        ///
+        /// Of several snapshots, only the first one replaces it.
         package var overwrite = false
         /// The bytes after which the recording continues in another file, which begins with the latched values; nil for no limit.
         package var splitBytes: Int?
@@ -91,7 +93,7 @@ package final class BagRecorder {
 
     private let bus: any Bus
     private let options: Options
-    private let files: RecordingThread.Files
+    private var files: RecordingThread.Files
     /// The thread that writes everything; nil when only snapshots are written.
     private let thread: RecordingThread?
     private var ring: SnapshotRing?
@@ -133,7 +135,8 @@ package final class BagRecorder {
 
     /// Creates the bag and subscribes.
     ///
-    /// - Parameter directory: where to look up the types of topics outside the catalogue; nil records these without a type.
+    /// - Parameter directory: where to look up the types of topics outside the catalogue, besides the peers' announcements; without
+    ///   either, they are recorded without a type.
     package init(
         _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog
     ) throws(NodeError) {
@@ -333,7 +336,7 @@ package final class BagRecorder {
 
     private func type(of topic: String) -> (name: String, isLatched: Bool) {
         if let known = types[topic] { return known }
-        let announced = (try? directory?.inspect())?.topics.first { $0.topic.name == topic }?.topic
+        let announced = announcements.lazy.flatMap(\.topics).first { $0.name == topic }
         let entry = TopicCatalogue.topic(named: topic)
         let qos = announced?.qos ?? entry.map { QoS($0.qos) }
         let type = (name: announced?.typeName ?? entry?.type.fullName ?? "", isLatched: qos == .latched)
@@ -341,11 +344,16 @@ package final class BagRecorder {
         return type
     }
 
+    /// The announcements of this host's nodes and of the peers.
+    private var announcements: [Announcement] {
+        ((try? directory?.inspect())?.nodes ?? []) + ((bus as? BusNode)?.peerAnnouncements ?? [])
+    }
+
     /// Looks up the name of a publisher, at most once.
     private func lookUp(_ bootID: UInt64) {
-        guard !options.lockstep, let directory, !strangers.contains(bootID) else { return }
+        guard !options.lockstep, !strangers.contains(bootID) else { return }
         if strangers.count >= 4_096 { strangers = [] }
-        for node in (try? directory.inspect())?.nodes ?? [] { publishers[node.bootID] = node.node }
+        for node in announcements { publishers[node.bootID] = node.node }
         if publishers[bootID] == nil { strangers.insert(bootID) }
     }
 
@@ -417,6 +425,8 @@ package final class BagRecorder {
         nextReport = now + .seconds(1)
         let losses = losses
         thread?.setLosses(losses.metadata)
+        // A later publisher of the topic may be announced.
+        types = types.filter { !$0.value.name.isEmpty }
         describeNodes()
         for topic in bus.statistics.topics where topic.rejected > 0 && refused.insert(topic.topic).inserted {
             nodeLog.warning("\(topic.topic): messages that are malformed or over 64 MiB are not recorded")
@@ -480,6 +490,7 @@ extension BagRecorder: RecorderServiceProvider {
         let thread: RecordingThread
         do throws(BagError) {
             thread = try RecordingThread(files, log: nodeLog)
+            files.overwrite = false
         } catch {
             throw CallStatus(.internal, "cannot write the snapshot: \(error)")
         }

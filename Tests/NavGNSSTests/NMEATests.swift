@@ -133,6 +133,20 @@ struct NMEATests {
         #expect(read("010140", host: host).moved == nil)
     }
 
+    @Test("a date whose day has no stamp is refused", arguments: ["0100", "1677", "2263", "9999"])
+    func dateOutOfRange(year: String) {
+        for host in [nil, 1_795_737_600_000_000_000] as [Int64?] {
+            var parser = NMEAParser()
+            parser.hostTimeNs = host
+            let sentences =
+                nmea("GPZDA,120000.00,01,01,\(year),00,00")
+                + nmea("GPRMC,120000.00,A,5321.6802,N,00630.3372,W,,,0101\(year),,,A")
+            let fixes = parser.consume(sentences) + parser.finish()
+            #expect(fixes.count == 1 && fixes.first?.latitude != nil && fixes.first?.timestamp == nil)
+            #expect(parser.rejections[.badTime] == 2 && parser.movedDate == nil)
+        }
+    }
+
     @Test("without a date the day is carried across midnight in both directions")
     func midnight() {
         let fixes = parse(
@@ -231,5 +245,22 @@ struct NMEATests {
         #expect(parser.consume(nmea("GPGST,120005,,,,,3.0,4.0,5.0")).isEmpty)
         #expect(parser.rejections[.late] == 1)
         #expect(parser.finish().isEmpty)
+    }
+
+    @Test("a live receiver's epochs with the same time are separate fixes", arguments: [1, 5, 30])
+    func repeatedTime(repetitions: Int) {
+        var live = NMEAParser(epochEnd: .learned)
+        var recorded = NMEAParser()
+        var (fixes, expected): ([GnssFix], [GnssFix]) = ([], [])
+        for epoch in 0..<30 {
+            let second = 10 + epoch / repetitions
+            let sentences =
+                nmea("GPRMC,1200\(second),V,,,,,,,280511,,,N") + nmea("GPGGA,1200\(second),,,,,0,00,99.99,,,,,,")
+            fixes += live.consume(sentences)
+            expected += recorded.consume(sentences)
+        }
+        fixes += live.finish()
+        expected += recorded.finish()
+        #expect(fixes.count == 30 && fixes == expected && live.rejections[.late] == 0)
     }
 }

@@ -16,7 +16,7 @@ struct UBXTests {
     }
 
     /// A NAV-PVT of 2024-07-20 09:52:12 less 250 ms, in Helsinki at 10 m/s to the east.
-    private func pvt(fixType: UInt8 = 3, flags: UInt8 = 1) -> [UInt8] {
+    private func pvt(fixType: UInt8 = 3, flags: UInt8 = 1, flags3: UInt8 = 0) -> [UInt8] {
         var payload = [UInt8](repeating: 0, count: 92)
         func put(_ value: Int32, _ offset: Int) {
             for byte in 0..<4 { payload[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * Int32(byte))) }
@@ -36,6 +36,7 @@ struct UBXTests {
         put(300, 68)
         put(100_000, 72)
         payload[76] = 150
+        payload[78] = flags3
         return message([0x01, 0x07], payload)
     }
 
@@ -104,6 +105,14 @@ struct UBXTests {
         #expect(none.fixType == .noFix && none.latitude == nil)
         #expect(read(pvt(flags: 0b1000_0011)).0.first?.fixType == .rtkFixed)
         #expect(try TraceReader.read(pvt()).format == .ubx)
+    }
+
+    @Test func fixWithAnInvalidPositionIsNone() throws {
+        let invalid = try #require(read(pvt(flags3: 1)).0.first)
+        #expect(invalid.fixType == .noFix && invalid.latitude == nil && invalid.longitude == nil)
+        #expect(invalid.stampNs == 1_721_469_131_750_000_000 && invalid.satellitesUsed == 9)
+        // The other bits are the age of the last correction.
+        #expect(read(pvt(flags3: 0b0001_1110)).0.first?.fixType == .threeD)
     }
 
     @Test func cuttingTheStreamAnywhereChangesNothing() {

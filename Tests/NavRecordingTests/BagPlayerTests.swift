@@ -381,6 +381,23 @@ struct BagPlayerTests {
         }
     }
 
+    @Test func topicsThatCannotBeAnnouncedAreLeftOut() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/odd.mcap"
+            var log = MessageLog(try BagWriter(path: path))
+            for (topic, type) in [("gps", GnssFix.fullName), ("/untyped", ""), ("/gnss/fix", GnssFix.fullName)] {
+                try log.write([UInt8](), topic: topic, type: type, sequence: 1, logTime: 5, publishTime: 5)
+            }
+            try log.close()
+            #expect(try play(path).map(\.topic) == ["/gnss/fix"])
+            #expect(try Set(play(path) { $0.remaps = ["gps": "/gps"] }.map(\.topic)) == ["/gnss/fix", "/gps"])
+            let none = #expect(throws: NodeError.self) { try play(path) { $0.topics = ["/untyped"] } }
+            #expect(none?.code == .usage)
+            let wrong = #expect(throws: NodeError.self) { try play(path) { $0.remaps = ["/gnss/fix": "gnss"] } }
+            #expect(wrong?.description.contains("'gnss'") == true)
+        }
+    }
+
     @Test func extremeStampsDoNotTrap() throws {
         try withTemporaryFolder { folder in
             let moments: [UInt64] = [.max - 1, .max]

@@ -290,6 +290,32 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func onlyTheFirstSnapshotOverwrites() throws {
+        try withTemporaryFolder { folder in
+            for run in 0..<2 as Range<UInt8> {
+                let network = InProcessNetwork(pipeDepth: 100)
+                network.now.utcNanoseconds = Self.recorded
+                let speaker = try InProcessBus(name: "speaker", network: network)
+                let caller = try InProcessBus(name: "caller", network: network)
+                let recorder = try recorder(on: network, folder + "/event.mcap") {
+                    ($0.snapshotSeconds, $0.overwrite) = (3_600, true)
+                }
+                let fix = try speaker.advertise(Self.fix)
+                let names = [["event", "event_1"], ["event", "event_2"]][Int(run)]
+                for (index, name) in names.enumerated() {
+                    try speaker.publish([run, UInt8(index)], on: fix, stampNanoseconds: 1)
+                    try recorder.turn(.zero)
+                    #expect(try snapshot(of: recorder, caller).path == "\(folder)/\(name).mcap")
+                }
+                #expect(recorder.paths.count == 2)
+            }
+            let contents = try ["event", "event_1", "event_2"].map { name in
+                try content(of: "\(folder)/\(name).mcap").filter { $0.topic == "/gnss/fix" }.map(\.data)
+            }
+            #expect(contents == [[[1, 0]], [[0, 0], [0, 1]], [[1, 0], [1, 1]]])
+        }
+    }
+
     private func snapshot(
         of recorder: BagRecorder, _ caller: InProcessBus, after: Double? = nil, while body: () throws -> Void = {}
     ) throws -> SnapshotResponse {
@@ -355,6 +381,43 @@ struct BagRecorderTests {
                 try publish("/gnss/fix", GnssFix.fullName, 1, [])
             }
             #expect(losses.total == 0 && paths == [folder + "/x.mcap"])
+        }
+    }
+
+    @Test func topicOfAnotherHostHasItsTypeAndPublisher() throws {
+        try withTemporaryFolder { folder in
+            func node(_ name: String, _ hosts: HostConfiguration) throws -> BusNode {
+                // Nodes of different domains meet over TCP only.
+                var configuration = BusConfiguration(directory: try BusDirectory(path: folder, domain: name))
+                configuration.hosts = hosts
+                return try BusNode(name: name, configuration: configuration)
+            }
+            let speaker = try node(
+                "speaker", HostConfiguration(listen: try TCPEndpoint("tcp://127.0.0.1:0"), security: .insecure))
+            defer { speaker.close() }
+            let scan = try speaker.advertise(
+                TopicDescription(name: "/lidar/scan", typeName: "test.Scan", qos: .latched, maximumPayloadSize: 100))
+            try speaker.publish([1], on: scan, stampNanoseconds: 1)
+            let peer = HostConfiguration.Peer(endpoint: try #require(speaker.listeningEndpoint), key: nil)
+            let bus = try node("recorder", HostConfiguration(peers: [peer], security: .insecure))
+            defer { bus.close() }
+            let path = folder + "/peer.mcap"
+            let recorder = try BagRecorder(
+                bus, path: path, options: BagRecorder.Options(),
+                directory: try BusDirectory(path: folder, domain: "recorder"),
+                log: NodeLog(node: "recorder", level: .critical))
+            try until("the message") {
+                _ = try speaker.poll(timeout: .milliseconds(2))
+                try recorder.turn(.milliseconds(2))
+                return recorder.messageCount > 0
+            }
+            let stop = StopSignal([])
+            stop.stop()
+            _ = try recorder.run(until: stop)
+            let index = try BagReader(path: path).index
+            let channel = try #require(index.channels(topic: "/lidar/scan").first)
+            #expect(index.schema(channel.schemaID)?.name == "test.Scan")
+            #expect(channel.metadata["qos"] == "latched" && channel.metadata["node"] == "speaker")
         }
     }
 

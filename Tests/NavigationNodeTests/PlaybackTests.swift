@@ -27,9 +27,22 @@ struct PlaybackTests {
     @Test func fixesArePublishedAtThePaceOfTheirStamps() {
         let stamps = ([100, 101, nil, 103] as [Int64?]).map { $0.map { $0 * second } }
         var playback = Playback(stamps: stamps, rate: 1, loops: false)
-        #expect(times(&playback, from: 7) == [0, 1, 1, 3])
+        #expect(times(&playback, from: 7) == [0, 1, 2, 3])
         var fast = Playback(stamps: stamps, rate: 4, loops: false)
-        #expect(times(&fast) == [0, 0.25, 0.25, 0.75])
+        #expect(times(&fast) == [0, 0.25, 0.5, 0.75])
+    }
+
+    @Test func fixesWithoutStampsAreASecondApart() {
+        var none = Playback(stamps: [nil, nil, nil, nil], rate: 1, loops: false)
+        #expect(times(&none) == [0, 1, 2, 3])
+        // A receiver that knows the date only after its start.
+        var leading = Playback(stamps: [nil, nil, 100 * second, 101 * second, nil], rate: 2, loops: false)
+        #expect(times(&leading) == [0, 0.5, 1, 1.5, 2])
+        let half = second / 2
+        var between = Playback(stamps: [0, nil, nil, half, 2 * half, nil, half, nil], rate: 1, loops: false)
+        #expect(times(&between) == [0, 0.5, 0.5, 0.5, 1, 1, 1, 1.5])
+        var extreme = Playback(stamps: [nil, .min, nil, .max, nil], rate: 1, loops: false)
+        #expect(times(&extreme).count == 5)
     }
 
     @Test func longGapsAreSkipped() {
@@ -72,7 +85,7 @@ struct PlaybackTests {
     @Test func fileOfASingleMomentIsRepeatedOnceASecond() {
         var one = Playback(stamps: [0], rate: 1, loops: true)
         #expect(times(&one).prefix(4) == [0, 1, 2, 3])
-        var fast = Playback(stamps: [nil, nil], rate: 10_000, loops: true)
+        var fast = Playback(stamps: [7, 7], rate: 10_000, loops: true)
         #expect(times(&fast).prefix(4) == [0, 0, 1, 1])
     }
 
