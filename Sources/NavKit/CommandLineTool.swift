@@ -163,13 +163,15 @@ public struct NodeCommandOptions: ParsableArguments {
             return
         }
         let remaps = try bus.remaps()
-        let (node, directory) = try NodeArguments.join(name: bus.name ?? Runnable.defaultName)
+        let name = bus.name ?? Runnable.defaultName
+        let log = NodeLog(node: name, level: configuration.kit.logLevel)
+        let (node, directory) = try NodeArguments.join(name: name, log: log)
         defer { node.close() }
         let stop = StopSignal(waking: node.makeWaker())
-        waitForInputs(configuration, stop, of: type, NodeLog(node: node.name, level: configuration.kit.logLevel))
+        waitForInputs(configuration, stop, of: type, log)
         guard !stop.isStopped else { return }
         let runner = try NodeRunner<Runnable>(
-            node, remaps: remaps, configuration: configuration, directory: directory)
+            node, remaps: remaps, configuration: configuration, directory: directory, log: log)
         try runner.run(until: stop)
     }
 

@@ -9,14 +9,14 @@ public enum HostOptions {
 
     /// Returns a node's configuration from the file in `NAVBUS_HOSTS`; nil without a file, or when it does not concern the node.
     ///
-    /// Events between hosts go to the node's log.
+    /// Events between hosts go to the node's log, by default to one on standard error.
     public static func fromEnvironment(
-        node: String, environment: [String: String]? = nil
+        node: String, environment: [String: String]? = nil, log: NodeLog? = nil
     ) throws(NodeError) -> HostConfiguration? {
         guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment),
             var configuration = try configuration(of: node, file, path: path)
         else { return nil }
-        let log = NodeLog(node: node)
+        let log = log ?? NodeLog(node: node)
         configuration.onEvent = { $0.isWarning ? log.warning($0.description) : log.info($0.description) }
         if file.insecure {
             log.warning(

@@ -16,8 +16,12 @@ public enum NodeArguments {
     }
 
     /// Joins the bus named by the environment.
-    public static func join(name: String) throws(NodeError) -> (bus: BusNode, directory: BusDirectory) {
-        let hosts = try HostOptions.fromEnvironment(node: name)
+    ///
+    /// - Parameter log: receives the events of connections with other hosts; by default a log on standard error.
+    public static func join(
+        name: String, log: NodeLog? = nil
+    ) throws(NodeError) -> (bus: BusNode, directory: BusDirectory) {
+        let hosts = try HostOptions.fromEnvironment(node: name, log: log)
         do throws(BusError) {
             let directory = try BusDirectory.fromEnvironment()
             var configuration = BusConfiguration(directory: directory)

@@ -36,7 +36,7 @@ public final class NodeLink {
         clock = NodeClock(isSimulated: simTime) { log.warning($0) }
         participant = LockstepParticipant(bus, clock: clock) { log.warning($0) }
         if let directory {
-            clock.players = { directory.players }
+            clock.players = { directory.players(for: bus) }
             participant.nodes = { directory.liveNodes }
         }
         participant.publications = { [unowned self] in published.map(\.publication) }

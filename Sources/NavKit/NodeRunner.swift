@@ -48,7 +48,7 @@ public final class NodeRunner<Runnable: Node> {
         let log = log ?? NodeLog(node: bus.name, level: configuration.kit.logLevel)
         let link = NodeLink(
             bus, remaps: remaps, simTime: configuration.kit.simTime, directory: directory, log: log)
-        let registry = PublisherRegistry(directory)
+        let registry = PublisherRegistry(directory, bus)
         let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
         log.sink.attach(bus.makeWaker())
         try link.advertise([Topics.health(of: bus.name), Topics.log])
@@ -251,13 +251,17 @@ public final class NodeRunner<Runnable: Node> {
 }
 
 final class PublisherRegistry {
+    private let bus: any Bus
     private var reader: RegistryReader?
 
-    init(_ directory: BusDirectory?) { reader = directory.map { RegistryReader(directory: $0) } }
+    init(_ directory: BusDirectory?, _ bus: any Bus) {
+        self.bus = bus
+        reader = directory.map { RegistryReader(directory: $0) }
+    }
 
-    /// The announced nodes; nil when there is no registry.
+    /// The announced nodes of this host and the present ones of other hosts; nil when there is no registry.
     var nodes: [Announcement]? {
-        do { return try reader?.read()?.nodes } catch { return nil }
+        do { return try reader?.read().map { bus.allNodes(with: $0.nodes) } } catch { return nil }
     }
 
     /// Returns the node with a boot id; nil when it is absent or there is no registry.

@@ -179,7 +179,7 @@ package final class BagRecorder {
             participant.wants = { filter.matches($0) }
             if let directory {
                 participant.nodes = { directory.liveNodes }
-                clock.players = { directory.players }
+                clock.players = { directory.players(for: bus) }
             }
             if options.lockstep {
                 service = try LockstepService(bus, participant, isSimulated: true)

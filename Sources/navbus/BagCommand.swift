@@ -169,7 +169,7 @@ struct BagPlay: ParsableCommand {
     @Option(
         name: .customLong("wait-for"),
         help: ArgumentHelp(
-            "Nodes that take part in lockstep. Default: every node with sim_time: true at the start.",
+            "Nodes of this host that take part in lockstep. Default: every one with sim_time: true at the start.",
             valueName: "NODE,NODE")) var waitFor: String?
     @Option(
         name: .customLong("barrier-timeout"), parsing: .unconditional,

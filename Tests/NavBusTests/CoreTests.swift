@@ -106,6 +106,25 @@ import Testing
         #expect(subscriber.statistics[topic: "/x"]?.received == 10)
     }
 
+    @Test func lastValueIsOwedUntilItIsPaidReplacedOrForgotten() throws {
+        var outbox = Outbox(node: 1)
+        let publications = try ["/x", "/y"].map { try outbox.advertise(topic($0, .latched)) }
+        let publish = { (publication: Publication) in
+            _ = try [1 as UInt8].withUnsafeBytes { try outbox.stamp(publication, $0, 0, now: 0) }
+        }
+        for publication in publications { try publish(publication) }
+        for settle in [
+            { outbox.paid(0) }, { try publish(publications[0]) }, { try outbox.clearLatched(publications[0]) },
+        ] {
+            for index in 0..<2 { outbox.missed(index) }
+            #expect(outbox.isOwing && outbox.owed == [0, 1])
+            try settle()
+            #expect(outbox.isOwing && outbox.owed == [1])
+            try publish(publications[1])
+            #expect(!outbox.isOwing && outbox.owed.isEmpty)
+        }
+    }
+
     @Test func inProcessBusUsesTheGivenTime() throws {
         let network = InProcessNetwork()
         let node = try InProcessBus(name: "n", network: network)

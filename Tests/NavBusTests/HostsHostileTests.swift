@@ -133,27 +133,13 @@ import Testing
 
     @Test func anInvalidPeerAnnouncementIsCountedAndReportedOnce() throws {
         let desk = try TestHost()
-        let router = try ZeroMQSocket(.router, in: ZeroMQContext())
-        try router.bind("tcp://127.0.0.1:*")
-        let port = try #require(try router.lastEndpoint().split(separator: ":").last)
+        let peer = try RawPeer()
         let client = try desk.node(
-            "client", peer: TCPEndpoint("tcp://127.0.0.1:\(port)"), key: nil, plain: true)
+            "client", peer: TCPEndpoint("tcp://127.0.0.1:\(peer.port)"), key: nil, plain: true)
         _ = try client.subscribe(matching: TopicFilter(), qos: .latest, maximumPayloadSize: 10)
-        var announcement = ServiceFrame(.announcement)
-        (announcement.serverBootID, announcement.sequence) = (1, 1)
-        var message = zmq_msg_t()
-        zmq_msg_init(&message)
         try until("the count") {
             try client.runServices(timeout: .milliseconds(2))
-            while try withUnsafeMutablePointer(to: &message, { try router.receive(into: $0) }) {
-                let bytes = UnsafeRawBufferPointer(start: zmq_msg_data(&message), count: zmq_msg_size(&message))
-                let frame = [UInt8](bytes)
-                guard frame.first == 0, zmq_msg_more(&message) != 0 else { continue }
-                for answer in [frame, announcement.encoded] {
-                    _ = answer.withUnsafeBytes { router.send($0, more: true) }
-                }
-                _ = Array("{\"format\": 1".utf8).withUnsafeBytes { router.send($0, more: false) }
-            }
+            try peer.answer("{\"format\": 1")
             return client.hostStatistics.malformed >= 2
         }
         #expect(client.peerAnnouncements.isEmpty)

@@ -211,6 +211,8 @@ import Testing
         let split = try TCPEndpoint("tcp://[fd00::1]:7600,8000")
         #expect(split.address == "fd00::1" && split.publisherPort == 8000)
         #expect(split.description == "tcp://[fd00::1]:7600,8000" && usual.description == "tcp://192.168.1.10:7600")
+        // In the form in which ZeroMQ's events name the connection.
+        #expect(try TCPEndpoint("tcp://[FD00:0::0:1]:7600,8000") == split)
         #expect(try TCPEndpoint("tcp://*:0").publisherPort == 0)
         for text in [
             "", "tcp://", "tcp://:", "tcp://a:b", "tcp://:7600", "tcp://host:7600", "tcp://1.2.3:7600", "tcp://1.2.3.4",

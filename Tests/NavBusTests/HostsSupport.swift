@@ -48,14 +48,19 @@ final class TestHost {
     }
 
     /// A node that knows a peer.
-    func node(_ name: String, peer: TCPEndpoint, key: CurvePublicKey?, plain: Bool = false) throws -> BusNode {
+    func node(
+        _ name: String, peer: TCPEndpoint, key: CurvePublicKey?, plain: Bool = false, maximumMessageSize: Int? = nil
+    ) throws -> BusNode {
         let peer = HostConfiguration.Peer(endpoint: peer, key: key)
-        return try node(name, HostConfiguration(peers: [peer], security: security(plain ? nil : [])))
+        return try node(
+            name, HostConfiguration(peers: [peer], security: security(plain ? nil : [])),
+            maximumMessageSize: maximumMessageSize)
     }
 
-    func node(_ name: String, _ hosts: HostConfiguration?) throws -> BusNode {
+    func node(_ name: String, _ hosts: HostConfiguration?, maximumMessageSize: Int? = nil) throws -> BusNode {
         var configuration = BusConfiguration(directory: directory)
         configuration.rescanMilliseconds = 100
+        if let maximumMessageSize { configuration.maximumMessageSize = maximumMessageSize }
         configuration.hosts = hosts
         configuration.hosts?.onEvent = { [events] in events.add($0) }
         return try BusNode(name: name, configuration: configuration)
@@ -73,12 +78,12 @@ struct TwoHosts {
     let server: BusNode
     let client: BusNode
 
-    init(plain: Bool = false) throws {
+    init(plain: Bool = false, maximumMessageSize: Int? = nil) throws {
         (vehicle, desk) = (try TestHost(), try TestHost())
         server = try vehicle.listener("server", allowing: plain ? nil : [desk.keys.publicKey])
         client = try desk.node(
             "client", peer: try #require(server.listeningEndpoint), key: plain ? nil : vehicle.keys.publicKey,
-            plain: plain)
+            plain: plain, maximumMessageSize: maximumMessageSize)
     }
 
     /// Lets the client find the server.
@@ -92,6 +97,30 @@ struct TwoHosts {
         try until(what) {
             for node in [server, client] { try node.runServices(timeout: .milliseconds(2)) }
             return try condition()
+        }
+    }
+}
+
+/// A peer made of a bare socket, which answers every message with an announcement.
+final class RawPeer {
+    private let router: ZeroMQSocket
+    let port: UInt16
+
+    /// Listens on loopback, at a port that the system chooses unless one is given.
+    init(port: UInt16? = nil) throws {
+        router = try ZeroMQSocket(.router, in: ZeroMQContext())
+        try router.set(ZMQ_LINGER, 0)
+        try router.bind("tcp://127.0.0.1:\(port.map(String.init) ?? "*")")
+        self.port = try #require(try router.lastEndpoint().split(separator: ":").last.flatMap { UInt16($0) })
+    }
+
+    /// Answers what has arrived with `json`, an announcement of the run 1.
+    func answer(_ json: String) throws {
+        var announcement = ServiceFrame(.announcement)
+        (announcement.serverBootID, announcement.sequence) = (1, 1)
+        while let client = try router.receiveFrames(limit: 1)?.first {
+            for frame in [client, announcement.encoded] { _ = frame.withUnsafeBytes { router.send($0, more: true) } }
+            _ = Array(json.utf8).withUnsafeBytes { router.send($0, more: false) }
         }
     }
 }

@@ -155,6 +155,78 @@ import Testing
         try hosts.turn("the peer's return") { hosts.client.hostStatistics.peersPresent == 1 }
     }
 
+    @Test(arguments: [false, true])
+    func peerIsReceivedAgainAfterAnOversizedFrame(plain: Bool) throws {
+        let hosts = try TwoHosts(plain: plain, maximumMessageSize: 10_000)
+        let large = try hosts.server.advertise(topic("/large"))
+        let small = try hosts.server.advertise(topic("/small"))
+        _ = try hosts.client.subscribe(to: "/large")
+        _ = try hosts.client.subscribe(to: "/small")
+        try hosts.turn("the subscriptions") {
+            try hosts.server.subscriberCount(of: large) == 1 && hosts.server.subscriberCount(of: small) == 1
+        }
+        for _ in 0..<2 {
+            try hosts.server.publish([UInt8](repeating: 1, count: 50_000), on: large, stampNanoseconds: 0)
+            try until("a small message after the large one") {
+                try hosts.server.publish([1], on: small, stampNanoseconds: 0)
+                _ = try hosts.server.poll(timeout: .zero)
+                return try hosts.client.poll(timeout: .milliseconds(20)) != nil
+            }
+            while try hosts.client.poll(timeout: .milliseconds(20)) != nil {}
+        }
+        #expect(hosts.client.statistics.cutConnections == 2)
+        #expect(hosts.client.statistics[topic: "/large"]?.received == 0)
+        // What was published while the connection was cut, after the first round's messages.
+        #expect(try #require(hosts.client.statistics[topic: "/small"]).lost > 0)
+        #expect(hosts.client.hostStatistics.peersPresent == 1)
+    }
+
+    @Test func peerThatFailsAHandshakeBeforeItIsMissedIsFoundAgain() throws {
+        let (vehicle, desk) = (try TestHost(), try TestHost())
+        let former = try vehicle.listener("server", allowing: nil)
+        // Its ports are free once it is closed.
+        let endpoint = try #require(former.listeningEndpoint)
+        former.close()
+        let client = try desk.node("client", peer: endpoint, key: nil, plain: true)
+        _ = try client.subscribe(to: "/t")
+        var raw: RawPeer? = try RawPeer(port: endpoint.port)
+        let json = """
+            {"format": 1, "node": "server", "pid": 1, "boot_id": "1", "topics": [],
+             "endpoints": {"pub": "tcp://*:\(endpoint.publisherPort)"}}
+            """
+        try until("the peer") {
+            try raw?.answer(json)
+            try client.runServices(timeout: .milliseconds(2))
+            return client.hostStatistics.peersPresent == 1
+        }
+        // It leaves without a goodbye, and a node that demands encryption takes its place at once.
+        raw = nil
+        let encrypted = try listener(of: vehicle, at: endpoint, allowing: [desk.keys.publicKey])
+        try until("the refusal and the absence") {
+            for node in [encrypted, client] { try node.runServices(timeout: .milliseconds(2)) }
+            return client.hostStatistics.peersPresent == 0
+                && desk.events.all.contains { if case .peerRefused = $0 { true } else { false } }
+        }
+        encrypted.close()
+        let plain = try listener(of: vehicle, at: endpoint, allowing: nil)
+        try until("the peer's return") {
+            for node in [plain, client] { try node.runServices(timeout: .milliseconds(2)) }
+            return client.hostStatistics.peersPresent == 1
+        }
+    }
+
+    /// The node `server`, as soon as its ports are free.
+    private func listener(
+        of host: TestHost, at endpoint: TCPEndpoint, allowing allowed: Set<CurvePublicKey>?
+    ) throws -> BusNode {
+        var node: BusNode?
+        try until("the ports", pause: 5) {
+            node = try? host.listener("server", allowing: allowed, at: endpoint)
+            return node != nil
+        }
+        return try #require(node)
+    }
+
     @Test func publishingNodeIsFoundAndCallersWaitForItToPoll() throws {
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t"))

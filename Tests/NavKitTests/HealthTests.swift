@@ -149,6 +149,47 @@ struct HealthTests {
         }
     }
 
+    @Test func nodesOfOtherHostsAreNamedAndTakeNoPartInLockstep() throws {
+        try withTemporaryFolder { folder in
+            try withTemporaryFolder { far in
+                var configuration = BusConfiguration(directory: try BusDirectory(path: far))
+                configuration.hosts = HostConfiguration(
+                    listen: try TCPEndpoint("tcp://127.0.0.1:0"), security: .insecure)
+                let source = try BusNode(name: "far-source", configuration: configuration)
+                let directory = try BusDirectory(path: folder)
+                configuration = BusConfiguration(directory: directory)
+                let peer = HostConfiguration.Peer(endpoint: try #require(source.listeningEndpoint), key: nil)
+                configuration.hosts = HostConfiguration(peers: [peer], security: .insecure)
+                let bus = try BusNode(name: "echo", configuration: configuration)
+                defer {
+                    bus.close()
+                    source.close()
+                }
+                _ = try source.advertise(
+                    TopicDescription(
+                        name: "/clock", typeName: Clock.fullName, schemaFingerprint: 0, qos: .latest,
+                        maximumPayloadSize: 100))
+                let runner = try NodeRunner<EchoNode>(
+                    bus, configuration: RunConfiguration(EchoConfiguration()), directory: directory,
+                    log: NodeLog(node: "echo", isWrittenToStandardError: false))
+                try until("the peer") {
+                    try source.runServices(timeout: .milliseconds(1))
+                    try runner.step(waiting: .milliseconds(1))
+                    return !bus.peerAnnouncements.isEmpty
+                }
+                #expect(runner.context.publisher(source.bootID) == "node 'far-source'")
+                #expect(directory.players(for: bus) == [source.bootID: "far-source"])
+                var options = LockstepLeader.Options()
+                (options.names, options.joining) = (["far-source"], .zero)
+                let leader = LockstepLeader(
+                    bus, options: options, directory: directory, isStopped: { false }, warn: { _ in })
+                let refusal = #expect(throws: NodeError.self) { try leader.begin([]) }
+                #expect(refusal?.description.contains("'far-source' is not on this host") == true)
+                runner.finish()
+            }
+        }
+    }
+
     @Test func peersAndRefusedConnectionsAreCounted() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)

@@ -1,10 +1,32 @@
 import Foundation
+import Logging
 import NavBus
 import NavKit
+import NavMessages
+import NavTestKit
 import Testing
 
-/// The check of the hosts file, which finds what a node would refuse.
+/// The hosts file: what its check finds, which a node would refuse, and where a node's events go.
 struct HostOptionsTests {
+    @Test func eventsBetweenHostsGoToTheLogOfTheNodeAtItsLevel() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/hosts.yaml"
+            try "insecure: true\npeers:\n  - endpoint: tcp://127.0.0.1:7600\n".write(
+                toFile: path, atomically: false, encoding: .utf8)
+            let log = NodeLog(node: "echo", level: .warning, isWrittenToStandardError: false)
+            let hosts = try HostOptions.fromEnvironment(
+                node: "echo", environment: [HostOptions.variable: path], log: log)
+            let onEvent = try #require(hosts?.onEvent)
+            let stage = try EchoStage(log: log)
+            onEvent(.peerFound(endpoint: "tcp://127.0.0.1:7600", node: "far", bootID: 1))
+            onEvent(.peerLost(endpoint: "tcp://127.0.0.1:7600", node: "far", reason: "it shut down"))
+            try stage.turn()
+            let lines = try stage.all(LogEntry.self, on: "/log").compactMap(\.text)
+            #expect(lines.count == 2 && lines.first?.contains("neither encrypted nor authenticated") == true)
+            #expect(lines.last == "lost node 'far' at tcp://127.0.0.1:7600: it shut down")
+        }
+    }
+
     @Test func checkFindsWhatANodeRefuses() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hosts-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -114,6 +114,7 @@ package struct Outbox {
             }
             return header
         }
+        if isOwing { recountOwed() }
         guard let header else {
             throw BusError(
                 .payloadTooLarge,
@@ -143,7 +144,7 @@ package struct Outbox {
     package mutating func clearLatched(_ publication: Publication) throws(BusError) {
         try check(publication)
         topics[publication.index].latched = nil
-        topics[publication.index].isOwed = false
+        paid(publication.index)
     }
 
     // MARK: Full queues
@@ -163,11 +164,13 @@ package struct Outbox {
     /// The latched topics whose last value has not reached every subscriber.
     package var owed: [Int] { isOwing ? topics.indices.filter { topics[$0].isOwed } : [] }
 
-    /// Records that the last value of a topic has reached every subscriber.
+    /// Records that the last value of a topic has reached every subscriber, or is owed no longer.
     package mutating func paid(_ index: Int) {
         topics[index].isOwed = false
-        isOwing = topics.contains(where: \.isOwed)
+        recountOwed()
     }
+
+    private mutating func recountOwed() { isOwing = topics.contains(where: \.isOwed) }
 
     // MARK: Subscribers
 

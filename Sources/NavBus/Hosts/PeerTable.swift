@@ -24,6 +24,8 @@ final class PeerTable {
             machine = PeerStateMachine(endpoint: peer.endpoint)
         }
 
+        var nextTick: Int64 { min(reopenAt ?? .max, socket == nil ? .max : machine.nextTick) }
+
         /// The peer's unique name; it contains an `@`, which no name of this host does.
         private(set) var node = ""
 
@@ -46,6 +48,12 @@ final class PeerTable {
     private(set) var subscriber: ZeroMQSocket?
     /// Readable when a message from another host has arrived; -1 until ``lookAround()``.
     private(set) var subscriberFileDescriptor: Int32 = -1
+    /// The connections of ``subscriber`` that ZeroMQ gives up; nil until ``lookAround()``.
+    private var cut: CutConnections?
+    /// The number of topic connections that were re-established after ZeroMQ gave them up.
+    private(set) var cutConnections: UInt64 = 0
+    /// The time when ``mend(_:)`` has something to do, in monotonic nanoseconds; `.max` when nothing is expected.
+    var nextMending: Int64 { cut?.next ?? .max }
     private let wire = ServiceWire()
     private var poller: (poller: Poller, tag: UInt64)?
     /// Whether ``run(_:_:_:)`` may have work that no descriptor signals.
@@ -82,7 +90,9 @@ final class PeerTable {
             try configure(socket)
             try socket.set(ZMQ_RCVHWM, configuration.receiveHighWaterMark)
             subscriberFileDescriptor = try socket.fileDescriptor()
-            subscriber = socket
+            let cut = try CutConnections(socket, name: "topics", in: context)
+            if let poller { poller.poller.watch(cut.fileDescriptor, poller.tag) }
+            (self.cut, subscriber) = (cut, socket)
             for index in entries.indices { try open(index) }
         } catch {
             throw error.asBusError
@@ -136,7 +146,7 @@ final class PeerTable {
 
     var nextTick: Int64 {
         guard isLooking else { return .max }
-        return entries.reduce(.max) { min($0, $1.socket == nil ? $1.reopenAt ?? .max : $1.machine.nextTick) }
+        return entries.reduce(.max) { min($0, $1.nextTick) }
     }
 
     // MARK: The loop
@@ -145,19 +155,22 @@ final class PeerTable {
     func run(_ now: Int64, _ budget: inout Int, _ client: ServiceClient?) throws(ZeroMQError) {
         isDirty = false
         guard isLooking else { return }
+        try cut?.look(now)
         for index in entries.indices {
+            if let socket = entries[index].socket {
+                while budget > 0, let message = try wire.receive(from: socket) {
+                    budget -= 1
+                    take(message, index, now, client)
+                    // The handler may have closed the node.
+                    if !isLooking { return }
+                }
+                if budget <= 0 { isDirty = true }
+                if now >= entries[index].machine.nextTick || entries[index].machine.announcement == nil {
+                    try askIfDue(index, socket, now)
+                }
+            }
+            // After the tick, which knows whether the peer is still present.
             reopenIfDue(index, now)
-            guard let socket = entries[index].socket else { continue }
-            while budget > 0, let message = try wire.receive(from: socket) {
-                budget -= 1
-                take(message, index, now, client)
-                // The handler may have closed the node.
-                if !isLooking { return }
-            }
-            if budget <= 0 { isDirty = true }
-            if now >= entries[index].machine.nextTick || entries[index].machine.announcement == nil {
-                try askIfDue(index, socket, now)
-            }
         }
     }
 
@@ -217,7 +230,7 @@ final class PeerTable {
         guard let monitor = entries[index].monitor else { return }
         while let frames = try monitor.receiveFrames(limit: 2) {
             guard let report = MonitorEvent(frames) else { continue }
-            entries[index].reopenAt = entries[index].reopenAt ?? now + Self.reopeningNanoseconds
+            entries[index].reopenAt = now + Self.reopeningNanoseconds
             if report.event == ZMQ_EVENT_DISCONNECTED { continue }
             let reason =
                 report.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
@@ -229,11 +242,15 @@ final class PeerTable {
     }
 
     private func reopenIfDue(_ index: Int, _ now: Int64) {
-        guard let reopenAt = entries[index].reopenAt else { return }
+        // Not earlier: a peer whose connection was given up still counts as present for a while.
+        guard let reopenAt = entries[index].reopenAt, now >= reopenAt else { return }
         if entries[index].machine.announcement != nil { return entries[index].reopenAt = nil }
-        guard now >= reopenAt else { return }
-        if let endpoint = entries[index].subscribed { try? subscriber?.disconnect(endpoint) }
-        entries[index].subscribed = nil
+        if let endpoint = entries[index].subscribed {
+            try? subscriber?.disconnect(endpoint)
+            entries[index].subscribed = nil
+            // The call may have consumed the signal of a message, so the subscriber must look.
+            generation += 1
+        }
         close(index)
         let isOpen: Void? = try? open(index)
         entries[index].reopenAt = isOpen == nil ? now + Self.reopeningNanoseconds : nil
@@ -291,6 +308,21 @@ final class PeerTable {
         }
     }
 
+    /// Reconnects SUB to the peers that ZeroMQ gave up.
+    ///
+    /// - Returns: whether it used the socket, whose descriptor then may not signal a message.
+    func mend(_ now: Int64) throws(ZeroMQError) -> Bool {
+        guard let subscriber, now >= nextMending, let endpoints = try cut?.take(now) else { return false }
+        for entry in entries {
+            guard let endpoint = entry.subscribed, endpoints.contains(endpoint) else { continue }
+            cutConnections += 1
+            try? subscriber.disconnect(endpoint)
+            try prepare(subscriber, for: entry.peer)
+            try subscriber.connect(endpoint)
+        }
+        return true
+    }
+
     func add(to statistics: inout HostStatistics) {
         statistics.peers = entries.count
         statistics.malformed += malformedMessages
@@ -311,7 +343,11 @@ final class PeerTable {
             }
             close(index)
         }
-        (isLooking, isDirty, subscriber, subscriberFileDescriptor) = (false, false, nil, -1)
+        if let cut {
+            poller?.poller.unwatch(cut.fileDescriptor)
+            subscriber?.endMonitor()
+        }
+        (isLooking, isDirty, subscriber, subscriberFileDescriptor, cut) = (false, false, nil, -1, nil)
     }
 
     deinit { close() }

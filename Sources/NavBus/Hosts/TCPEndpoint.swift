@@ -6,7 +6,7 @@ internal import Glibc
 /// two fixed numbers to open. The address is numeric, IPv6 in brackets: a host name would be resolved on the thread that
 /// carries the traffic, which would stall while the name server is unreachable.
 public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
-    /// A numeric IPv4 or IPv6 address without brackets, or `*` for all addresses of the machine.
+    /// A numeric IPv4 or IPv6 address in its canonical form, without brackets, or `*` for all addresses of the machine.
     public let address: String
     /// The port of calls and announcements; 0 asks the system for a free one.
     public let port: UInt16
@@ -35,10 +35,11 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         var address = String(text[..<colon])
         if address.hasPrefix("["), address.hasSuffix("]"), address.count > 2 {
-            address = String(address.dropFirst().dropLast())
-            guard isAddress(address, AF_INET6) else { return nil }
+            guard let canonical = canonical(String(address.dropFirst().dropLast()), AF_INET6) else { return nil }
+            address = canonical
         } else if address != "*" {
-            guard isAddress(address, AF_INET) else { return nil }
+            guard let canonical = canonical(address, AF_INET) else { return nil }
+            address = canonical
         }
         let ports = text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false)
         guard ports.count <= 2, let first = ports.first.flatMap(port) else { return nil }
@@ -55,9 +56,14 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt16(text) : nil
     }
 
-    private static func isAddress(_ text: String, _ family: Int32) -> Bool {
-        var buffer = in6_addr()
-        return inet_pton(family, text, &buffer) == 1
+    /// Returns an address as ZeroMQ's events write it, so that both can be compared; nil for anything else.
+    private static func canonical(_ text: String, _ family: Int32) -> String? {
+        var address = in6_addr()
+        var name = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_pton(family, text, &address) == 1,
+            inet_ntop(family, &address, &name, socklen_t(name.count)) != nil
+        else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Returns the port in `tcp://*:PORT`, as announcements write it; nil for anything else.

@@ -37,6 +37,9 @@ public protocol Bus: AnyObject {
 
     /// Subscribes to one topic from any publisher, present or future.
     ///
+    /// The first subscription of a node to a latched topic gets the last value. A further one, while another exists, gets the messages from then
+    /// on: the last value has already been delivered, and the node does not keep it.
+    ///
     /// - Parameter maximumPayloadSize: larger payloads, in bytes, are rejected and counted.
     func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID
 

@@ -32,7 +32,8 @@ final class SubscriberSide {
     var connectionsFileDescriptor: Int32 { cut.fileDescriptor }
 
     /// The number of connections that were re-established after a publisher's protocol violation.
-    private(set) var cutConnections: UInt64 = 0
+    var cutConnections: UInt64 { localCuts + (peers?.cutConnections ?? 0) }
+    private var localCuts: UInt64 = 0
 
     /// The number of connections to live but silent publishers that were re-established.
     private(set) var silentConnections: UInt64 = 0
@@ -43,7 +44,10 @@ final class SubscriberSide {
     private var probes: UInt64 = 0
 
     /// The time of the next connection upkeep, in monotonic nanoseconds; `.max` when none is due.
-    var nextUpkeep: Int64 { min(nextRetirement, min(cut.next, silence.next)) }
+    var nextUpkeep: Int64 {
+        // Pairwise: `min` of more than three allocates an array, and this runs for each wait.
+        min(min(nextRetirement, peers?.nextMending ?? .max), min(cut.next, silence.next))
+    }
 
     /// The most messages taken from the socket at once: enough to amortise the cost, few enough to end under a flood.
     ///
@@ -285,10 +289,11 @@ final class SubscriberSide {
         do throws(ZeroMQError) {
             for endpoint in try cut.take(now) where connections.contains(where: { $0.endpoint == endpoint }) {
                 isDirty = true
-                cutConnections += 1
+                localCuts += 1
                 try? socket.disconnect(endpoint)
                 try socket.connect(endpoint)
             }
+            if let peers, try peers.mend(now) { isDirty = true }
         } catch {
             throw error.asBusError
         }

@@ -6,7 +6,7 @@ import NavMessages
 /// and leads them from step to step.
 package final class LockstepLeader {
     package struct Options {
-        /// The names of the participants; empty means every node of the bus that uses `/clock`.
+        /// The names of the participants; empty means every node of this host that uses `/clock`.
         package var names: [String] = []
         /// The longest wait for participants before the first step.
         package var joining = Duration.seconds(10)
@@ -72,7 +72,8 @@ package final class LockstepLeader {
             do throws(BusError) { snapshot = try directory.inspect() } catch {
                 throw NodeError(.system, error.description)
             }
-            let nodes = snapshot.nodes + ((bus as? BusNode)?.peerAnnouncements ?? [])
+            // Of this host only: participants watch the registry for the player and for each other.
+            let nodes = snapshot.nodes
             let serving = nodes.filter { node in
                 node.node != bus.name && node.services.contains { $0.name == NodeService.name }
             }.map(\.node)
@@ -86,11 +87,11 @@ package final class LockstepLeader {
             guard MonotonicClock.now() < deadline else {
                 let what =
                     options.names.isEmpty
-                    ? "no node on this bus uses /clock (sim_time: true)"
+                    ? "no node on this host uses /clock (sim_time: true)"
                     : options.names.filter { !serving.contains($0) }.map { name in
                         nodes.contains { $0.node == name }
                             ? "'\(name)' does not serve \(NodeService.name), whose Barrier the player waits for"
-                            : "'\(name)' is not on this bus"
+                            : "'\(name)' is not on this host, on which all participants run"
                     }.joined(separator: ", ")
                 throw NodeError(.missing, "no node takes part in lockstep playback: \(what)")
             }

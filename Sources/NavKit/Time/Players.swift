@@ -1,5 +1,5 @@
+package import NavBus
 import NavMessages
-import NavBus
 
 extension BusDirectory {
     /// The live nodes of the domain, name by boot id; nil when the registry cannot be read.
@@ -7,9 +7,18 @@ extension BusDirectory {
         (try? inspect())?.nodes.reduce(into: [:]) { $0[$1.bootID] = $1.node }
     }
 
-    /// The publishers of `/clock`, name by boot id; nil when the registry cannot be read.
-    package var players: [UInt64: String]? {
-        (try? inspect())?.nodes.filter { node in node.topics.contains { $0.name == Topics.clock.name } }
+    /// Returns the publishers of `/clock` that a node knows, on this host and others, name by boot id; nil when the registry cannot be read.
+    package func players(for bus: any Bus) -> [UInt64: String]? {
+        (try? inspect()).map { bus.allNodes(with: $0.nodes) }?
+            .filter { node in node.topics.contains { $0.name == Topics.clock.name } }
             .reduce(into: [:]) { $0[$1.bootID] = $1.node }
+    }
+}
+
+extension Bus {
+    /// Returns the nodes of this host followed by the present nodes of other hosts.
+    func allNodes(with local: [Announcement]) -> [Announcement] {
+        let known = Set(local.map(\.bootID))
+        return local + ((self as? BusNode)?.peerAnnouncements ?? []).filter { !known.contains($0.bootID) }
     }
 }
