@@ -154,6 +154,49 @@ struct BagToolTests {
         }
     }
 
+    /// Writes a bag whose names and texts would affect a terminal, or break a line of JSON.
+    private static let hostile = #"""
+        import sys
+        from mcap.writer import Writer
+        with open(sys.argv[1], "wb") as out:
+            writer = Writer(out)
+            writer.start()
+            schema = writer.register_schema("a\x1b[2Jb", "jsonschema", b"{}")
+            channel = writer.register_channel("/x\x1b[2J\x9b", "json", schema)
+            for time, text in enumerate(['{"a": "\x9b2J\x7f",\n\t"b": 1}', '{}, "topic": "\x1b[2J"', "NaN"]):
+                writer.add_message(channel, time, text.encode(), time)
+            writer.add_metadata("m\x1b[2J", {"k\x1b[2J": "v\x9b2J"})
+            writer.add_attachment(0, 0, "f\x1b[2J", "text/plain", b"x")
+            writer.finish()
+        """#
+
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func namesAndTextsOfAForeignBagDoNotReachTheTerminalRaw() async throws {
+        try await withSandbox { box in
+            func controls(_ text: String) -> [Unicode.Scalar] {
+                text.unicodeScalars.filter {
+                    ($0.value < 0x20 && $0 != "\n" && $0 != "\t") || (0x7f..<0xa0).contains($0.value)
+                }
+            }
+            try await box.succeed(Project.python, ["-c", Self.hostile, "foreign.mcap"])
+            for command in ["info", "cat", "check"] {
+                for options in [[], ["--json"]] {
+                    let run = try await box.succeed("navbus", ["bag", command, "foreign.mcap"] + options)
+                    #expect(controls(run.output + run.errors).isEmpty, "\(command) \(options): \(run.output)")
+                }
+            }
+            let none = try await box.run("navbus", ["bag", "cat", "foreign.mcap", "--topics", "/none"])
+            #expect(none.status == 2 && controls(none.errors).isEmpty, "\(none.errors)")
+            let lines = try await box.succeed("navbus", ["bag", "cat", "foreign.mcap", "--json"]).outputLines
+            let objects = try lines.map { try json(String($0)) as? [String: Any] ?? [:] }
+            #expect(objects.map { $0["topic"] as? String } == Array(repeating: "/x\u{1b}[2J\u{9b}", count: 3))
+            let texts = objects.map { object in
+                object["message"] as? String ?? (object["message"] as? [String: Any])?["a"] as? String
+            }
+            #expect(texts == ["\u{9b}2J\u{7f}", "{}, \"topic\": \"\u{1b}[2J\"", "NaN"])
+        }
+    }
+
     /// 10,000 fixes, as text and as rosbags reads them from the bag of ROS 2.
     private static let rosbags = """
         import csv, math, sys
