@@ -292,6 +292,53 @@ struct BagToolTests {
         }
     }
 
+    @Test func conversionToROS2ReplacesTheOldBagAndNothingElse() async throws {
+        try await withSandbox { box in
+            func drive(_ count: Int) -> String {
+                let rows = (0..<count).map { "\(1_700_000_000 + $0),60.1,24.9,\(Double($0 % 300) / 10),90,0.9" }
+                return "t_s,lat,lon,speed_mps,heading_deg,hdop\n" + rows.joined(separator: "\n") + "\n"
+            }
+            func files(_ folder: String) throws -> [String] {
+                try FileManager.default.contentsOfDirectory(atPath: "\(box.path)/\(folder)").sorted()
+            }
+            try box.write("drive.csv", drive(100))
+            try box.write("short.csv", drive(50))
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "drive.mcap"])
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "ros/"])
+            #expect(try files("ros") == ["metadata.yaml", "ros_0.mcap"])
+            try box.write("ros/notes.txt", "mine")
+            let first = readBytes(box.path + "/ros/ros_0.mcap")
+            let kept = ["metadata.yaml", "notes.txt", "ros_0.mcap"]
+
+            // A conversion that fails, or would read what it replaces, changes nothing.
+            let overwrite = ["-o", "ros", "--overwrite"]
+            let none = try await box.run(
+                "navbus", ["bag", "convert", "drive.mcap"] + overwrite + ["--topics", "/none"])
+            #expect(none.status == 1 && none.errors.contains("no message that can be converted"), "\(none.errors)")
+            let inside = try await box.run("navbus", ["bag", "convert", "ros/ros_0.mcap"] + overwrite)
+            #expect(inside.status == 2 && inside.errors.contains("the recording lies in 'ros'"), "\(inside.errors)")
+            #expect(try files("ros") == kept)
+            #expect(first != nil && readBytes(box.path + "/ros/ros_0.mcap") == first)
+
+            try await box.succeed("navbus", ["bag", "convert", "short.csv"] + overwrite)
+            #expect(try files("ros") == kept)
+            #expect(readBytes(box.path + "/ros/ros_0.mcap") != first)
+            #expect(readFile(box.path + "/ros/notes.txt") == "mine")
+            #expect(readFile(box.path + "/ros/metadata.yaml")?.contains("- \"ros_0.mcap\"") == true)
+
+            // The files of the old bag go also where the new ones have other names; a file that it does not list stays.
+            try FileManager.default.moveItem(atPath: box.path + "/ros", toPath: box.path + "/other")
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "other", "--overwrite"])
+            #expect(try files("other") == ["metadata.yaml", "notes.txt", "other_0.mcap"])
+            try FileManager.default.moveItem(atPath: box.path + "/other", toPath: box.path + "/third")
+            try box.write("third/third_0.mcap", "mine")
+            let foreign = try await box.run("navbus", ["bag", "convert", "drive.csv", "-o", "third", "--overwrite"])
+            #expect(foreign.status == 1 && foreign.errors.contains("'third/third_0.mcap'"), "\(foreign.errors)")
+            #expect(readFile(box.path + "/third/third_0.mcap") == "mine")
+            #expect(try files(".").allSatisfy { !$0.contains("partial") })
+        }
+    }
+
     @Test func mergeAndReportNameTheFileThatFails() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
