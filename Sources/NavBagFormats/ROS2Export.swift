@@ -17,10 +17,15 @@ package struct ROS2Export {
     private let fileName: String
     private var channels: [String: (id: UInt16, type: String, count: Int)] = [:]
 
+    /// Returns the file of a bag with the name of its folder.
+    package static func fileName(named name: String) -> String { name + "_0.mcap" }
+
     /// Creates the folder, which must not exist.
-    package init(folder: String) throws(BagError) {
+    ///
+    /// - Parameter name: The name that the folder will have; nil for the one that it has.
+    package init(folder: String, name: String? = nil) throws(BagError) {
         self.folder = folder
-        fileName = (folder as NSString).lastPathComponent + "_0.mcap"
+        fileName = Self.fileName(named: name ?? (folder as NSString).lastPathComponent)
         guard mkdir(folder, 0o755) == 0 else {
             throw BagError(.io, "cannot create the folder '\(folder)': \(String(cString: strerror(errno)))")
         }

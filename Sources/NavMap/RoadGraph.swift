@@ -261,21 +261,6 @@ public final class RoadGraph: Sendable {
         return absentTiles?.contains(id) == true ? false : nil
     }
 
-    /// Returns the unloaded tile of a layer that contains a place; nil when it is loaded or does not exist.
-    ///
-    /// Without a catalogue, a tile is known to exist only if a loaded road leads into it.
-    ///
-    /// Without a catalogue it takes time in proportion to the number of nodes with missing edges.
-    public func missingTile(_ layer: RoadLayer, at place: Coordinate) -> RoadTileID? {
-        let id = RoadTileID(layer: layer, containing: place)
-        guard !loadedTiles.contains(id) else { return nil }
-        if let absentTiles { return absentTiles.contains(id) ? id : nil }
-        let isKnown = incompleteness.indices.contains { node in
-            !incompleteness[node].isEmpty && missingTiles(at: NodeIndex(node)).contains(id)
-        }
-        return isKnown ? id : nil
-    }
-
     /// Whether edges at the node are missing because their tile is not loaded.
     @inline(__always)
     public func isIncomplete(_ node: NodeIndex) -> Bool { !incompleteness[node.index].isEmpty }

@@ -6,10 +6,20 @@ internal import NavMap
 struct OutputDirectory {
     private let path: String
 
-    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset.
+    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset. A link stays; the
+    /// directory to which it leads is replaced.
     init(_ path: String) throws(MapBuildError) {
         var trimmed = path
         while trimmed.count > 1 && trimmed.hasSuffix("/") { trimmed.removeLast() }
+        if (try? FileManager.default.destinationOfSymbolicLink(atPath: trimmed)) != nil {
+            guard let target = realpath(trimmed, nil) else {
+                throw MapBuildError(
+                    .outputExists, path: path, reason: "is a link to a directory that does not exist",
+                    advice: "Create the directory, or remove the link")
+            }
+            trimmed = String(cString: target)
+            free(target)
+        }
         self.path = trimmed
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: trimmed, isDirectory: &isDirectory) else { return }

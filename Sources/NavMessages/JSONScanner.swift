@@ -119,7 +119,7 @@ package struct JSONScanner {
 
     /// Skips a value and returns its range.
     @discardableResult
-    mutating func skipValue(depth: Int = 0) throws(Problem) -> Range<Int> {
+    package mutating func skipValue(depth: Int = 0) throws(Problem) -> Range<Int> {
         guard depth < 2 * SchemaPool.maximumDepth else { throw problem("nested too deeply") }
         let next = peek()
         let start = position

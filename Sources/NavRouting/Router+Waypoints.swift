@@ -65,7 +65,7 @@ extension Router {
             let candidates = snapper.nearest(waypoint, radius: limits[index])
             // The vehicle is on a loaded road, but its route may lead over a missing tile.
             if index > 0 || candidates.isEmpty {
-                let tiles = snapper.missingTiles(at: waypoint, nearest: candidates.first)
+                let tiles = snapper.missingTiles(at: waypoint, nearest: candidates.first, radius: limits[index])
                 missing.formUnion(tiles)
                 if tiles.isEmpty, candidates.isEmpty { return .failed(.offRoad(waypoint: index)) }
             }

@@ -19,6 +19,9 @@ struct Snapper {
     /// street and its pavement.
     static let inTheStreet = 20.0
 
+    /// The most missing tiles that a waypoint requests at once; the farther ones only matter where these hold no road.
+    static let missingTileCount = 16
+
     let metric: Metric
 
     /// The distance from the nearest point of the nearest road within which other roads count as meeting it there, metres.
@@ -47,14 +50,19 @@ struct Snapper {
         }
     }
 
-    /// Returns the missing tiles that contain the waypoint and may hold a nearer road than the nearest loaded one; none
-    /// when the waypoint is in the street that was found.
+    /// Returns the missing tiles that may hold a nearer road than the nearest loaded one, or a road within `radius` when
+    /// none was found; none when the waypoint is in the street that was found.
     ///
-    /// If a road was found, only tiles with streets count, not those with motorways; otherwise all layers do.
-    func missingTiles(at waypoint: Waypoint, nearest: EdgeProjection?) -> [RoadTileID] {
+    /// The tiles that contain the waypoint come alone, since with their roads the others may be too far away. If a road
+    /// was found, only tiles with streets count, not those with motorways; otherwise all layers do.
+    func missingTiles(at waypoint: Waypoint, nearest: EdgeProjection?, radius: Double) -> [RoadTileID] {
         if let nearest, nearest.distance <= Snapper.inTheStreet { return [] }
         let layers = nearest == nil ? RoadLayer.allCases : [.local]
-        return layers.compactMap { metric.turns.graph.missingTile($0, at: waypoint.coordinate) }
+        for reach in [0, nearest?.distance ?? radius] {
+            let tiles = metric.turns.graph.missingTiles(layers, within: reach, of: waypoint.coordinate)
+            if !tiles.isEmpty { return Array(tiles.prefix(Snapper.missingTileCount)) }
+        }
+        return []
     }
 
     /// Returns the nearest permitted edges around a waypoint: at most ``alternativeRoads`` times two, for both directions.

@@ -58,6 +58,8 @@ package struct CachePlanner: Sendable {
     private var ahead: [WantedTile] = []
     /// The need of each tile of `ahead`.
     private var needs: [TileID: Double] = [:]
+    /// The greatest need of a tile that may still be one of those that are kept.
+    private var horizon = Double.infinity
     /// The index of the first tile of `ahead` that is still wanted; the tiles before it have been passed.
     private var passed = 0
     /// Tiles around the vehicle; their `need` is their distance when the circle was last computed, metres.
@@ -91,9 +93,9 @@ package struct CachePlanner: Sendable {
         let before = Set(ahead[passed...].map(\.tile)).union(isAround)
         self.cursor = max(cursor, 0)
         needs = [:]
+        horizon = .infinity
         if let route { plan(route, alternatives) }
-        ahead = needs.map { WantedTile(tile: $0.key, need: $0.value) }.sorted(by: Self.isSooner)
-        drop(beyond: profile.greatestCount)
+        keepSoonest()
         passed = firstAhead(from: 0)
         return changes(since: before)
     }
@@ -132,10 +134,17 @@ package struct CachePlanner: Sendable {
     // MARK: Parts
 
     private mutating func plan(_ route: PlannedLine, _ alternatives: [PlannedLine]) {
+        let vertexCount = alternatives.reduce(route.line.vertices.count) { $0 + $1.line.vertices.count }
         for level in profile.levels {
             let reach = level.reach
-            TileCover.corridor(along: route.line, buffer: reach.route, zoom: level.zoom) { tile, offset in
-                want(tile, offset)
+            // Lines with more pieces pass the same tiles again and again, or more tiles than are kept.
+            var pieces = profile.greatestCount / Int(TileCover.longestPiece) + vertexCount
+            func goesOn(_ need: Double) -> Bool {
+                pieces -= 1
+                return pieces >= 0 && need <= horizon
+            }
+            TileCover.corridor(along: route.line, buffer: reach.route, zoom: level.zoom, while: goesOn) {
+                tile, offset in want(tile, offset)
             }
             if let destination = route.destination {
                 TileCover.disc(around: destination, radius: reach.destination, zoom: level.zoom) { tile, distance in
@@ -143,22 +152,33 @@ package struct CachePlanner: Sendable {
                 }
             }
             for other in alternatives where other.ownFork <= other.line.length {
+                func need(_ offset: Double) -> Double {
+                    other.fork + offset - other.ownFork + profile.alternativeDelay
+                }
                 TileCover.corridor(
-                    along: other.line, in: other.ownFork ... .infinity, buffer: reach.route, zoom: level.zoom
-                ) { tile, offset in want(tile, other.fork + offset - other.ownFork + profile.alternativeDelay) }
+                    along: other.line, in: other.ownFork ... .infinity, buffer: reach.route, zoom: level.zoom,
+                    while: { goesOn(need($0)) }
+                ) { tile, offset in want(tile, need(offset)) }
             }
         }
     }
 
     private mutating func want(_ tile: TileID, _ need: Double) {
+        if need > horizon { return }
         if let known = needs[tile], known <= need { return }
         needs[tile] = need
+        // Twice as many, so that sorting them takes little time for each.
+        if needs.count / 2 >= profile.greatestCount { keepSoonest() }
     }
 
-    private mutating func drop(beyond limit: Int) {
+    /// Orders the tiles of the route, and drops those needed last beyond the limit.
+    private mutating func keepSoonest() {
+        ahead = needs.map { WantedTile(tile: $0.key, need: $0.value) }.sorted(by: Self.isSooner)
+        let limit = profile.greatestCount
         guard ahead.count > limit else { return }
         for wanted in ahead[limit...] { needs[wanted.tile] = nil }
         ahead.removeLast(ahead.count - limit)
+        horizon = ahead.last?.need ?? 0
     }
 
     private func firstAhead(from start: Int) -> Int {

@@ -7,7 +7,7 @@ package import NavGeo
 /// Distances are exact except for the change of scale within a tile.
 package enum TileCover {
     /// The most tiles of one piece of a line; a long segment is split, so that its bounding box is not searched.
-    private static let longestPiece = 4.0
+    static let longestPiece = 4.0
 
     /// Passes the tiles within `radius` metres of a position, each with its distance, metres.
     package static func disc(
@@ -23,10 +23,13 @@ package enum TileCover {
     /// Passes the tiles within `buffer` metres of a line, each with the distance along the line at which the vehicle
     /// first comes near it, metres.
     ///
-    /// - Parameter range: The part of the line that counts, metres along it.
+    /// - Parameters:
+    ///   - range: The part of the line that counts, metres along it.
+    ///   - goesOn: Called before each piece of the line, at most ``longestPiece`` tiles long, with its place along the
+    ///     line; false ends the corridor there.
     package static func corridor(
         along line: ProjectedLine, in range: ClosedRange<Double> = 0 ... .infinity, buffer: Double, zoom: UInt8,
-        _ body: (TileID, Double) -> Void
+        while goesOn: (Double) -> Bool = { _ in true }, _ body: (TileID, Double) -> Void
     ) {
         guard buffer >= 0, buffer.isFinite else { return }
         let grid = TileGrid(zoom: zoom)
@@ -46,7 +49,9 @@ package enum TileCover {
                 let (low, high) = (Double(piece) / Double(pieces), Double(piece + 1) / Double(pieces))
                 let (from, to) = (between(start, end, low), between(start, end, high))
                 let offset = first.offset + low * (last.offset - first.offset)
-                visit(grid, from, to, reach: reach) { tile, _ in body(tile, max(offset, range.lowerBound)) }
+                let need = max(offset, range.lowerBound)
+                guard goesOn(need) else { return }
+                visit(grid, from, to, reach: reach) { tile, _ in body(tile, need) }
                 covered.set(from, to, reach, isWhole: isWhole(from, to, reach))
             }
         }

@@ -312,7 +312,7 @@ struct BagInfoCommand: ParsableCommand {
             }
             attachments = reader.index.attachments.map { Attachment(name: $0.name, bytes: $0.length) }
         } catch {
-            throw NodeError(.invalid, error.description)
+            throw NodeError.printable(.invalid, error.description)
         }
         // Each publisher of a topic has a channel.
         var topics: [Topic] = []
@@ -345,7 +345,7 @@ struct BagInfoCommand: ParsableCommand {
             )
         }
         for packing in info.packings {
-            let name = packing.compression.isEmpty ? "uncompressed" : packing.compression
+            let name = packing.compression.isEmpty ? "uncompressed" : Console.printable(packing.compression)
             print("\(packing.chunkCount) chunks, \(name), ratio " + String(format: "%.1f", packing.ratio))
         }
         if case .scan(let ending, _) = origin {
@@ -355,17 +355,22 @@ struct BagInfoCommand: ParsableCommand {
         }
         let width = topics.map(\.topic.count).max() ?? 0
         for topic in topics {
-            print(
-                "  \(topic.topic.padding(toLength: width, withPad: " ", startingAt: 0))  \(topic.messages.map { "\($0)" } ?? "?")\t\(topic.type)"
-            )
+            let name = Console.printable(topic.topic).padding(toLength: width, withPad: " ", startingAt: 0)
+            let count = topic.messages.map { "\($0)" } ?? "?"
+            print("  \(name)  \(count)\t\(Console.printable(topic.type))")
         }
         for record in metadata {
             // A node's configuration has too many keys for a summary.
             let isShort = record.entries.count <= 12
-            print("metadata \(record.name)" + (isShort ? "" : ", \(record.entries.count) entries (see --json)"))
+            let remark = isShort ? "" : ", \(record.entries.count) entries (see --json)"
+            print("metadata \(Console.printable(record.name))\(remark)")
             guard isShort else { continue }
-            for (key, value) in record.entries.sorted(by: { $0.key < $1.key }) { print("  \(key): \(value)") }
+            for (key, value) in record.entries.sorted(by: { $0.key < $1.key }) {
+                print("  \(Console.printable(key)): \(Console.printable(value))")
+            }
         }
-        for file in attachments { print("attachment \(file.name), \(file.bytes) bytes of the bag") }
+        for file in attachments {
+            print("attachment \(Console.printable(file.name)), \(file.bytes) bytes of the bag")
+        }
     }
 }

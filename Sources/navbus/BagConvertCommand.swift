@@ -31,7 +31,7 @@ struct BagConvert: ParsableCommand {
     var topics: [String] = []
     @Flag(help: "Add foxglove.LocationFix and foxglove.GeoJSON channels, which map panels draw; .mcap only.")
     var foxglove = false
-    @Flag(help: "Replace an existing file.") var overwrite = false
+    @Flag(help: "Replace an existing file, or the ROS 2 bag in an existing folder.") var overwrite = false
 
     private var target: BagTarget {
         get throws {
@@ -176,19 +176,11 @@ struct BagConvert: ParsableCommand {
     }
 
     private func writeROS2(_ importing: inout ROSImport, _ damage: SkippedDamage) throws(NodeError) {
-        if overwrite, FileManager.default.fileExists(atPath: out + "/metadata.yaml") {
-            try? FileManager.default.removeItem(atPath: out)
-        }
-        guard !FileManager.default.fileExists(atPath: out) else {
-            let remedy =
-                FileManager.default.fileExists(atPath: out + "/metadata.yaml")
-                ? "--overwrite replaces it" : "it is no ROS 2 bag: give another folder"
-            throw NodeError(.system, "'\(out)' exists; \(remedy)")
-        }
+        let output = try OutputBagFolder(out, input: input, overwrite: overwrite)
         let count: UInt64
         let tally: ConversionTally
         do throws(BagError) {
-            var export = try ROS2Export(folder: out)
+            var export = try ROS2Export(folder: output.partial, name: output.name)
             while let record = try importing.next() { try export.write(record) }
             try export.close()
             (count, tally) = (export.messageCount, export.tally)
@@ -196,5 +188,6 @@ struct BagConvert: ParsableCommand {
             throw failure(error)
         }
         try report(count, [importing.tally, tally], damage)
+        try output.finish()
     }
 }

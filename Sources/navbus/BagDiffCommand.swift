@@ -45,7 +45,7 @@ struct BagDiffCommand: ParsableCommand {
         } else {
             for line in lines {
                 let shift = line.time_second_s.map { "  (\(seconds($0)) in the second)" } ?? ""
-                print("\(line.change) \(padded(seconds(line.time_s)))  \(line.text)\(shift)")
+                print("\(line.change) \(padded(seconds(line.time_s)))  \(Console.printable(line.text))\(shift)")
             }
             func count(_ sign: String) -> Int { lines.count { $0.change == sign } }
             print(

@@ -85,7 +85,7 @@ struct BagInputs {
                 if let warning = reader.index.origin.warning(about: path) { Console.note(warning) }
                 readers.append(reader)
             } catch {
-                throw NodeError(error.code == .io ? .missing : .invalid, error.description(of: path))
+                throw NodeError.printable(error.code == .io ? .missing : .invalid, error.description(of: path))
             }
         }
         (self.readers, self.paths) = (readers, paths)
@@ -146,7 +146,7 @@ struct BagOutput: ParsableArguments {
             print("\(out): \(writer.statistics.messageCount) messages")
         } catch {
             bar.finish()
-            throw NodeError(.invalid, "cannot write '\(out)': \(error)")
+            throw NodeError.printable(.invalid, "cannot write '\(out)': \(error)")
         }
         try file.finish()
         records.reportDamage()
@@ -245,7 +245,8 @@ struct BagCut: ParsableCommand {
                 head.append(record)
             }
         } catch {
-            throw NodeError(.invalid, "cannot cut '\(bag)': \(error); 'navbus bag recover' saves what can be read")
+            throw NodeError.printable(
+                .invalid, "cannot cut '\(bag)': \(error); 'navbus bag recover' saves what can be read")
         }
         try output.write(inputs.records(query), head: head, of: inputs, [bag])
     }
@@ -282,7 +283,7 @@ struct BagFilter: ParsableCommand {
         let kept = inputs.topics(TopicFilter(include: topics.isEmpty ? ["*"] : topics, exclude: exclude))
         guard !kept.isEmpty else {
             let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
-            throw NodeError(.usage, "no topic of '\(bag)' is selected; it has: \(all)")
+            throw NodeError.printable(.usage, "no topic of '\(bag)' is selected; it has: \(all)")
         }
         try output.write(inputs.records(BagQuery(topics: kept)), of: inputs, [bag])
     }
@@ -342,7 +343,7 @@ struct BagCat: ParsableCommand {
         let wanted = topics.isEmpty ? nil : inputs.topics(TopicFilter(include: topics))
         if let wanted, wanted.isEmpty {
             let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
-            throw NodeError(.usage, "no topic of '\(bag)' matches; it has: \(all)")
+            throw NodeError.printable(.usage, "no topic of '\(bag)' matches; it has: \(all)")
         }
         var records = inputs.records(try range.query(inputs, topics: wanted))
         let path = field.flatMap { FieldPath($0) }
@@ -358,12 +359,14 @@ struct BagCat: ParsableCommand {
             if let condition, !condition.holds(in: text) { continue }
             if let path { text = path.value(in: text) ?? "null" }
             output.line(
-                try json ? envelope(record, text) : "\(seconds(record.logTime)) \(record.channel.topic) \(text)")
+                try json
+                    ? envelope(record, text)
+                    : "\(seconds(record.logTime)) \(Console.printable(record.channel.topic)) \(text)")
             printed += 1
         }
         output.flush()
         records.reportDamage()
-        if let problem = decoder.problem { throw NodeError(.invalid, problem) }
+        if let problem = decoder.problem { throw NodeError.printable(.invalid, problem) }
         if let error = check.error { throw error }
     }
 
@@ -384,7 +387,7 @@ struct BagCat: ParsableCommand {
         do throws(BagError) {
             return try records.next()
         } catch {
-            throw NodeError(.invalid, "cannot read '\(bag)': \(error)")
+            throw NodeError.printable(.invalid, "cannot read '\(bag)': \(error)")
         }
     }
 
@@ -411,7 +414,7 @@ struct RecordText {
     mutating func json(_ record: Record) throws -> String {
         let channel = record.channel
         switch channel.messageEncoding {
-        case "json": return String(decoding: record.data, as: UTF8.self).replacing("\n", with: " ")
+        case "json": return try Self.line(String(decoding: record.data, as: UTF8.self))
         case "protobuf": break
         default: return "{\"encoding\":\(try navbus.json(channel.messageEncoding)),\"bytes\":\(record.data.count)}"
         }
@@ -424,6 +427,13 @@ struct RecordText {
             problem = problem ?? "a message of \(channel.topic) cannot be read: \(error)"
             return "null"
         }
+    }
+
+    /// Returns a text in JSON on one line; one that is not JSON as a string.
+    private static func line(_ text: String) throws -> String {
+        var scanner = JSONScanner(bytes: Array(text.utf8))
+        guard (try? scanner.skipValue()) != nil, scanner.peek() == nil else { return try navbus.json(text) }
+        return Console.escaped(json: text)
     }
 
     mutating func pool(_ channel: RecordChannel) -> SchemaPool? {

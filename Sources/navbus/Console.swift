@@ -75,6 +75,22 @@ enum Console {
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{fffd}" : $0 }))
     }
 
+    /// Returns valid JSON on one line, with the control characters of its strings escaped that JSON allows but that
+    /// would affect a terminal.
+    static func escaped(json text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        var line = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            // White space between values; a string cannot contain it.
+            case ..<0x20: line += " "
+            case 0x7f..<0xa0: line += "\\u00" + String(scalar.value, radix: 16)
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
+    }
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value)
     }

@@ -9,6 +9,13 @@ func systemReason(_ error: any Error) -> String {
     return cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription
 }
 
+/// Returns a path without links; nil when nothing is there.
+func realPath(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+}
+
 /// A file that a command writes, renamed to its final name when it is complete. Anything but a regular file, such as a device or a FIFO, is
 /// written to directly.
 final class OutputFile {
@@ -41,9 +48,7 @@ final class OutputFile {
     ///   - replaceable: the files that may be replaced in any case.
     ///   - overwrite: whether any existing file may be replaced.
     init(_ given: String, replacing replaceable: Replaceable, overwrite: Bool = false) throws(NodeError) {
-        let resolved = realpath(given, nil)
-        defer { free(resolved) }
-        let path = resolved.map { String(cString: $0) } ?? given
+        let path = realPath(given) ?? given
         self.path = path
         var status = stat()
         let exists = stat(path, &status) == 0

@@ -65,9 +65,9 @@ struct Output {
     }
 }
 
-/// Returns a value as JSON on one line with sorted keys.
+/// Returns a value as JSON on one line with sorted keys, and control characters escaped.
 func json(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+    return Console.escaped(json: String(decoding: try encoder.encode(value), as: UTF8.self))
 }

@@ -212,7 +212,7 @@ struct FieldCheck {
         let hint =
             nearestName(to: unknown.name, among: unknown.known).map { "did you mean '\($0)'?" }
             ?? (unknown.known.isEmpty ? "it has no fields" : "it has \(unknown.known.joined(separator: ", "))")
-        return NodeError(.usage, "\(unknown.type) has no field '\(unknown.name)': \(hint)")
+        return NodeError.printable(.usage, "\(unknown.type) has no field '\(unknown.name)': \(hint)")
     }
 }
 

@@ -154,6 +154,49 @@ struct BagToolTests {
         }
     }
 
+    /// Writes a bag whose names and texts would affect a terminal, or break a line of JSON.
+    private static let hostile = #"""
+        import sys
+        from mcap.writer import Writer
+        with open(sys.argv[1], "wb") as out:
+            writer = Writer(out)
+            writer.start()
+            schema = writer.register_schema("a\x1b[2Jb", "jsonschema", b"{}")
+            channel = writer.register_channel("/x\x1b[2J\x9b", "json", schema)
+            for time, text in enumerate(['{"a": "\x9b2J\x7f",\n\t"b": 1}', '{}, "topic": "\x1b[2J"', "NaN"]):
+                writer.add_message(channel, time, text.encode(), time)
+            writer.add_metadata("m\x1b[2J", {"k\x1b[2J": "v\x9b2J"})
+            writer.add_attachment(0, 0, "f\x1b[2J", "text/plain", b"x")
+            writer.finish()
+        """#
+
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func namesAndTextsOfAForeignBagDoNotReachTheTerminalRaw() async throws {
+        try await withSandbox { box in
+            func controls(_ text: String) -> [Unicode.Scalar] {
+                text.unicodeScalars.filter {
+                    ($0.value < 0x20 && $0 != "\n" && $0 != "\t") || (0x7f..<0xa0).contains($0.value)
+                }
+            }
+            try await box.succeed(Project.python, ["-c", Self.hostile, "foreign.mcap"])
+            for command in ["info", "cat", "check"] {
+                for options in [[], ["--json"]] {
+                    let run = try await box.succeed("navbus", ["bag", command, "foreign.mcap"] + options)
+                    #expect(controls(run.output + run.errors).isEmpty, "\(command) \(options): \(run.output)")
+                }
+            }
+            let none = try await box.run("navbus", ["bag", "cat", "foreign.mcap", "--topics", "/none"])
+            #expect(none.status == 2 && controls(none.errors).isEmpty, "\(none.errors)")
+            let lines = try await box.succeed("navbus", ["bag", "cat", "foreign.mcap", "--json"]).outputLines
+            let objects = try lines.map { try json(String($0)) as? [String: Any] ?? [:] }
+            #expect(objects.map { $0["topic"] as? String } == Array(repeating: "/x\u{1b}[2J\u{9b}", count: 3))
+            let texts = objects.map { object in
+                object["message"] as? String ?? (object["message"] as? [String: Any])?["a"] as? String
+            }
+            #expect(texts == ["\u{9b}2J\u{7f}", "{}, \"topic\": \"\u{1b}[2J\"", "NaN"])
+        }
+    }
+
     /// 10,000 fixes, as text and as rosbags reads them from the bag of ROS 2.
     private static let rosbags = """
         import csv, math, sys
@@ -246,6 +289,53 @@ struct BagToolTests {
             #expect(cut.errors.contains("left out: the attachment '\(edges)' of 'damaged.mcap'"), "\(cut.errors)")
             let kept = try await supplements("cut.mcap").attachments
             #expect(kept == source.attachments.filter { $0 != edges })
+        }
+    }
+
+    @Test func conversionToROS2ReplacesTheOldBagAndNothingElse() async throws {
+        try await withSandbox { box in
+            func drive(_ count: Int) -> String {
+                let rows = (0..<count).map { "\(1_700_000_000 + $0),60.1,24.9,\(Double($0 % 300) / 10),90,0.9" }
+                return "t_s,lat,lon,speed_mps,heading_deg,hdop\n" + rows.joined(separator: "\n") + "\n"
+            }
+            func files(_ folder: String) throws -> [String] {
+                try FileManager.default.contentsOfDirectory(atPath: "\(box.path)/\(folder)").sorted()
+            }
+            try box.write("drive.csv", drive(100))
+            try box.write("short.csv", drive(50))
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "drive.mcap"])
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "ros/"])
+            #expect(try files("ros") == ["metadata.yaml", "ros_0.mcap"])
+            try box.write("ros/notes.txt", "mine")
+            let first = readBytes(box.path + "/ros/ros_0.mcap")
+            let kept = ["metadata.yaml", "notes.txt", "ros_0.mcap"]
+
+            // A conversion that fails, or would read what it replaces, changes nothing.
+            let overwrite = ["-o", "ros", "--overwrite"]
+            let none = try await box.run(
+                "navbus", ["bag", "convert", "drive.mcap"] + overwrite + ["--topics", "/none"])
+            #expect(none.status == 1 && none.errors.contains("no message that can be converted"), "\(none.errors)")
+            let inside = try await box.run("navbus", ["bag", "convert", "ros/ros_0.mcap"] + overwrite)
+            #expect(inside.status == 2 && inside.errors.contains("the recording lies in 'ros'"), "\(inside.errors)")
+            #expect(try files("ros") == kept)
+            #expect(first != nil && readBytes(box.path + "/ros/ros_0.mcap") == first)
+
+            try await box.succeed("navbus", ["bag", "convert", "short.csv"] + overwrite)
+            #expect(try files("ros") == kept)
+            #expect(readBytes(box.path + "/ros/ros_0.mcap") != first)
+            #expect(readFile(box.path + "/ros/notes.txt") == "mine")
+            #expect(readFile(box.path + "/ros/metadata.yaml")?.contains("- \"ros_0.mcap\"") == true)
+
+            // The files of the old bag go also where the new ones have other names; a file that it does not list stays.
+            try FileManager.default.moveItem(atPath: box.path + "/ros", toPath: box.path + "/other")
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "other", "--overwrite"])
+            #expect(try files("other") == ["metadata.yaml", "notes.txt", "other_0.mcap"])
+            try FileManager.default.moveItem(atPath: box.path + "/other", toPath: box.path + "/third")
+            try box.write("third/third_0.mcap", "mine")
+            let foreign = try await box.run("navbus", ["bag", "convert", "drive.csv", "-o", "third", "--overwrite"])
+            #expect(foreign.status == 1 && foreign.errors.contains("'third/third_0.mcap'"), "\(foreign.errors)")
+            #expect(readFile(box.path + "/third/third_0.mcap") == "mine")
+            #expect(try files(".").allSatisfy { !$0.contains("partial") })
         }
     }
 

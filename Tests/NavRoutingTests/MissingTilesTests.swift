@@ -61,8 +61,55 @@ struct MissingTilesTests {
             Issue.record("the street CD is on the tile of C")
             return
         }
-        #expect(router.metric.turns.graph.missingTile(.local, at: beyond) == tile)
-        #expect(map.graph.missingTile(.local, at: beyond) == nil)
+        #expect(router.metric.turns.graph.missingTiles([.local], within: 0, of: beyond) == [tile])
+        #expect(map.graph.missingTiles([.local], within: 0, of: beyond).isEmpty)
+    }
+
+    @Test("a destination near a missing tile requests it where it may hold a nearer road")
+    func besideBorder() throws {
+        // The border is 50 m west of CD and between the lines of C and D.
+        let map = try ASCIIMap(
+            """
+            A        C      E
+
+
+            B--------D      F
+            """, gridMetres: 50, placement: .localTileCorner, ways: ["AB": road, "BD": road, "CD": road, "EF": road])
+        let missing = Set([try map.tile(.local, at: "C"), try map.tile(.local, at: "D")])
+        let start = Waypoint(try map.position(between: "A", "B", at: 0.9))
+        func outcome(_ graph: RoadGraph, _ to: Coordinate) -> RouteOutcome {
+            Router(graph: graph).route(RouteRequest(waypoints: [start, Waypoint(to)]), workspace: SearchWorkspace())
+        }
+        // 80 m from CD and 120 m from BD.
+        let destination = try map.position(between: "C", "D", at: 0.2, right: 80)
+        let graph = map.graph(without: missing, knowsAll: true)
+        #expect(graph.hasLoaded(RoadTileID(layer: .local, containing: destination)) == true)
+        #expect(outcome(graph, destination) == .tilesNeeded(missing.sorted()))
+        guard case .found(let route) = outcome(map.graph, destination) else {
+            Issue.record("all tiles are loaded")
+            return
+        }
+        #expect(map.letters(of: route) == "ABDC")
+        guard case .found = outcome(graph, try map.position(between: "A", "B", at: 0.2, right: 25)) else {
+            Issue.record("the nearest road is nearer than the border")
+            return
+        }
+    }
+
+    @Test("missing tiles around a place come by their distances, also beyond the antimeridian")
+    func aroundPlaces() throws {
+        func tile(_ latitude: Double, _ longitude: Double) -> RoadTileID {
+            RoadTileID(layer: .local, containing: Coordinate(latitude: latitude, longitude: longitude))
+        }
+        let place = Coordinate(latitude: 0.001, longitude: 179.998)
+        let (own, south) = (tile(0.001, 179.998), tile(-0.001, 179.998))
+        let (east, southEast) = (tile(0.001, -179.998), tile(-0.001, -179.998))
+        let graph = RoadGraph(tiles: [], mapVersion: "", catalogue: [southEast, east, south, own, tile(1, 1)])
+        for (radius, tiles) in [
+            (0.0, [own]), (150, [own, south]), (230, [own, south, east]), (300, [own, south, east, southEast]),
+        ] {
+            #expect(graph.missingTiles([.local, .arterial], within: radius, of: place) == tiles, "\(radius) m")
+        }
     }
 
     @Test("with a known tile list, an end on an unconnected missing tile is not off-road")

@@ -121,6 +121,41 @@ import Testing
         #expect(changes.added.allSatisfy { $0.need < 100_000 })
     }
 
+    @Test(arguments: [1, 20, 45]) func limitKeepsTheSoonestNeededTilesOfAllLines(count: Int) {
+        let route = Self.line(300)
+        let aside = (1...400).map {
+            Geodesy.destination(from: route.coordinates[40], bearing: 2.6, distance: Double($0) * 500)
+        }
+        let other = Polyline(Array(route.coordinates[...40]) + aside)
+        let alternative = PlannedLine(other, fork: route.cumulativeLengths[40], ownFork: other.cumulativeLengths[40])
+        var planners: [CachePlanner] = []
+        for limit in [200_000, count] {
+            var profile = CacheProfile.navigation()
+            profile.greatestCount = limit
+            var planner = CachePlanner(profile)
+            _ = planner.follow(PlannedLine(route), alternatives: [alternative])
+            planners.append(planner)
+        }
+        #expect(planners[0].wanted.count > 2 * count)
+        #expect(planners[1].wanted == Array(planners[0].wanted.prefix(count)))
+    }
+
+    @Test func lineThatPassesItsTilesAgainAndAgainIsLeft() {
+        let places = [41.0, 47, 53].map { Coordinate(latitude: $0, longitude: -8.04) }
+        let line = (0..<10).flatMap { _ in places[..<2] } + [places[2]]
+        var profile = Self.local
+        profile.greatestCount = 400
+        var planner = CachePlanner(profile)
+        _ = planner.follow(PlannedLine(Polyline(line)))
+        func wants(_ latitude: Double) -> Bool {
+            planner.wants(TileID(containing: Coordinate(latitude: latitude, longitude: -8.04), zoom: 12))
+        }
+        #expect(wants(44) && wants(47) && !wants(50))
+        // Each part alone is no longer than the limit.
+        _ = planner.follow(PlannedLine(Polyline(places)))
+        #expect(wants(44) && wants(47) && wants(50))
+    }
+
     @Test func invalidProfilesAreRejectedWithReason() {
         #expect(CacheProfile.navigation().fault == nil)
         #expect(CacheProfile.maps(zooms: 5...14).fault == nil)

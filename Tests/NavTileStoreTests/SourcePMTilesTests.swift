@@ -174,6 +174,28 @@ struct SourcePMTilesTests {
         #expect(try await failure(archive.archive(root: root, leaves: leaf, data: [1]))?.code == .malformed)
     }
 
+    @Test("A list ends at the directory that makes the entries too many")
+    func crowdedDirectories() async throws {
+        var archive = SourceArchive()
+        archive.packing = nil
+        func leaf(_ first: UInt64) -> [UInt8] {
+            SourceArchive.directory((first..<first + 60).map { Entry(id: $0, offset: 0, length: 1, run: 1) })
+        }
+        // Reading the third one would fail.
+        let leaves = [leaf(5), leaf(65), [0]]
+        var root: [Entry] = []
+        for (index, leaf) in leaves.enumerated() {
+            let offset = leaves[..<index].reduce(0) { $0 + $1.count }
+            root.append(
+                Entry(id: 5 + 60 * UInt64(index), offset: UInt64(offset), length: UInt64(leaf.count), run: 0))
+        }
+        let bytes = archive.archive(
+            root: SourceArchive.directory(root), leaves: leaves.flatMap { $0 }, data: [1], count: 100)
+        let (source, folder) = try open(bytes) { $0.limits.listedTiles = 100 }
+        defer { withExtendedLifetime(folder) {} }
+        #expect(try await SourceFixture.edition(source).tiles == nil)
+    }
+
     @Test("A directory and a tile that decompress beyond the limit are rejected")
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 40 << 20)

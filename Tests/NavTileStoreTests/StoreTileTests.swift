@@ -46,6 +46,14 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
+    @Test("A commit waits for the disk, also after a restart")
+    func durable() throws {
+        var bench = try StoreBench()
+        #expect(try bench.store.synchronous() == 2)
+        try bench.reopen()
+        #expect(try bench.store.synchronous() == 2)
+    }
+
     @Test("Equal contents share one file, removed with its last tile")
     func shared() throws {
         let bench = try StoreBench()

@@ -185,15 +185,21 @@ final class PMTilesSource: TileSource {
         guard count > 0, count <= UInt64(limits.listedTiles),
             current.header.leaves.length <= UInt64(isRemote ? 4 << 20 : limits.directoryBytes)
         else { return nil }
+        // An archive with more directories than tiles is not trusted.
+        let mostDirectories = limits.listedTiles / 16 + 16
+        var entryCount = current.root.entries.count
         var tiles: [ListedTile] = []
         var directories = [current.root]
         for depth in 0...Self.deepest {
             var leaves: [PMTilesDirectory] = []
             for entry in directories.flatMap(\.entries) {
                 guard entry.run > 0 else {
-                    // An archive with more directories than tiles is not trusted.
-                    guard depth < Self.deepest, leaves.count <= limits.listedTiles / 16 + 16 else { return nil }
-                    leaves.append(try await leaf(entry, current))
+                    guard depth < Self.deepest, leaves.count <= mostDirectories else { return nil }
+                    let leaf = try await leaf(entry, current)
+                    // Each entry is a tile or a directory; a few kilobytes may unpack to a million of them.
+                    entryCount += leaf.entries.count
+                    guard entryCount <= limits.listedTiles + mostDirectories else { return nil }
+                    leaves.append(leaf)
                     continue
                 }
                 guard entry.run <= limits.listedTiles - tiles.count else { return nil }

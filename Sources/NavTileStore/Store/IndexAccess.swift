@@ -24,6 +24,9 @@ final class IndexAccess: Sendable {
             configuration.prepareDatabase { try Self.prepare($0) }
             pool = try DatabasePool(path: folder.index, configuration: configuration)
             if isOwner {
+                // A commit is on the disk when it returns, since files are unlinked after it. A pool sets NORMAL when it
+                // opens its writer, after `prepare(_:)`.
+                try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
                 try IndexSchema.migrator.refuseNewer(pool, folder)
                 try IndexSchema.migrator.migrate(pool)
             } else {
@@ -38,10 +41,7 @@ final class IndexAccess: Sendable {
         }
     }
 
-    /// Configures a connection.
-    ///
-    /// A writer's commit is on the disk when it returns (`synchronous = FULL`), since files are unlinked after it.
-    /// Caches: 16 MiB for the writer, 4 MiB for each reader.
+    /// Configures a connection, whose cache is 16 MiB for the writer, 4 MiB for each reader.
     private static func prepare(_ connection: Database) throws {
         if connection.configuration.readonly {
             try connection.execute(sql: "PRAGMA cache_size = -4096")
@@ -49,8 +49,7 @@ final class IndexAccess: Sendable {
         }
         try connection.execute(
             sql: """
-                PRAGMA cache_size = -16384; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000;
-                PRAGMA journal_size_limit = 4194304
+                PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 4194304
                 """)
         // -wal and -shm stay when the last connection closes, so that a process without write permission can open the
         // index.

@@ -85,6 +85,11 @@ package final class TileStore: Sendable {
         }
     }
 
+    /// Returns the setting `synchronous` of the connection that commits: 2, FULL, when a commit waits for the disk.
+    package func synchronous() throws(StoreError) -> Int {
+        try access.write { try Int.fetchOne($0, sql: "PRAGMA synchronous") ?? 0 }
+    }
+
     package var budgetBytes: Int64 { budget.withLock { $0 } }
 
     /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.

@@ -89,6 +89,28 @@ struct BuildOutputTests {
         #expect(try contents(foreign) == ["letter.txt": Data("mine".utf8)])
     }
 
+    @Test("a link to a directory stays, and the directory is replaced; a link to nothing is refused")
+    func link() throws {
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
+        let (output, link) = (directory.appendingPathComponent("tiles"), directory.appendingPathComponent("current"))
+        let files = FileManager.default
+        try files.createSymbolicLink(atPath: link.path, withDestinationPath: "tiles")
+        let builder = MapBuilder(.init(jobs: 2))
+        #expect { try builder.build(input: TestData.osm("helsinki"), output: link.path) } throws: {
+            ($0 as? MapBuildError)?.code == .outputExists
+        }
+        try files.createDirectory(at: output, withIntermediateDirectories: true)
+        for _ in 0..<2 {
+            _ = try builder.build(input: TestData.osm("helsinki"), output: link.path)
+            let built = try contents(output)
+            #expect(built["tileset.json"] != nil && built["stale.road"] == nil)
+            #expect(try files.destinationOfSymbolicLink(atPath: link.path) == "tiles")
+            #expect(try files.contentsOfDirectory(atPath: directory.path).sorted() == ["current", "tiles"])
+            try Data("stale".utf8).write(to: output.appendingPathComponent("stale.road"))
+        }
+    }
+
     @Test("a failed build leaves an older tileset unchanged")
     func failure() throws {
         let folder = try TemporaryFolder()

@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import NavBagFormats
+import NavConfig
+import NavKit
+
+/// The folder of a ROS 2 bag that a command writes, which appears when it is complete. It replaces an older bag's own
+/// files; other files in its folder stay.
+final class OutputBagFolder {
+    private static let description = "metadata.yaml"
+
+    /// The path of the folder while it is written.
+    let partial: String
+    /// The name of the folder, after which its bag is named.
+    let name: String
+    private let path: String
+    /// The files of the older bag; nil when there is no folder yet.
+    private let replaced: Set<String>?
+
+    /// Checks that the folder may be written.
+    ///
+    /// - Parameters:
+    ///   - given: its path; a link is resolved.
+    ///   - input: the recording that is converted, which must not lie in the folder.
+    ///   - overwrite: whether an older bag may be replaced.
+    init(_ given: String, input: String, overwrite: Bool) throws(NodeError) {
+        var path = realPath(given) ?? given
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+        name = (path as NSString).lastPathComponent
+        partial = path + ".partial-\(getpid())"
+        guard FileManager.default.fileExists(atPath: path) else {
+            replaced = nil
+            return
+        }
+        if let source = realPath(input), source.hasPrefix(path + "/") {
+            throw NodeError(.usage, "the recording lies in '\(given)', which --out would replace: give another folder")
+        }
+        let isBag = FileManager.default.fileExists(atPath: "\(path)/\(Self.description)")
+        guard isBag, overwrite else {
+            let remedy = isBag ? "--overwrite replaces it" : "it is no ROS 2 bag: give another folder"
+            throw NodeError(.system, "'\(given)' exists; \(remedy)")
+        }
+        let files = try Self.files(ofBagIn: path, given)
+        replaced = files
+        let file = ROS2Export.fileName(named: name)
+        guard files.contains(file) || !FileManager.default.fileExists(atPath: "\(path)/\(file)") else {
+            throw NodeError(.system, "'\(given)/\(file)' is no file of the bag there: move it, or give another folder")
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: partial) }
+
+    /// Returns the names of a bag's files, its description among them.
+    private static func files(ofBagIn path: String, _ given: String) throws(NodeError) -> Set<String> {
+        var names: Set<String> = [description]
+        do throws(ConfigError) {
+            let root = try YAMLValue(contentsOf: "\(path)/\(description)", kind: "bag description")
+            let bag = try root.pairs("a bag", nil).first { $0.key == "rosbag2_bagfile_information" }?.value ?? root
+            guard let list = try bag.pairs("a bag", nil).first(where: { $0.key == "relative_file_paths" })?.value else {
+                throw bag.wrong("relative_file_paths is missing")
+            }
+            // Older versions also name the folder.
+            for item in try list.texts("relative_file_paths") {
+                names.insert((item.text as NSString).lastPathComponent)
+            }
+        } catch {
+            throw NodeError.printable(
+                .system, "the bag in '\(given)' cannot be replaced: \(error.description); give another folder")
+        }
+        return names
+    }
+
+    /// Moves the bag to its place, and removes what is left of the older one.
+    func finish() throws(NodeError) {
+        guard let replaced else {
+            guard rename(partial, path) == 0 else { throw failure() }
+            return
+        }
+        // The description comes last, since it names the files.
+        let names =
+            ((try? FileManager.default.contentsOfDirectory(atPath: partial)) ?? [])
+            .filter { $0 != Self.description }.sorted() + [Self.description]
+        for name in names {
+            guard rename("\(partial)/\(name)", "\(path)/\(name)") == 0 else { throw failure() }
+        }
+        for name in replaced.subtracting(names).sorted() { unlink("\(path)/\(name)") }
+    }
+
+    private func failure() -> NodeError {
+        NodeError(.system, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
+    }
+}
