@@ -124,8 +124,8 @@ public final class Navigator {
         map = snapshot
         positioning.adopt(snapshot.metric)
         simulation?.positioning.adopt(snapshot.metric)
-        search.noteTiles(at: event.stamp)
         if old !== snapshot.graph {
+            search.noteTiles(at: event.stamp)
             missingTiles = MissingTileCounter()
             if old.mapVersion != snapshot.graph.mapVersion { adoptRoutes(from: old, to: snapshot.graph, event) }
             session.adopt(from: old, to: snapshot.graph)
