@@ -11,8 +11,8 @@ extension Timestamp {
 
 /// Adjusts every moment that the navigator keeps when the clock is set. Positioning has its own clock.
 extension Navigator {
-    /// Continues on the clock of the first fix if the events before it, as commands, came from a clock that is ahead of it: no deadline would
-    /// pass until the fixes catch up.
+    /// Continues on the clock of the first fix if the clock of the events before it, such as commands, is ahead: no deadline would pass
+    /// until the fixes catch up.
     func beginClock(at fix: Timestamp) {
         guard let now, now.seconds(since: fix) > config.positioning.fixes.maximumLead else { return }
         setClock(to: fix)

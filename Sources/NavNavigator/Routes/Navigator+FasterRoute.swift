@@ -46,7 +46,7 @@ extension Navigator {
         max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
 
-    /// Considers the answer to a request from the vehicle's position `origin`, which was `start` metres from the start of the route in force.
+    /// Considers the answer to a request from the vehicle's position `origin`, `start` metres from the start of the route in force.
     func takeFasterRoute(
         _ answer: RouteAnswer, from origin: VehiclePosition, at start: Double, _ event: NavigatorEvent
     ) {
