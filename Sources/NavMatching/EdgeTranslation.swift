@@ -28,6 +28,19 @@ package struct EdgeTranslation {
         return place
     }
 
+    /// Returns the place on the other graph that is `offset` metres from the start of an edge; nil when its edge is missing there.
+    package func place(_ offset: Double, on edge: EdgeIndex) -> (edge: EdgeIndex, offset: Double)? {
+        let coordinate = old.position(at: offset, of: edge).coordinate
+        guard let found = self.edge(edge, at: coordinate) else { return nil }
+        // Another version may divide the way into other edges.
+        return (found, sameMap ? offset : new.project(coordinate, onto: found)?.offset ?? 0)
+    }
+
+    /// Returns the edge in the other graph at the middle of an edge; nil when it is missing there.
+    package func edge(_ edge: EdgeIndex) -> EdgeIndex? {
+        place(Double(old.edgeLengths[edge.index]) / 2, on: edge)?.edge
+    }
+
     /// Returns the same edge in the other graph; nil when it is missing there.
     ///
     /// In the same map version the edge keeps its key. In another version it is the edge of the same way in the same

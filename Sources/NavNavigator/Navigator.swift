@@ -37,7 +37,7 @@ public final class Navigator {
 
     var keptMark: TripMark?
 
-    /// The moment of the last position, or of a later timer.
+    /// The moment of the last position, or of a later timer; before the first fix, of the last event.
     var now: Timestamp?
     private var eventSequence: UInt64 = 0
     private var publishedState: (state: NavigatorState, sessionID: UInt64, routeID: UInt64)?
@@ -113,6 +113,7 @@ public final class Navigator {
             now = event.stamp
             position(.timer, event)
         }
+        if lastFix == nil { now = event.stamp }
         simulate(at: event.stamp, event)
         decideOverdue(event)
         refuseOverdueFasterRoute(event)
@@ -124,8 +125,8 @@ public final class Navigator {
         map = snapshot
         positioning.adopt(snapshot.metric)
         simulation?.positioning.adopt(snapshot.metric)
-        search.noteTiles(at: event.stamp)
         if old !== snapshot.graph {
+            search.noteTiles(at: event.stamp)
             missingTiles = MissingTileCounter()
             if old.mapVersion != snapshot.graph.mapVersion { adoptRoutes(from: old, to: snapshot.graph, event) }
             session.adopt(from: old, to: snapshot.graph)

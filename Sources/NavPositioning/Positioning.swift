@@ -117,12 +117,17 @@ public struct Positioning: Sendable {
     /// it is used.
     public var odometryLead: Double? { odometryGate.lead }
 
+    /// Switches to another graph after tiles arrived or left, or to another metric on the same graph.
+    ///
+    /// Predictions continue on roads of both graphs. Another metric, as for new traffic, moves nothing.
     public mutating func adopt(_ metric: Metric) {
+        let old = self.metric.turns
         self.metric = metric
-        let graph = metric.turns.graph
         matcher.adopt(metric)
-        reckoning.adopt { graph.edge($0.edgeKey) }
-        aid.forget(&tracker)
+        guard metric.turns !== old else { return }
+        reckoning.adopt(from: old.graph, to: metric.turns.graph)
+        // The roads of another version may lie elsewhere.
+        if metric.turns.graph.mapVersion != old.graph.mapVersion { aid.forget(&tracker) }
         updateReadings()
     }
 

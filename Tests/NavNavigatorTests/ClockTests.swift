@@ -47,4 +47,26 @@ import Testing
             #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) is of the old clock")
         }
     }
+
+    /// Before the first fix, commands have the time of the host, which may be ahead of the fixes.
+    @Test func tripSetBeforeTheFirstFixContinuesOnTheFixClock() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.refresh.interval = 20
+        func refreshes(lead: Double) throws -> Int {
+            var ride = Ride(town.map, config: config)
+            let set = NavigatorEvent.Kind.command(.setRoute(try town.plan("FGHMN")), call: 0)
+            ride.send(set, at: SeededDrive.start.advanced(bySeconds: lead))
+            ride.drive(try town.fixes("FGHMN", .open))
+            let now = try #require(ride.navigator.lastFix)
+            for (path, moment) in Self.moments(ride.navigator) {
+                #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) is of the host's clock")
+            }
+            return ride.told.count {
+                if case .refresh(let event) = $0.what { event.phase == .refreshing } else { false }
+            }
+        }
+        #expect(try refreshes(lead: 0) > 2)
+        #expect(try refreshes(lead: 864_000) > 2)
+    }
 }

@@ -10,24 +10,31 @@ import Testing
 
 /// Decisions on faster routes, and what they mean for the rest of the trip.
 @Suite struct FasterRouteTests {
-    /// A trip along a detour, to which the router finds a faster route.
-    private static func offered(
-        _ approval: FasterRouteConfig.Approval, asked: Set<PolicyKind> = []
-    ) throws -> Ride {
+    /// A trip along a detour, to which the router finds a faster route, and the fixes of the drive.
+    private static func trip(_ config: NavigatorConfig) throws -> (ride: Ride, fixes: [Fix]) {
         let town = try Town.grid()
-        var config = NavigatorConfig()
+        var config = config
         config.alternatives.isEnabled = false
         config.faster.interval = 5
         config.faster.minimumRemaining = 1
-        config.faster.approval = approval
-        config.policy.asked = asked
         var ride = Ride(town.map, config: config)
         // Without the points that were drawn on the detour, the direct way is open.
         var route = try town.route("FGHMNIJ")
         route.waypoints = [route.waypoints[0], route.waypoints[route.waypoints.count - 1]]
         route.legs[0].destination = 1
         ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
-        for fix in try town.fixes("FGHIJ") where events(ride).isEmpty { ride.drive(fix) }
+        return (ride, try town.fixes("FGHIJ"))
+    }
+
+    /// A trip to which a faster route was found.
+    private static func offered(
+        _ approval: FasterRouteConfig.Approval, asked: Set<PolicyKind> = []
+    ) throws -> Ride {
+        var config = NavigatorConfig()
+        config.faster.approval = approval
+        config.policy.asked = asked
+        var (ride, fixes) = try trip(config)
+        for fix in fixes where events(ride).isEmpty { ride.drive(fix) }
         return ride
     }
 
@@ -74,5 +81,39 @@ import Testing
         var stopped = try Self.offered(.manual)
         stopped.command(.stop)
         #expect(Self.events(stopped).last?.phase == .rejected(.ended))
+    }
+
+    /// A faster route begins where it was requested; the vehicle may be nearer to its fork when it is found.
+    @Test func forkIsMeasuredFromTheVehicleAfterASlowAnswer() throws {
+        var config = NavigatorConfig()
+        config.rerouteDeadline = 100
+        config.faster.approval = .manual
+        (config.faster.minimumGain, config.faster.minimumGainSeconds) = (0.01, 1)
+        var (ride, fixes) = try Self.trip(config)
+        ride.answersLooks = false
+        for fix in fixes where ride.progress.last.map({ $0.stepDistanceRemaining > 100 }) ?? true { ride.drive(fix) }
+        #expect(ride.progress.last?.deviation.state == .onRoute)
+        let query = try #require(ride.looks.first { $0.purpose == .fasterRoute })
+        ride.answer(query)
+        #expect(Self.events(ride).isEmpty && ride.navigator.fasterRoutes.notWorthIt == 1)
+    }
+
+    @Test func gainIsThatOfTheWholeRouteAfterASlowAnswer() throws {
+        var config = NavigatorConfig()
+        config.faster.approval = .manual
+        var gains: [Double] = []
+        for seconds in [0, 6] {
+            var (ride, fixes) = try Self.trip(config)
+            ride.answersLooks = false
+            let asked = try #require(
+                fixes.firstIndex {
+                    ride.drive($0)
+                    return !ride.looks.isEmpty
+                })
+            ride.drive(fixes[(asked + 1)...].prefix(seconds))
+            ride.answer(ride.looks[0])
+            gains.append(try #require(Self.events(ride).last).gain.seconds)
+        }
+        #expect(gains[0] > 30 && abs(gains[0] - gains[1]) < 0.1)
     }
 }

@@ -242,9 +242,14 @@ import Testing
                 return ride.queries.count == 3
             })
         #expect(ride.neededTiles.contains(tile))
-        ride.answering = .atOnce
-        ride.send(.mapChanged(ride.map))
+        // New traffic brings no tiles.
+        ride.send(.mapChanged(MapSnapshot(ride.map, router: ride.map.router.live(TrafficOverlay()))))
         ride.drive(fixes[asked + 1])
+        #expect(ride.queries.count == 3)
+        ride.answering = .atOnce
+        let graph = RoadGraph(tiles: town.map.graph.tiles, mapVersion: town.map.graph.mapVersion)
+        ride.send(.mapChanged(MapSnapshot(graph: graph)))
+        ride.drive(fixes[asked + 2])
         #expect(ride.queries.count == 4)
         #expect(ride.story.last == "APPLIED")
     }

@@ -92,6 +92,25 @@ import Testing
         #expect(last.sessionID == first.told.last?.context.sessionID && last.routeID == 2)
     }
 
+    /// The edges of the chosen route are not known in a new version of the map.
+    @Test func resumedRouteIsTheChosenOneWhereTheChosenOneIsLost() throws {
+        let town = try Town.grid()
+        let (route, fixes) = try Self.trip(town)
+        var first = Ride(town.map)
+        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        first.drive(fixes.prefix(20))
+        var kept = try #require(first.kept.last ?? nil)
+        (kept.chosenRoute, kept.chosenRouteID) = ([], 0)
+        var second = Ride(town.map)
+        second.command(.resume(kept))
+        second.drive(fixes.dropFirst(22).prefix(5))
+        #expect(second.story.first == "ROUTE(resumed)" && second.plans.last?.chosenRouteID == 1)
+        second.answering = .byHand
+        second.command(.reroute(nil))
+        let preferred = try #require(second.queries.last).request.options.chosenRoute
+        #expect(preferred == route.edges.map(\.key))
+    }
+
     @Test func tripWaitingForItsFirstPositionIsSaved() throws {
         let town = try Town.grid()
         var first = Ride(town.map)

@@ -88,6 +88,46 @@ private final class RecordedDrive {
         return try execute(copy)
     }
 
+    /// Executes the journal of a copy that goes on after a clock jump, with the drive's start and first fix.
+    func executeBeyondAClockJump() throws -> JournalReplay.Summary {
+        let copy = folder.path + "/jump.mcap"
+        let reader = try BagReader(path: bag)
+        var log = MessageLog(try BagWriter(path: copy, overwrite: true))
+        var entries: [JournalEntry] = []
+        var end: Int64 = 0
+        var cursor = reader.messages(BagQuery(order: .file))
+        while let message = try cursor.next() {
+            let channel = try #require(reader.index.channel(message.channelID))
+            let type = try #require(reader.index.schema(channel.schemaID)).name
+            if channel.topic == "/nav/journal" { entries.append(try JournalEntry(decoding: Array(message.data))) }
+            end = max(end, Int64(clamping: message.logTime))
+            try log.write(
+                Array(message.data), topic: channel.topic, type: type, sequence: UInt64(message.sequence),
+                logTime: Int64(clamping: message.logTime), publishTime: Int64(clamping: message.publishTime))
+        }
+        let last = try #require(entries.last)
+        let map = try #require(entries.compactMap(\.mapSnapshot).max())
+        let jump = NavigationCommand(
+            caller: JournalCaller.clock, request: .stopNavigation(StopNavigationRequest()))
+        var added = [
+            JournalEntry(
+                stampNs: last.stampNs, sessionId: last.sessionId, entrySequence: last.entrySequence.map { $0 + 1 },
+                event: .command(jump))
+        ]
+        for var entry in entries {
+            entry.entrySequence = UInt64(added.count)
+            if case .start? = entry.event { entry.mapSnapshot = map }
+            added.append(entry)
+            if case .fix? = entry.event { break }
+        }
+        for entry in added {
+            end += 1
+            try log.write(entry, topic: "/nav/journal", logTime: end, publishTime: end)
+        }
+        try log.close()
+        return try execute(copy)
+    }
+
     /// Executes the journal of a copy in which messages are changed or left out.
     ///
     /// - Parameter change: returns the bytes that replace a message of a topic; nil drops it.
@@ -169,6 +209,14 @@ struct JournalReplayTests {
         let twice = try drive.executeTwice()
         #expect(twice.difference == nil && twice.runs == 2)
         #expect(twice.unrecorded == 1 && twice.messages == 2 * once.messages - 1)
+    }
+
+    @Test func mapChangeIsReproducedBeforeAClockJump() throws {
+        let drive = try RecordedDrive()
+        let once = try drive.execute()
+        let summary = try drive.executeBeyondAClockJump()
+        #expect(summary.difference == nil && summary.runs == 1)
+        #expect(summary.messages > once.messages && summary.events > once.events)
     }
 
     @Test func incompleteJournalIsRejectedWithItsGaps() throws {

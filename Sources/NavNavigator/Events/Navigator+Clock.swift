@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 
 extension Timestamp {
     /// Moves the stamp by nanoseconds, clamped to its range.
@@ -10,6 +11,13 @@ extension Timestamp {
 
 /// Adjusts every moment that the navigator keeps when the clock is set. Positioning has its own clock.
 extension Navigator {
+    /// Continues on the clock of the first fix if the clock of the events before it, such as commands, is ahead: no deadline would pass
+    /// until the fixes catch up.
+    func beginClock(at fix: Timestamp) {
+        guard let now, now.seconds(since: fix) > config.positioning.fixes.maximumLead else { return }
+        setClock(to: fix)
+    }
+
     /// Continues on the fix clock, which was set to `stamp`: each deadline keeps its remaining time and each elapsed time keeps its length.
     func setClock(to stamp: Timestamp) {
         guard let now else { return }

@@ -71,8 +71,8 @@ enum PendingRoute {
     /// The route for the start of a trip or for a reroute: see ``RouteSearch/pending``.
     case search
     case alternatives
-    /// A faster route, from the vehicle's position at the request.
-    case fasterRoute(from: VehiclePosition)
+    /// A faster route, from the vehicle's position at the request, which was `offset` metres from the start of the route in force.
+    case fasterRoute(from: VehiclePosition, offset: Double)
     /// Routes to show or return without starting guidance.
     case calculation(Calculation)
 
@@ -141,7 +141,7 @@ extension Navigator {
         switch request.purpose {
         case .calculation(let calculation): answerCalculation(calculation, answer, event)
         case .alternatives: takeAlternatives(answer, event)
-        case .fasterRoute(let origin): takeFasterRoute(answer, from: origin, event)
+        case .fasterRoute(let origin, let offset): takeFasterRoute(answer, from: origin, at: offset, event)
         case .search: if let request = search.pending { take(answer, request, event) }
         }
     }

@@ -11,13 +11,10 @@ extension Navigator {
     /// not used does not.
     @discardableResult
     func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
-        if simulation != nil {
-            let effects = positioning.handle(input, at: event.stamp)
-            followVehicle(effects, event)
-            return Self.tellsTime(effects)
-        }
-        let effects = positioning.handle(input, at: event.stamp, prior: prior)
-        take(effects, event)
+        let isFirst = lastFix == nil
+        let effects = positioning.handle(input, at: event.stamp, prior: simulation == nil ? prior : nil)
+        if isFirst, let lastFix { beginClock(at: lastFix) }
+        if simulation == nil { take(effects, event) } else { followVehicle(effects, event) }
         return Self.tellsTime(effects)
     }
 

@@ -160,11 +160,6 @@ struct AlternativesKeeper {
         var isChanged = false
         for index in kept.indices.reversed() {
             let id = kept[index].plan.alternative.id
-            if kept[index].forkOffset <= trip.offset, kept[index].fixes == 0 {
-                if kept[index].isShown { removed.append(AlternativesUpdate.Removed(id: id, reason: .forkPassed)) }
-                kept.remove(at: index)
-                continue
-            }
             guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route),
                 route.edges.allSatisfy({ !pricing.isClosed($0.key) })
             else {
@@ -178,6 +173,8 @@ struct AlternativesKeeper {
                 kept[index].plan.alternative.durationFromFork = RouteTimes(route).remaining(
                     from: kept[index].plan.alternative.fork.routeOffset)
             }
+            // Past its fork, an alternative stays as it is until the vehicle has certainly passed it.
+            guard kept[index].forkOffset > trip.offset || kept[index].fixes > 0 else { continue }
             let isAccepted = accepts(kept[index], trip)
             if isAccepted != kept[index].isShown {
                 if isAccepted {

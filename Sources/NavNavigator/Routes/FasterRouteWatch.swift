@@ -65,12 +65,18 @@ struct FasterRouteWatch {
     /// Returns the gain of a found route; nil when it is too small, or when the fork is too near.
     ///
     /// Two routes of the same provider are compared by the provider's times, other pairs by those of the on-board router.
-    func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {
+    ///
+    /// - Parameter start: The place on the route in force where the found route starts, which the vehicle may have left since the request,
+    ///   metres from the route's start.
+    func gain(
+        of plan: RoutePlan, over trip: Trip, from start: Double, _ pricing: RoutePricing
+    ) -> FasterRouteGain? {
         let isAlike = plan.provider == trip.plan.provider
         let times = isAlike ? trip.times : trip.routerTimes
         guard let found = isAlike ? plan.route : pricing.priced(plan.route) else { return nil }
-        let remaining = times.remaining(from: trip.offset)
-        let toFork = remaining - times.remaining(from: Self.forkOffset(of: plan.route, from: trip))
+        let remaining = times.remaining(from: start)
+        let fork = Self.forkOffset(of: plan.route, over: trip, from: start)
+        let toFork = times.remaining(from: trip.offset) - times.remaining(from: fork)
         let seconds = remaining - found.duration
         guard remaining > 0, seconds >= config.faster.minimumGainSeconds,
             seconds / remaining >= config.faster.minimumGain, toFork >= config.faster.minimumToManeuver
@@ -79,11 +85,11 @@ struct FasterRouteWatch {
             seconds: seconds, share: seconds / remaining, pricing: isAlike ? plan.provider : .onBoard)
     }
 
-    /// Returns the distance from the start of the route in force to the fork, metres.
-    static func forkOffset(of route: Route, from trip: Trip) -> Double {
+    /// Returns the distance from the start of the route in force to the fork, metres; `start` is that to the start of the found route.
+    static func forkOffset(of route: Route, over trip: Trip, from start: Double) -> Double {
         let onRoute = Set(trip.plan.route.edges.map(\.key))
         let common = route.edges.prefix { onRoute.contains($0.key) }
-        return trip.offset + (common.last.map { $0.routeOffset + $0.length } ?? 0)
+        return start + (common.last.map { $0.routeOffset + $0.length } ?? 0)
     }
 
     /// Keeps an offer until it is decided.

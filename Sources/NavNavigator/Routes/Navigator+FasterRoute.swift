@@ -21,7 +21,7 @@ extension Navigator {
             query(
                 routes.nextID(), .fasterRoute, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
                 preferencesInForce, at: event.stamp),
-            for: .fasterRoute(from: position), cause: event.causeSequence, event)
+            for: .fasterRoute(from: position, offset: trip.offset), cause: event.causeSequence, event)
     }
 
     /// The preferences of the route in force: a reroute may have been requested with its own, which a faster route must not undo.
@@ -46,7 +46,10 @@ extension Navigator {
         max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
 
-    func takeFasterRoute(_ answer: RouteAnswer, from origin: VehiclePosition, _ event: NavigatorEvent) {
+    /// Considers the answer to a request from the vehicle's position `origin`, `start` metres from the start of the route in force.
+    func takeFasterRoute(
+        _ answer: RouteAnswer, from origin: VehiclePosition, at start: Double, _ event: NavigatorEvent
+    ) {
         guard let trip, !trip.isComplete, !trip.isAtStop, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }
@@ -56,7 +59,7 @@ extension Navigator {
         } else if !refresh.isFresh(at: event.stamp) {
             refreshRoute(event)
         }
-        guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip, pricing) else {
+        guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip, from: start, pricing) else {
             faster.counts.notWorthIt += 1
             return
         }
@@ -67,7 +70,7 @@ extension Navigator {
         let offer = FasterRouteWatch.Offer(
             id: session.nextRoute(), plan: plan, gain: gain, origin: origin,
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
-            forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
+            forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, over: trip, from: start))
         faster.keep(offer)
         let isAsked = approval != .manual && isAsked(.acceptFasterRoute)
         let answerBy = isAsked ? event.stamp.advanced(bySeconds: config.policy.patience(.acceptFasterRoute)) : nil

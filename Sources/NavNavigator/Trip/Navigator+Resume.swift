@@ -58,6 +58,8 @@ extension Navigator {
         if plan.provider == .onBoard, let priced = pricing.priced(plan.route) { plan.route = priced }
         put(plan, origin: position, start: 0, isApproaching: false, event)
         trip?.resume(kept, at: place)
+        // The chosen route was on another map version.
+        if session.chosenRoute.isEmpty, let trip { session.choose(plan.route, id: trip.routeID) }
         report(self.trip?.plan ?? plan, .resumed, event)
         if kept.isAtStop, !kept.isHeld, let trip {
             ask(.shouldAdvanceLeg(waypoint: trip.nextStop, trip.stop), standard: config.legsAutoAdvance, event)

@@ -227,15 +227,25 @@ public struct Reckoning: Sendable {
         self = Reckoning(config: config)
     }
 
-    /// Switches to another graph.
-    ///
-    /// - Parameter translate: Returns the same edge in the new graph; nil when it is missing there.
-    public mutating func adopt(_ translate: (MatchedPosition.RoadPosition) -> EdgeIndex?) {
-        if let road = origin?.road {
-            if let edge = translate(road) { origin?.road?.edge = edge } else { origin?.road = nil }
+    /// Switches to another graph. Places on roads of both graphs are kept.
+    public mutating func adopt(from old: RoadGraph, to new: RoadGraph) {
+        let translation = EdgeTranslation(from: old, to: new)
+        if let origin {
+            self.origin?.road = origin.road.flatMap { road in
+                translation.place(road.offset, on: road.edge).map { place in
+                    MatchedPosition.RoadPosition(
+                        place.edge, at: place.offset, on: new, raw: nil, alongSigma: road.alongSigma,
+                        crossSigma: road.crossSigma)
+                }
+            }
+            self.origin?.candidates = origin.candidates.compactMap { candidate in
+                guard let place = translation.place(candidate.offset, on: candidate.edge) else { return nil }
+                var candidate = candidate
+                (candidate.edge, candidate.offset) = place
+                return candidate
+            }
         }
-        origin?.candidates = []
-        walker = nil
+        walker = walker?.translated(by: translation)
     }
 
     /// Advances the model vehicle alongside the real one.

@@ -255,6 +255,13 @@ struct RoadReckoner: Sendable {
         if let best { branches = [best.branch] }
     }
 
+    /// Returns the reckoner on another graph, without the branches whose edges are missing there; nil when no branch is left.
+    func translated(by translation: EdgeTranslation) -> RoadReckoner? {
+        var reckoner = self
+        reckoner.branches = ContiguousArray(branches.compactMap { $0.translated(by: translation) })
+        return reckoner.branches.isEmpty ? nil : reckoner
+    }
+
     private mutating func move(_ metres: Double, _ ahead: RoadAhead) {
         guard metres > 0, metres.isFinite else { return }
         distance += metres
@@ -390,5 +397,21 @@ struct RoadReckoner: Sendable {
     private func difference(_ branch: Branch, at offset: Double, to course: Double, _ graph: RoadGraph) -> Double {
         let bearing = graph.position(at: offset, of: branch.place.edge).bearing
         return Angle.difference(from: bearing + (misalignment ?? 0), to: course)
+    }
+}
+
+extension RoadReckoner.Branch {
+    /// Returns the branch on another graph; nil when its edge is missing there.
+    fileprivate func translated(by translation: EdgeTranslation) -> RoadReckoner.Branch? {
+        guard let here = translation.place(place.offset, on: place.edge) else { return nil }
+        var branch = self
+        branch.place = RoadPlace(edge: here.edge, offset: here.offset)
+        // The road may continue there.
+        branch.isAtEnd = false
+        for index in 0..<4 where trail[index] != RoadReckoner.Branch.unknown {
+            let edge = translation.edge(EdgeIndex(rawValue: trail[index]))
+            branch.trail[index] = edge?.rawValue ?? RoadReckoner.Branch.unknown
+        }
+        return branch
     }
 }

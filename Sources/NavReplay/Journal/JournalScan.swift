@@ -62,22 +62,27 @@ struct JournalScan {
 
     private static func note(_ entry: JournalEntry, in run: inout Run) {
         guard let number = entry.mapSnapshot else { return }
-        var cause =
-            run.maps.last?.number == number
-            ? run.maps.removeLast()
-            : MapCause(
-                number: number, mapVersion: run.start.mapVersion ?? "", traffic: [], tiles: nil,
-                stamp: NavGeo.Timestamp(nanoseconds: entry.mapStampNs ?? .min))
+        func change(_ body: (inout MapCause) -> Void) {
+            if run.maps.last?.number != number {
+                run.maps.append(
+                    MapCause(
+                        number: number, mapVersion: run.start.mapVersion ?? "", traffic: [], tiles: nil,
+                        stamp: NavGeo.Timestamp(nanoseconds: entry.mapStampNs ?? .min)))
+            }
+            body(&run.maps[run.maps.count - 1])
+        }
         switch entry.event {
-        case .traffic(let header): cause.traffic.append((header, entry.causeSequence ?? 0))
+        case .traffic(let header): change { $0.traffic.append((header, entry.causeSequence ?? 0)) }
         case .tiles(let arrival):
-            cause.mapVersion = arrival.mapVersion ?? cause.mapVersion
-            cause.tiles = TileSupply.Change(
-                added: arrival.added.compactMap { RoadTileID($0) },
-                removed: arrival.removed.compactMap { RoadTileID($0) })
+            change {
+                $0.mapVersion = arrival.mapVersion ?? $0.mapVersion
+                $0.tiles = TileSupply.Change(
+                    added: arrival.added.compactMap { RoadTileID($0) },
+                    removed: arrival.removed.compactMap { RoadTileID($0) })
+            }
+        // The start of a drive names the map in force, and is not its cause.
         default: return
         }
-        run.maps.append(cause)
     }
 }
 
