@@ -6,11 +6,17 @@ public enum Abbreviations {
     private static let words: [String: String] = [
         "Street": "St", "Road": "Rd", "Avenue": "Ave", "Boulevard": "Blvd", "Drive": "Dr", "Lane": "Ln", "Square": "Sq",
         "Place": "Pl", "Court": "Ct", "Highway": "Hwy", "Parkway": "Pkwy", "Expressway": "Expy", "Freeway": "Fwy",
-        "Motorway": "Mwy", "Terrace": "Ter", "Saint": "St", "North": "N", "South": "S", "East": "E", "West": "W",
+        "Motorway": "Mwy", "Terrace": "Ter", "Saint": "St",
         "Rua": "R.", "Avenida": "Av.", "Travessa": "Tv.", "Largo": "Lg.", "Praça": "Pç.", "Estrada": "Estr.",
         "Calle": "C/", "Carretera": "Ctra.", "Plaza": "Pl.", "Carrer": "C.", "Avinguda": "Av.", "Plaça": "Pl.",
         "Rue": "R.", "Route": "Rte", "Chemin": "Ch.", "Straße": "Str.", "Strasse": "Str.", "Platz": "Pl.",
     ]
+    private static let directions: [String: String] = [
+        "North": "N", "South": "S", "East": "E", "West": "W",
+        "Northeast": "NE", "Northwest": "NW", "Southeast": "SE", "Southwest": "SW",
+    ]
+    /// States whose names begin with a direction, without it.
+    private static let states: Set<Substring> = ["Carolina", "Dakota", "Virginia"]
     private static let endings: [(long: String, short: String)] = [
         ("straße", "str."), ("strasse", "str."), ("platz", "pl."), ("katu", "k."), ("gatan", "g."), ("vägen", "v."),
     ]
@@ -18,8 +24,10 @@ public enum Abbreviations {
     /// Returns the abbreviated form of a text; nil when it has none.
     public static func shorter(_ text: String) -> String? {
         var isShorter = false
-        let parts = text.split(separator: " ", omittingEmptySubsequences: false).map { word -> String in
-            if let short = words[String(word)] {
+        let all = text.split(separator: " ", omittingEmptySubsequences: false)
+        let parts = all.indices.map { index -> String in
+            let word = all[index]
+            if let short = words[String(word)] ?? direction(index, of: all) {
                 isShorter = true
                 return short
             }
@@ -30,5 +38,14 @@ public enum Abbreviations {
             return String(word)
         }
         return isShorter ? parts.joined(separator: " ") : nil
+    }
+
+    /// Returns the abbreviated form of a word that tells in which part of a town a road is: the last one, as in "Main Street North", or the
+    /// first one before the road's own name, as in "North Main Street". Directions in other names, such as "North Street", are part of them.
+    private static func direction(_ index: Int, of all: [Substring]) -> String? {
+        guard let short = directions[String(all[index])] else { return nil }
+        func isRoad(_ words: ArraySlice<Substring>) -> Bool { words.contains { Self.words[String($0)] != nil } }
+        if index == all.count - 1 { return isRoad(all.dropLast()) ? short : nil }
+        return index == 0 && !states.contains(all[1]) && isRoad(all.dropFirst(2)) ? short : nil
     }
 }

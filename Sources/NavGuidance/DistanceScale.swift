@@ -18,7 +18,7 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         public var unit: String
         /// Metres per unit.
         public var metres: Double
-        /// The rounding step, in units; at most one decimal is given.
+        /// The rounding step, in units; at most one decimal is given, or two for quarters.
         public var step: Double
 
         /// A band.
@@ -62,6 +62,7 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         spoken: [
             Band(below: 30, unit: "foot", metres: 0.3048, step: 10),
             Band(below: 297, unit: "foot", metres: 0.3048, step: 50),
+            Band(below: 0.225 * mile, unit: "mile", metres: mile, step: 0.1),
         ],
         displayed: [
             Band(below: 90, unit: "foot", metres: 0.3048, step: 10),
@@ -79,11 +80,16 @@ public struct DistanceScale: Sendable, Hashable, Codable {
             Band(below: 388, unit: "yard", metres: 0.9144, step: 50),
         ])
 
+    private static let mile = 1_609.344
+
     private static func miles(spoken: [Band], displayed: [Band]) -> DistanceScale {
-        let mile = 1_609.344
         let long = Band(below: .greatestFiniteMagnitude, unit: "mile", metres: mile, step: 1)
         return DistanceScale(
+            // A quarter and three quarters of a mile are spoken besides tenths.
             spoken: spoken + [
+                Band(below: 0.275 * mile, unit: "mile", metres: mile, step: 0.25),
+                Band(below: 0.725 * mile, unit: "mile", metres: mile, step: 0.1),
+                Band(below: 0.775 * mile, unit: "mile", metres: mile, step: 0.25),
                 Band(below: 2.95 * mile, unit: "mile", metres: mile, step: 0.1),
                 Band(below: 9.75 * mile, unit: "mile", metres: mile, step: 0.5), long,
             ],
@@ -120,11 +126,14 @@ public struct DistanceScale: Sendable, Hashable, Codable {
             return Rounded(unit: "metre", value: distance, number: number, plainNumber: number)
         }
         let steps = max((distance / band.metres / band.step).rounded(), 1)
-        let tenths = Int(min((steps * band.step * 10).rounded(), 1e15))
+        let hundredths = Int(min((steps * band.step * 100).rounded(), 1e15))
         func number(_ separator: String) -> String {
-            tenths % 10 == 0 ? String(tenths / 10) : "\(tenths / 10)\(separator)\(tenths % 10)"
+            let (whole, rest) = hundredths.quotientAndRemainder(dividingBy: 100)
+            if rest == 0 { return String(whole) }
+            return "\(whole)\(separator)\(rest / 10)" + (rest % 10 == 0 ? "" : String(rest % 10))
         }
         return Rounded(
-            unit: band.unit, value: Double(tenths) / 10, number: number(decimalSeparator), plainNumber: number("."))
+            unit: band.unit, value: Double(hundredths) / 100, number: number(decimalSeparator), plainNumber: number(".")
+        )
     }
 }

@@ -31,7 +31,7 @@ public struct InstructionTiming: Sendable, Hashable {
         public var prepare: Lead
         /// The announcement shortly before the maneuver.
         public var near: Lead
-        /// The announcement at the maneuver: early enough to finish speaking there.
+        /// The announcement at the maneuver: early enough to finish speaking there. A longer one begins earlier.
         public var now: Lead
 
         /// Leads.
@@ -52,8 +52,8 @@ public struct InstructionTiming: Sendable, Hashable {
         far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
         prepare: Lead(seconds: 70, minimum: 400, maximum: 1_200),
         near: Lead(seconds: 15, minimum: 250, maximum: 600), now: Lead(seconds: 4, minimum: 50, maximum: 150))
-    /// The lead at a waypoint by which announcements before the arrival end, and at which it is announced if there was none; the arrival
-    /// itself is announced when it happens, usually 20 m before the waypoint.
+    /// The lead at a waypoint by which announcements before the arrival end, and at which it is announced if there was none and the arrival
+    /// does not follow at once; the arrival itself is announced when it happens, usually 20 m before the waypoint.
     public var arrival = Lead(seconds: 4.5, minimum: 35, maximum: 90)
     /// The least time between the words for a maneuver and the maneuver, seconds.
     public var actingTime = 2.0

@@ -9,6 +9,8 @@ public import NavGeo
 public struct InstructionTrigger: Sendable, Equatable {
     /// The guidance that is announced.
     public let guidance: RouteGuidance
+    /// Metres before a stop at which ``arrive(leg:)`` is called; nil when that depends on more than the distance.
+    public var arrivalRadius: Double?
     private var given: [Given]
     /// Seconds driven since the first update.
     private var clock = 0.0
@@ -25,8 +27,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The speed up to a second ago, and the last measured acceleration, m/s², which is never negative.
     private var earlier: Pace?
     private var acceleration = 0.0
-    /// The last result of ``rowLead(_:)``.
-    private var lastRowLead = RowLead(step: -1, seconds: 0)
+    /// The last result of ``speechLead(_:)``.
+    private var lastSpeechLead = SpeechLead(step: -1)
 
     /// A speed in m/s, and its time on ``clock``.
     private struct Pace: Sendable, Equatable {
@@ -34,10 +36,13 @@ public struct InstructionTrigger: Sendable, Equatable {
         var speed: Double
     }
 
-    /// The least time before the maneuver at the end of a step at which an announcement of several maneuvers must begin, seconds.
-    private struct RowLead: Sendable, Equatable {
+    /// The least times before the maneuver at the end of a step at which its announcement must begin, seconds.
+    private struct SpeechLead: Sendable, Equatable {
         var step: Int
-        var seconds: Double
+        /// To name the maneuver before it is reached.
+        var alone = 0.0
+        /// To name the maneuvers that are announced together with it ``InstructionTiming/actingTime`` before they are reached.
+        var row = 0.0
     }
 
     /// The instructions of one step that have been given or are no longer due.
@@ -62,10 +67,12 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The time between two jointly announced maneuvers below which the next one is included too, because there is no time to announce it
     /// in between, seconds.
     static let breathlessSeconds = 4.5
-    /// The greatest acceleration that is extrapolated, m/s².
+    /// The greatest acceleration that is extrapolated, and that of a vehicle which moves off, m/s².
     static let greatestAcceleration = 3.0
-    /// The most maneuvers that one announcement names.
+    static let departureAcceleration = 2.0
+    /// The most maneuvers that one announcement names, and the longest time from the first to the last of them, seconds.
     static let longestRow = 3
+    static let longestRowSeconds = 15.0
 
     /// A trigger that has given no instructions yet.
     public init(_ guidance: RouteGuidance) {
@@ -177,11 +184,12 @@ public struct InstructionTrigger: Sendable, Equatable {
         var latest: Double
     }
 
-    /// - Parameter least: The least time for the announcement at the maneuver, seconds.
-    private func leads(_ plan: StepAnnouncements, _ speed: Double, least: Double = 0) -> Leads {
+    private func leads(
+        _ plan: StepAnnouncements, _ speed: Double, _ speech: SpeechLead = SpeechLead(step: -1)
+    ) -> Leads {
         let latest = guidance.options.timing.latest * speed + stride
-        let wanted = max(plan.now?.distance(speed: speed) ?? 0, least * speed)
-        let now = min(wanted, max(plan.unambiguousDistance, latest))
+        let wanted = max(plan.now?.distance(speed: speed) ?? 0, max(speech.alone, speech.row) * speed)
+        let now = min(wanted, max(plan.unambiguousDistance, latest, speech.alone * speed))
         let near = plan.near.map { max($0.distance(speed: speed), now) }
         let prepare = plan.prepare.map { max($0.distance(speed: speed), near ?? now) }
         let far = plan.far.map { max($0.distance(speed: speed), prepare ?? now) }
@@ -216,13 +224,14 @@ public struct InstructionTrigger: Sendable, Equatable {
         let plan = guidance.announcements[step]
         guard plan.now != nil, !given[step].contains(.now) else { return nil }
         let remaining = max(plan.maneuverOffset - offset, 0)
-        let leads = leads(plan, speed, least: rowLead(step))
-        let now = leads.now
+        let leads = leads(plan, speed, speechLead(step))
+        let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
+        let now = isArrival ? max(leads.now, arrivalRadius ?? 0) : leads.now
 
-        if let departure = depart(step, offset, near: leads.near ?? now, remaining) { return departure }
+        if let departure = depart(step, offset, speed, remaining) { return departure }
         if remaining <= now {
-            return guidance.steps[step + 1].maneuver.type == .arrive
-                ? announceArrivalAhead(step, remaining, leads) : announceNow(step, remaining, leads)
+            return isArrival
+                ? announceArrivalAhead(step, remaining, speed, leads) : announceNow(step, remaining, leads)
         }
         // Wait until the last announcement has ended and the vehicle is past the previous maneuver.
         guard clock >= spokenUntil,
@@ -241,20 +250,36 @@ public struct InstructionTrigger: Sendable, Equatable {
     }
 
     private mutating func depart(
-        _ step: Int, _ offset: Double, near: Double, _ remaining: Double
+        _ step: Int, _ offset: Double, _ speed: Double, _ remaining: Double
     ) -> SpokenInstruction? {
         let own = guidance.steps[step].maneuver
         guard own.type == .depart, !given[step].contains(.depart) else { return nil }
+        // The end of another announcement, such as that of the arrival at the stop before, is awaited while there is time.
+        let driven = offset - own.routeOffset
+        guard clock >= spokenUntil || driven + stride > InstructionTrigger.departReach else { return nil }
         given[step].insert(.depart)
-        guard offset - own.routeOffset <= InstructionTrigger.departReach else { return nil }
+        guard driven <= InstructionTrigger.departReach else { return nil }
         let text = guidance.text(step)
         var sentence = text.body(own, atHand: true)
         given[step].formUnion(.opening)
-        if remaining <= near {
+        if isDueDuring(sentence, step, remaining, speed) {
             sentence = text.chained(sentence, text.body(guidance.steps[step + 1].maneuver, atHand: false))
             noteChained(step)
+            sentence = withFollowing(sentence, step)
         }
         return announcement(sentence, step, .depart, remaining, due: max(length(of: step), remaining))
+    }
+
+    /// Whether a vehicle that moves off is too close to the maneuver at the end of `step` for its announcement once a sentence has ended.
+    /// An arrival is announced when it happens.
+    private mutating func isDueDuring(_ sentence: Sentence, _ step: Int, _ remaining: Double, _ speed: Double) -> Bool {
+        guard guidance.steps[step + 1].maneuver.type != .arrive else { return false }
+        let plan = guidance.announcements[step]
+        let ahead = extrapolated(
+            plan, speed, InstructionTrigger.departureAcceleration,
+            seconds: guidance.options.text.phrases.speechSeconds(sentence.text))
+        let latest = guidance.options.timing.latest * ahead.speed + stride
+        return remaining - ahead.distance <= max(latest, speechLead(step).alone * ahead.speed)
     }
 
     private mutating func announceNow(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
@@ -262,10 +287,16 @@ public struct InstructionTrigger: Sendable, Equatable {
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         if !isArrival {
             let isRecent = clock - spokenOf[step + 1] < guidance.options.timing.repeatGap
+            let isSpeaking = clock < spokenUntil
             let isLast = remaining <= leads.latest
-            if plan.isChained, !given[step + 1].contains(.chained) {
-                // There are further maneuvers to name, which can wait for the end of a sentence that named this one just now.
-                guard !isRecent || clock >= spokenUntil || isLast else { return nil }
+            guard !isSpeaking || isLast else { return nil }
+            if let next = followers(of: step).first, !given[next].contains(.chained) {
+                // There are further maneuvers to name. A sentence that is just naming this one is interrupted only if they follow at once;
+                // otherwise they are announced after it.
+                if isRecent, isSpeaking, guidance.announcements[next].seconds >= InstructionTrigger.breathlessSeconds {
+                    given[step].insert(.now)
+                    return nil
+                }
             } else {
                 guard !isRecent || isLast else { return nil }
                 // It has been named with the maneuver before it, and there is no time left to act on hearing it again.
@@ -285,11 +316,19 @@ public struct InstructionTrigger: Sendable, Equatable {
             due: isArrival ? 0 : leads.now)
     }
 
-    /// Returns the announcement of an arrival that has not been announced yet; the arrival itself comes with ``arrive(leg:)``.
-    private mutating func announceArrivalAhead(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
+    /// Returns the announcement of an arrival that has not been announced yet; the arrival itself comes with ``arrive(leg:)``, and so soon
+    /// after it would only be told twice.
+    private mutating func announceArrivalAhead(
+        _ step: Int, _ remaining: Double, _ speed: Double, _ leads: Leads
+    ) -> SpokenInstruction? {
         guard !given[step].contains(.near), clock >= spokenUntil else { return nil }
-        given[step].formUnion([.early, .near])
         let sentence = guidance.text(step).body(guidance.steps[step + 1].maneuver, atHand: false)
+        if let arrivalRadius {
+            let speech =
+                guidance.options.text.phrases.speechSeconds(sentence.text) + guidance.options.timing.pause
+            guard remaining - arrivalRadius > speech * speed else { return nil }
+        }
+        given[step].formUnion([.early, .near])
         return announcement(sentence, step, .near, remaining, due: leads.now)
     }
 
@@ -325,12 +364,19 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// ``InstructionTiming/repeatGap``, so that an announcement now would be repeated too soon.
     private func wouldRepeatTooSoon(_ plan: StepAnnouncements, _ remaining: Double, _ speed: Double) -> Bool {
         let timing = guidance.options.timing
-        let top = max(speed, plan.expectedSpeed)
-        let rising = acceleration > 0 ? min((top - speed) / acceleration, timing.repeatGap) : 0
-        let then = speed + acceleration * rising
-        let driven = (speed + then) / 2 * rising + then * (timing.repeatGap - rising)
+        let ahead = extrapolated(plan, speed, acceleration, seconds: timing.repeatGap)
         let interval = speed > 0 ? stride / speed : 0
-        return remaining - driven < (timing.latest + interval) * then
+        return remaining - ahead.distance < (timing.latest + interval) * ahead.speed
+    }
+
+    /// Returns the metres driven in some seconds, and the speed after them, of a vehicle that accelerates to the step's expected speed.
+    private func extrapolated(
+        _ plan: StepAnnouncements, _ speed: Double, _ acceleration: Double, seconds: Double
+    ) -> (distance: Double, speed: Double) {
+        let top = max(speed, plan.expectedSpeed)
+        let rising = acceleration > 0 ? min((top - speed) / acceleration, seconds) : 0
+        let then = speed + acceleration * rising
+        return ((speed + then) / 2 * rising + then * (seconds - rising), then)
     }
 
     private mutating func announceContinuation(_ step: Int, _ remaining: Double) -> SpokenInstruction? {
@@ -345,9 +391,13 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// Returns the steps after `step` whose maneuvers follow so closely that they are announced together with that of `step`.
     private func followers(of step: Int) -> Range<Int> {
         var end = step + 1
+        var seconds = 0.0
         while end < step + InstructionTrigger.longestRow, guidance.announcements[end - 1].isChained,
             end + 1 < guidance.steps.count
         {
+            // This includes the time for a maneuver such as a large roundabout.
+            seconds += guidance.steps[end].duration
+            guard seconds <= InstructionTrigger.longestRowSeconds else { break }
             end += 1
             // With more time between the two, the maneuver after them is announced separately.
             guard guidance.announcements[end - 1].seconds < InstructionTrigger.breathlessSeconds else { break }
@@ -368,19 +418,22 @@ public struct InstructionTrigger: Sendable, Equatable {
         return row
     }
 
-    /// Returns the time before the maneuver at the end of `step` at which its announcement must begin so that each maneuver that is named
-    /// with it has been named ``InstructionTiming/actingTime`` before it is reached, seconds; 0 for a maneuver that is announced alone.
-    private mutating func rowLead(_ step: Int) -> Double {
-        if lastRowLead.step == step { return lastRowLead.seconds }
+    /// Returns when the announcement of the maneuver at the end of `step` must begin; zero for an arrival.
+    private mutating func speechLead(_ step: Int) -> SpeechLead {
+        if lastSpeechLead.step == step { return lastSpeechLead }
+        var lead = SpeechLead(step: step)
+        defer { lastSpeechLead = lead }
+        guard guidance.steps[step + 1].maneuver.type != .arrive else { return lead }
         let text = guidance.text(step)
         var row = text.body(guidance.steps[step + 1].maneuver, atHand: true)
-        var (lead, reached) = (0.0, 0.0)
+        lead.alone = text.phrases.speechSeconds(row.text)
+        var reached = 0.0
         for next in followers(of: step) {
             row = text.chained(row, text.body(guidance.steps[next + 1].maneuver, atHand: false))
             reached += guidance.announcements[next].seconds
-            lead = max(lead, text.phrases.speechSeconds(row.text) + guidance.options.timing.actingTime - reached)
+            lead.row = max(
+                lead.row, text.phrases.speechSeconds(row.text) + guidance.options.timing.actingTime - reached)
         }
-        lastRowLead = RowLead(step: step, seconds: lead)
         return lead
     }
 

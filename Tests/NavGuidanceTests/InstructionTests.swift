@@ -6,9 +6,11 @@ import Testing
 
 /// Drives along a route at constant speed and returns the announcements with their distances to the maneuver, metres.
 private func drive(
-    _ guidance: RouteGuidance, speed: Double, from start: Double = 0, to end: Double = .infinity, step: Double? = nil
+    _ guidance: RouteGuidance, speed: Double, from start: Double = 0, to end: Double = .infinity, step: Double? = nil,
+    arrivalRadius: Double? = nil
 ) -> (spoken: [SpokenInstruction], visual: [VisualInstruction]) {
     var trigger = InstructionTrigger(guidance)
+    trigger.arrivalRadius = arrivalRadius
     var spoken: [SpokenInstruction] = []
     var visual: [VisualInstruction] = []
     let length = guidance.steps.last?.routeOffset ?? 0
@@ -461,6 +463,115 @@ struct InstructionTriggerTests {
         #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
         #expect(trigger.arrive(leg: 0).map(\.id.description) == ["0/0/now", "0/1/visual"])
         #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
-        #expect(trigger.update(offset: stop, speed: 0, leg: 1).map(\.id.description) == ["1/0/visual", "1/0/depart"])
+        // The announcement of the arrival is not interrupted.
+        #expect(trigger.update(offset: stop, speed: 0, leg: 1).map(\.id.description) == ["1/0/visual"])
+        #expect(trigger.update(offset: stop + 14, speed: 14, leg: 1) == [])
+        #expect(trigger.update(offset: stop + 45, speed: 14, leg: 1).map(\.id.description) == ["1/0/depart"])
+    }
+
+    /// High Street, Mill Lane to the right after some metres, and Side Lane to the left after some more.
+    private func corners(_ first: Double, _ second: Double, mill: String = "Mill Lane", side: String = "Side Lane")
+        -> Town
+    {
+        var town = Town("A")
+        town.place("B", rightOf: "A", first)
+        town.place("X", rightOf: "B", 300)
+        town.road("ABX", "High Street")
+        town.place("C", below: "B", second)
+        town.place("Y", below: "C", 300)
+        town.place("D", rightOf: "C", 400)
+        town.road("BCY", mill)
+        town.road("CD", side)
+        return town
+    }
+
+    @Test("A departure names the turns that leave no time for an announcement of their own, and no others")
+    func departure() throws {
+        let far = drive(try corners(100, 300).guidance("ABCD"), speed: 11).spoken
+        #expect(far.prefix(2).map(\.text) == ["Head east on High Street", "Turn right onto Mill Lane"])
+        #expect(far.count > 1 && far[1].distance >= 22)
+
+        let near = drive(try corners(40, 300).guidance("ABCD"), speed: 11).spoken.map(\.text)
+        #expect(near.first == "Head east on High Street, then turn right onto Mill Lane")
+        #expect(near.count { $0.contains("Mill Lane") } == 1)
+
+        let row = drive(try corners(40, 40).guidance("ABCD"), speed: 11).spoken.map(\.text)
+        #expect(
+            row.first == "Head east on High Street, then turn right onto Mill Lane, then turn left onto Side Lane")
+        #expect(row.count { $0.contains("Lane") } == 1)
+    }
+
+    @Test("An announcement that names a turn is not interrupted to add a later one")
+    func uninterrupted() throws {
+        let town = corners(
+            300, 80, mill: "Saint Bartholomew Memorial Parkway", side: "Saint Catherine Memorial Parkway")
+        let guidance = try town.guidance("ABCD")
+        let turn = guidance.steps[1].routeOffset
+        var trigger = InstructionTrigger(guidance)
+        _ = trigger.update(offset: turn - 64, speed: 14)
+        let repeated = trigger.repeated(offset: turn - 64, speed: 14)
+        #expect(repeated?.text == "In 60 metres, turn right onto Saint Bartholomew Memorial Parkway")
+        var told: [SpokenInstruction] = []
+        for offset in stride(from: turn - 50, through: turn + 70, by: 14) {
+            for case .spoken(let spoken) in trigger.update(offset: offset, speed: 14) { told.append(spoken) }
+        }
+        #expect(told.first?.text == "Turn left onto Saint Catherine Memorial Parkway")
+        #expect(told.first.map { $0.distance >= 28 } == true)
+    }
+
+    @Test("A long announcement begins so early that it ends at the turn")
+    func longName() throws {
+        var town = Town(
+            """
+            A                   P   B   X
+
+                                Q   C
+            """, scale: 10)
+        town.road("APBX", "High Street", speed: 20)
+        town.road("PQ", "First Lane")
+        town.road("BC", "Saint Bartholomew of the Northern Meadows Memorial Parkway")
+        let told = drive(try town.guidance("APBC"), speed: 12, step: 1).spoken
+        let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
+        // At 15 characters a second.
+        let words = "Turn right onto Saint Bartholomew of the Northern Meadows Memorial Parkway"
+        #expect(now.distance > (0.5 + Double(words.count) / 15) * 12 - 2, "\(now.text)")
+        // The side road is still ahead.
+        #expect(now.text.hasPrefix("In "))
+    }
+
+    @Test("A turn after a large roundabout is not announced together with it")
+    func longestRow() throws {
+        var town = Town(
+            """
+               W     T     V
+                     n
+                  w     e     E
+                     s
+
+                     S
+            """, scale: 60)
+        town.road("senws", "", oneway: true, flags: .roundabout)
+        town.road("nT", "North Road")
+        town.road("WTV", "Top Street")
+        town.road("Ee", "East Road")
+        town.road("Ss", "South Road")
+        let told = drive(try town.guidance("SsenTW"), speed: 14).spoken.map(\.text)
+        #expect(told.contains { $0.contains("roundabout") } && told.contains { $0.contains("Top Street") })
+        #expect(!told.contains { $0.contains(", then ") }, "\(told)")
+    }
+
+    @Test("An arrival is not announced shortly before it happens")
+    func arrivalRadius() throws {
+        let guidance = try corners(300, 125).guidance("ABC")
+        let (ahead, there) = ("You will arrive at your destination", "You have arrived at your destination")
+        #expect(drive(guidance, speed: 10).spoken.suffix(2).map(\.text) == [ahead, there])
+        let told = drive(guidance, speed: 10, arrivalRadius: 20).spoken.map(\.text)
+        #expect(!told.contains(ahead) && told.last == there, "\(told)")
+        // A vehicle that waits there has time to hear it.
+        var trigger = InstructionTrigger(guidance)
+        trigger.arrivalRadius = 20
+        let end = try #require(guidance.steps.last).routeOffset
+        let waiting = trigger.update(offset: end - 30, speed: 0)
+        #expect(waiting.contains { if case .spoken(let spoken) = $0 { spoken.text == ahead } else { false } })
     }
 }

@@ -164,6 +164,13 @@ struct LanguageTests {
         #expect(
             finnish.instruction(try Self.maneuver(.continue, .straight, RoadLabel(name: "Mannerheimintie")))
                 == "Jatka suoraan Mannerheimintietä")
+        // Both parts of this name are inflected.
+        #expect(
+            finnish.instruction(try Self.maneuver(.continue, .straight, RoadLabel(name: "Pitkäsilta")))
+                == "Jatka suoraan Pitkääsiltaa")
+        #expect(
+            finnish.instruction(try Self.maneuver(.turn, .left, RoadLabel(name: "Pitkäsilta")))
+                == "Käänny vasemmalle Pitkällesillalle")
         let german = InstructionText(phrases: try #require(PhraseTable.named("de")))
         #expect(
             german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Am Markt")))
@@ -183,6 +190,15 @@ struct LanguageTests {
         ])
     func distances(language: String, metres: Double, words: String) throws {
         #expect(InstructionText(phrases: try #require(PhraseTable.named(language))).spoken(metres: metres) == words)
+    }
+
+    @Test("Every language has words for quarters of a mile", arguments: PhraseTable.all)
+    func quarters(table: PhraseTable) {
+        let text = InstructionText(phrases: table, scale: .milesAndFeet)
+        for miles in [0.25, 0.5, 0.75] {
+            let words = text.spoken(metres: miles * 1_609.344)
+            #expect(!words.isEmpty && !words.contains { $0.isASCII && $0.isNumber }, "\(table.language): \(words)")
+        }
     }
 
     // MARK: The table

@@ -72,6 +72,9 @@ struct TextTests {
         "Countries with miles get distances in miles",
         arguments: [
             ("US", 25.0, "80 feet", "80 ft"), ("US", 200, "650 feet", "650 ft"), ("US", 300, "0.2 miles", "0.2 mi"),
+            ("US", 365, "a quarter of a mile", "0.2 mi"), ("US", 408, "a quarter of a mile", "0.3 mi"),
+            ("US", 450, "0.3 miles", "0.3 mi"), ("US", 1_200, "three quarters of a mile", "0.7 mi"),
+            ("US", 1_260, "0.8 miles", "0.8 mi"), ("GB", 391, "a quarter of a mile", "0.2 mi"),
             ("US", 1_609.344, "1 mile", "1 mi"), ("US", 1_980, "1.2 miles", "1.2 mi"), ("US", 8_000, "5 miles", "5 mi"),
             ("GB", 30, "30 yards", "30 yd"),
             ("GB", 182.88, "200 yards", "200 yd"), ("GB", 804.672, "half a mile", "0.5 mi"),
@@ -82,6 +85,18 @@ struct TextTests {
         #expect(text.spoken(metres: metres) == spoken)
         #expect(text.displayed(metres: metres) == displayed)
         #expect(DistanceScale.ofRoads(in: "") == nil)
+    }
+
+    @Test(
+        "Roads are abbreviated as on signs, with directions only where they are no part of the name",
+        arguments: [
+            ("South Dakota Avenue Northeast", "South Dakota Ave NE"), ("14th Street Northwest", "14th St NW"),
+            ("North Main Street", "N Main St"), ("West 42nd Street", "W 42nd St"), ("Ring Road South", "Ring Rd S"),
+            ("North Street", "North St"), ("West Virginia Avenue", "West Virginia Ave"), ("Main Street", "Main St"),
+            ("Mannerheiminkatu", "Mannerheimink."), ("The North", nil), ("North Bend", nil), ("North", nil), ("", nil),
+        ])
+    func abbreviations(name: String, short: String?) {
+        #expect(Abbreviations.shorter(name) == short)
     }
 
     @Test("Another phrase table gives another language")

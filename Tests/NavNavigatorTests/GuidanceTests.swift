@@ -120,6 +120,17 @@ import Testing
         }
     }
 
+    @Test func arrivalIsNotAnnouncedShortlyBeforeItHappens() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        // After 80 m, with too little time for "You will arrive" between the departure and the arrival.
+        ride.command(.navigate([try town.waypoint("FG", 0.7)]))
+        ride.drive(try town.fixes("FGH"))
+        #expect(ride.arrivals.last?.phase == .arrived)
+        #expect(ride.spoken.last?.hasPrefix("You have arrived") == true)
+        #expect(!ride.spoken.contains { $0.hasPrefix("You will arrive") }, "\(ride.spoken)")
+    }
+
     @Test func everyInstructionIsGivenOnce() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

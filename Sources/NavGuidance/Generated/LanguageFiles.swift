@@ -77,8 +77,12 @@ enum LanguageFiles {
         distance.foot.other = {number} Fuß
         distance.yard.one = {number} Yard
         distance.yard.other = {number} Yards
+        distance.mile.0.25 = eine Viertelmeile
+        distance.mile.dative.0.25 = einer Viertelmeile
         distance.mile.0.5 = eine halbe Meile
         distance.mile.dative.0.5 = einer halben Meile
+        distance.mile.0.75 = eine Dreiviertelmeile
+        distance.mile.dative.0.75 = einer Dreiviertelmeile
         distance.mile.1 = eine Meile
         distance.mile.dative.1 = einer Meile
         distance.mile.one = {number} Meile
@@ -350,7 +354,9 @@ enum LanguageFiles {
         distance.foot.other = {number} feet
         distance.yard.one = {number} yard
         distance.yard.other = {number} yards
+        distance.mile.0.25 = a quarter of a mile
         distance.mile.0.5 = half a mile
+        distance.mile.0.75 = three quarters of a mile
         distance.mile.one = {number} mile
         distance.mile.other = {number} miles
         display.metre = {number} m
@@ -568,7 +574,9 @@ enum LanguageFiles {
         distance.foot.other = {number} pies
         distance.yard.one = {number} yarda
         distance.yard.other = {number} yardas
+        distance.mile.0.25 = un cuarto de milla
         distance.mile.0.5 = media milla
+        distance.mile.0.75 = tres cuartos de milla
         distance.mile.1 = una milla
         distance.mile.one = {number} milla
         distance.mile.other = {number} millas
@@ -747,6 +755,8 @@ enum LanguageFiles {
         # Adjectives are inflected too, and the name is told in its basic form instead.
         first: pohjoinen, eteläinen, itäinen, läntinen, keskinen, ylinen, alinen, ulompi, sisempi = adjective
         first: vanha, uusi, iso, pieni, suuri, pitkä, vähä = adjective
+        # Both parts are inflected.
+        first: pitkäsilta = pitkäsilta
         ending: katu = katu
         ending: tie = tie
         ending: kuja = kuja
@@ -784,6 +794,7 @@ enum LanguageFiles {
         onto.tori = {stem}torille
         onto.aukio = {stem}aukiolle
         onto.kaari = {stem}kaarelle
+        onto.pitkäsilta = Pitkällesillalle
         onto.silta = {stem}sillalle
         onto.rinne = {stem}rinteelle
         onto.raitti = {stem}raitille
@@ -809,6 +820,7 @@ enum LanguageFiles {
         on.tori = {stem}torilla
         on.aukio = {stem}aukiolla
         on.kaari = {stem}kaarella
+        on.pitkäsilta = Pitkälläsillalla
         on.silta = {stem}sillalla
         on.rinne = {stem}rinteellä
         on.raitti = {stem}raitilla
@@ -835,6 +847,7 @@ enum LanguageFiles {
         along.tori = {stem}toria
         along.aukio = {stem}aukiota
         along.kaari = {stem}kaarta
+        along.pitkäsilta = Pitkääsiltaa
         along.silta = {stem}siltaa
         along.rinne = {stem}rinnettä
         along.raitti = {stem}raittia
@@ -873,11 +886,15 @@ enum LanguageFiles {
         distance.yard.other = {number} jaardia
         distance.yard.genitive.one = {number} jaardin
         distance.yard.genitive.other = {number} jaardin
+        distance.mile.0.25 = neljännesmaili
         distance.mile.0.5 = puoli mailia
+        distance.mile.0.75 = kolme neljännesmailia
         distance.mile.1 = maili
         distance.mile.one = {number} maili
         distance.mile.other = {number} mailia
+        distance.mile.genitive.0.25 = neljännesmailin
         distance.mile.genitive.0.5 = puolen mailin
+        distance.mile.genitive.0.75 = kolmen neljännesmailin
         distance.mile.genitive.1 = mailin
         distance.mile.genitive.other = {number} mailin
         display.metre = {number} m
@@ -1100,7 +1117,9 @@ enum LanguageFiles {
         distance.foot.other = {number} pieds
         distance.yard.one = {number} yard
         distance.yard.other = {number} yards
+        distance.mile.0.25 = un quart de mile
         distance.mile.0.5 = un demi-mile
+        distance.mile.0.75 = trois quarts de mile
         distance.mile.1 = un mile
         distance.mile.one = {number} mile
         distance.mile.other = {number} miles
@@ -1288,7 +1307,9 @@ enum LanguageFiles {
         distance.kilometre.other = {number}公里
         distance.foot.other = {number}英尺
         distance.yard.other = {number}码
+        distance.mile.0.25 = 四分之一英里
         distance.mile.0.5 = 半英里
+        distance.mile.0.75 = 四分之三英里
         distance.mile.other = {number}英里
         display.metre = {number}米
         display.kilometre = {number}公里

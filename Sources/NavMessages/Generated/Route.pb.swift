@@ -1836,7 +1836,8 @@ public struct RouteSummary: Message {
     public var tunnelLengthM: Double?
     /// Countries passed in order, ISO 3166-1 alpha-2.
     public var countries: [String]
-    /// Names of roads that distinguish the route from its alternatives, for people.
+    /// Names or numbers of roads that distinguish the route from its alternatives, for people; empty where its roads have
+    /// neither.
     public var names: [String]
     /// Cost of the route in the router's unit (seconds with penalties).
     public var weight: Double?

@@ -128,6 +128,9 @@ extension Trip {
     /// Whether driving past a stop does not count as reaching it.
     private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }
 
+    /// Metres before a stop at which the arrival is announced; nil when it depends on more than the distance.
+    var announcedRadius: Double? { hasToStop || config.arrivalCourse != nil ? nil : config.arrivalRadius }
+
     /// Whether the vehicle's course matches the direction of the route's end, if that is required.
     private func pointsTheWay(_ position: VehiclePosition) -> Bool {
         guard let greatest = config.arrivalCourse, let course = position.course,

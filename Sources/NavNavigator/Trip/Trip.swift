@@ -38,6 +38,7 @@ final class Trip {
         didSet {
             cursor.config = config
             monitor.config = config
+            trigger.arrivalRadius = announcedRadius
         }
     }
     private(set) var times: RouteTimes
@@ -91,6 +92,7 @@ final class Trip {
         trigger = InstructionTrigger(plan.guidance)
         deviation = Deviation(state: .onRoute, distance: 0, probability: 0, courseDifference: nil, since: stamp)
         prior = Trip.prior(plan.route, in: graph)
+        trigger.arrivalRadius = announcedRadius
     }
 
     // MARK: Questions

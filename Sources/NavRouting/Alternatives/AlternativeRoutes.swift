@@ -40,7 +40,7 @@ public struct AlternativeRoute: Sendable, Equatable {
     public var stretch: Double
     /// Up to two roads that cover most of what it does not share, in travel order.
     ///
-    /// They are chosen so that routes shown together have different names where possible.
+    /// They are chosen so that routes shown together have different names where possible; empty where its roads have no name or number.
     public var via: [String]
 }
 

@@ -1129,7 +1129,8 @@ struct  Navbus__V1__RouteSummary
   size_t n_countries;
   char **countries;
   /*
-   * Names of roads that distinguish the route from its alternatives, for people.
+   * Names or numbers of roads that distinguish the route from its alternatives, for people; empty where its roads have
+   * neither.
    */
   size_t n_names;
   char **names;
