@@ -92,7 +92,7 @@ struct RouteRoads {
     }
 
     /// Returns the label of the road after the start of a route edge. A nameless connection of less than `reach` metres takes the name of
-    /// the road after it.
+    /// the road after it, if that begins before the edge `end`.
     func label(after index: Int, before end: Int, reach: Double = 40) -> RoadLabel {
         var label = label(index)
         var ahead = route.edges[index].length

@@ -208,6 +208,27 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == [])
     }
 
+    @Test("An unnamed road takes the name of the road ahead, not of one that the driver turns into")
+    func unnamedRoad() throws {
+        var town = Town(
+            """
+                          T
+
+            L      A      B      E
+
+                   S
+            """, scale: 5)
+        town.road("SA", "Mill Lane")
+        town.road("AL", "West Road")
+        town.road("AB", "")
+        town.road("TB", "High Street")
+        town.road("BE", "East Road")
+        #expect(try town.told("SABT") == ["Turn right", "Turn left onto High Street"])
+        #expect(try town.told("SABE") == ["Turn right onto East Road"])
+        #expect(try town.maneuvers("ABT")[0].road.isUnnamed)
+        #expect(try town.maneuvers("ABE")[0].road.name == "East Road")
+    }
+
     @Test("A main road that bends away from a straight lane is announced as staying on it")
     func bendingMainRoad() throws {
         var town = Town(
