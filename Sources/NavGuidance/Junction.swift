@@ -112,15 +112,21 @@ struct RouteRoads {
 extension RoadLabel {
     /// Creates the label of a road with the given attributes.
     init(_ attributes: RoadAttributes) {
+        let references = RoadLabel.list(attributes.reference)
+        // A border street has two names. A name that repeats the number is none: sentences treat numbers differently from names.
+        let names = RoadLabel.list(attributes.name).filter { name in
+            !references.contains { RoadLabel.bareNumber($0) == RoadLabel.bareNumber(name) }
+        }
         self.init(
-            // A border street has two names.
-            name: RoadLabel.list(attributes.name).joined(separator: " / "),
-            references: RoadLabel.list(attributes.reference),
+            name: names.joined(separator: " / "), references: references,
             destinations: RoadLabel.list(attributes.destination),
             destinationReferences: RoadLabel.list(attributes.destinationReference),
             prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags),
-            localNames: attributes.localNames)
+            localNames: names.isEmpty ? .none : attributes.localNames)
     }
+
+    /// Returns a road number without spaces and hyphens, which are written differently in names and numbers.
+    private static func bareNumber(_ text: String) -> String { text.filter { $0 != " " && $0 != "-" } }
 
     /// Whether instructions use the road's number: it has one, and no name or a number that takes precedence.
     var isCalledByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }

@@ -229,6 +229,23 @@ struct ManeuverTests {
         #expect(try town.maneuvers("ABE")[0].road.name == "East Road")
     }
 
+    @Test(
+        "A name that repeats the road's number is told as a number",
+        arguments: [("CG-2", "", ["CG-2"]), ("CG 2", "", ["CG-2"]), ("CG-21", "CG-21", ["CG-2"])])
+    func nameOfNumber(name: String, told: String, numbers: [String]) throws {
+        var town = Town(
+            """
+            L    A    R
+
+                 S
+            """)
+        town.road("LAR", name, reference: "CG-2")
+        town.road("SA", "Mill Lane")
+        let road = try town.maneuvers("SAL")[1].road
+        #expect(road.name == told)
+        #expect(road.references == numbers)
+    }
+
     @Test("A main road that bends away from a straight lane is announced as staying on it")
     func bendingMainRoad() throws {
         var town = Town(
