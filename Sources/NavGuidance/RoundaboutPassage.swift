@@ -6,6 +6,8 @@ internal import NavRouting
 struct RoundaboutPassage {
     /// The radius above which a roundabout may be called by its name, and below which it may count as a crossing with turns, metres.
     private static let smallRadius = 15.0
+    /// The length up to which an unnamed road is a part of the street that it leads to, metres.
+    private static let connection = 60.0
 
     /// The route edges of the roundabout.
     var pieces: Range<Int>
@@ -123,7 +125,7 @@ struct RoundaboutPassage {
     private struct Ring {
         var length = 0.0
         var names: Set<String> = []
-        /// The names of the roads that meet it.
+        /// The names of the roads that meet it, also of those behind short unnamed connections.
         var neighbours: Set<String> = []
         /// Whether up to four simple roads meet it in clearly distinct directions.
         var isCrossing = false
@@ -141,7 +143,12 @@ struct RoundaboutPassage {
                 let ahead = arms.filter { $0.road.isRoundabout && $0.leaving != nil }
                 guard ahead.count == 1, let next = ahead[0].leaving else { return nil }
                 let others = arms.filter { !$0.road.isRoundabout }
-                for other in others { neighbours.insert(other.road.sign.name) }
+                for other in others {
+                    neighbours.insert(other.road.sign.name)
+                    if other.road.sign.name.isEmpty {
+                        neighbours.formUnion(Ring.names(behind: other, at: model.graph.edgeHeads[edge.index], model))
+                    }
+                }
                 if let other = others.first {
                     places += 1
                     bearings.append(other.bearing)
@@ -158,6 +165,22 @@ struct RoundaboutPassage {
                 }
             }
             return nil
+        }
+
+        /// Returns the names of the street that an unnamed road connects to the roundabout.
+        private static func names(behind first: JunctionArm, at node: NodeIndex, _ model: JunctionModel) -> Set<String>
+        {
+            var (arm, start, length) = (first, node, first.length)
+            for _ in 0..<10 where length <= RoundaboutPassage.connection {
+                let there = model.arms(at: arm.end).filter { !$0.road.isRoundabout }
+                let names = Set(there.map(\.road.sign.name)).subtracting([""])
+                guard names.isEmpty, there.count == 2, let next = there.first(where: { $0.end != start }) else {
+                    return names
+                }
+                (arm, start) = (next, arm.end)
+                length += next.length
+            }
+            return []
         }
     }
 }
