@@ -670,6 +670,49 @@ struct RoundaboutTests {
         #expect(try circle(name: "Star Place").told("SsenN") == ["At Star Place, take the second exit onto North Road"])
     }
 
+    @Test("A roundabout that has the name of a street behind an unnamed entry is not announced by it")
+    func streetName() throws {
+        var town = Town(
+            """
+                     N
+
+
+
+                     n
+
+            W b a w     e     E
+
+                     s
+
+
+
+                     S
+            """, scale: 8)
+        town.road("senws", "West Road", oneway: true, flags: .roundabout)
+        town.road("Nn", "North Road")
+        town.road("Ee", "East Road")
+        town.road("Ss", "South Road")
+        town.road("Wb", "West Road")
+        town.road("baw", "")
+        #expect(try town.told("SsenN") == ["At the roundabout, take the second exit onto North Road"])
+        #expect(try town.told("WbawseE") == ["At the roundabout, take the second exit onto East Road"])
+    }
+
+    @Test(
+        "Roads that leave a roundabout at one place in distinct directions are exits of their own",
+        arguments: [
+            ("SseF", "first", "Field Road"), ("SseE", "second", "East Road"), ("SseG", "second", "Garden Road"),
+            ("SsenN", "third", "North Road"),
+        ])
+    func exitsOfOnePlace(path: String, nth: String, road: String) throws {
+        var town = circle()
+        town.place("G", below: "E", -8)
+        town.place("F", below: "E", 48)
+        town.road("eF", "Field Road")
+        town.road("eG", "Garden Road")
+        #expect(try town.told(path) == ["At the roundabout, take the \(nth) exit onto \(road)"])
+    }
+
     @Test("A leg that starts in a roundabout starts with its exit")
     func startInside() throws {
         #expect(try circle().told("enN") == ["Exit the roundabout onto North Road"])
