@@ -301,6 +301,8 @@ package final class JunctionModel {
             guard arms[index].length <= 30, arms[index].end != node, mayDivide(at: arms[index].end) else { continue }
             let others = self.arms(at: arms[index].end)
             guard others.count > 2, let own = others.firstIndex(where: { $0.end == node }) else { continue }
+            // Where the road bends on the way, its direction there says nothing about its direction here.
+            guard angularGap(arms[index].bearing, others[own].bearing + 180) < TurnAngles.group else { continue }
             let previous = (own + others.count - 1) % others.count
             let next = (own + 1) % others.count
             if arePair(others, previous, at: arms[index].end) {

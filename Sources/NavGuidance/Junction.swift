@@ -92,7 +92,7 @@ struct RouteRoads {
     }
 
     /// Returns the label of the road after the start of a route edge. A nameless connection of less than `reach` metres takes the name of
-    /// the road after it.
+    /// the road after it, if that begins before the edge `end`.
     func label(after index: Int, before end: Int, reach: Double = 40) -> RoadLabel {
         var label = label(index)
         var ahead = route.edges[index].length
@@ -112,15 +112,21 @@ struct RouteRoads {
 extension RoadLabel {
     /// Creates the label of a road with the given attributes.
     init(_ attributes: RoadAttributes) {
+        let references = RoadLabel.list(attributes.reference)
+        // A border street has two names. A name that repeats the number is none: sentences treat numbers differently from names.
+        let names = RoadLabel.list(attributes.name).filter { name in
+            !references.contains { RoadLabel.bareNumber($0) == RoadLabel.bareNumber(name) }
+        }
         self.init(
-            // A border street has two names.
-            name: RoadLabel.list(attributes.name).joined(separator: " / "),
-            references: RoadLabel.list(attributes.reference),
+            name: names.joined(separator: " / "), references: references,
             destinations: RoadLabel.list(attributes.destination),
             destinationReferences: RoadLabel.list(attributes.destinationReference),
             prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags),
-            localNames: attributes.localNames)
+            localNames: names.isEmpty ? .none : attributes.localNames)
     }
+
+    /// Returns a road number without spaces and hyphens, which are written differently in names and numbers.
+    private static func bareNumber(_ text: String) -> String { text.filter { $0 != " " && $0 != "-" } }
 
     /// Whether instructions use the road's number: it has one, and no name or a number that takes precedence.
     var isCalledByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }

@@ -167,7 +167,8 @@ public struct Maneuver: Sendable, Equatable {
     public var exitNumber: String
     /// Name of the junction at an exit; empty for none.
     public var exitName: String
-    /// The number of the roundabout's exit, from 1; nil when unknown or no roundabout.
+    /// The number of the roundabout's exit, from 1; nil when unknown or no roundabout. Service roads do not count, unless the roundabout is
+    /// one.
     public var roundaboutExit: Int?
     /// The turn at the roundabout's exit; nil when unknown or no roundabout.
     public var exitModifier: ManeuverModifier?

@@ -85,12 +85,18 @@ struct ManeuverBuilder {
         let last = edges.upperBound - 1
         stop(last, offset: roads.route.edges[last].routeOffset + roads.route.edges[last].length)
         measureTurns()
-        depart(edges)
         let joined = TurnJoiner.joined(turns)
         lanes.merge(joined.lanes) { $1 }
-        for turn in joined.turns.dropFirst().dropLast() where announcesNameChanges || !turn.isType(.newName) {
-            announce(turn, end: edges.upperBound)
+        let announced = joined.turns.dropFirst().dropLast().filter { announcesNameChanges || !$0.isType(.newName) }
+        // The edge at which the driver leaves the road after each turn.
+        var next = edges.upperBound
+        var ends: [Int] = []
+        for turn in announced.reversed() {
+            ends.append(next)
+            if !turn.isType(.newName) { next = turn.piece }
         }
+        depart(edges, next: next)
+        for (turn, next) in zip(announced, ends.reversed()) { announce(turn, next: next, end: edges.upperBound) }
         arrive(edges)
         measure()
     }
@@ -121,11 +127,12 @@ struct ManeuverBuilder {
 
     // MARK: Start and end of a leg
 
-    private mutating func depart(_ edges: Range<Int>) {
+    /// - Parameter next: The edge after the first turn.
+    private mutating func depart(_ edges: Range<Int>, next: Int) {
         let edge = edges.lowerBound
         let start = roads.route.edges[edge].routeOffset
         let bearing = roads.bearing(from: start, to: min(start + 25, roads.route.length))
-        var maneuver = blank(.depart, nil, edge: edge, end: edges.upperBound)
+        var maneuver = blank(.depart, nil, edge: edge, road: label(after: edge, next: next, end: edges.upperBound))
         maneuver.edge = roads.route.legs[leg].edges.lowerBound
         maneuver.routeOffset = roads.route.legs[leg].routeOffset
         maneuver.endOffset = maneuver.routeOffset
@@ -139,7 +146,7 @@ struct ManeuverBuilder {
     private mutating func arrive(_ edges: Range<Int>) {
         let legs = roads.route.legs
         let last = edges.upperBound - 1
-        var maneuver = blank(.arrive, .straight, edge: last, end: edges.upperBound)
+        var maneuver = blank(.arrive, .straight, edge: last, road: roads.label(last))
         maneuver.edge = legs[leg].edges.upperBound
         maneuver.routeOffset = legs[leg].routeOffset + legs[leg].length
         maneuver.endOffset = maneuver.routeOffset
@@ -293,12 +300,16 @@ struct ManeuverBuilder {
 
     // MARK: Making maneuvers
 
-    private mutating func announce(_ turn: RouteTurn, end: Int) {
+    /// - Parameters:
+    ///   - next: The edge after the next turn.
+    ///   - end: The edge after the leg.
+    private mutating func announce(_ turn: RouteTurn, next: Int, end: Int) {
         guard var type = turn.turn.type else { return }
         let node = roads.node(before: turn.piece)
         let isMini = node.map { roads.graph.nodeFlags[$0.index].contains(.miniRoundabout) } ?? false
         if isMini, type == .turn || type == .continue || type == .endOfRoad || type == .fork { type = .roundaboutTurn }
-        var maneuver = blank(type, turn.turn.modifier, edge: turn.piece, end: end)
+        let road = label(after: turn.piece, next: next, end: end)
+        var maneuver = blank(type, turn.turn.modifier, edge: turn.piece, road: road)
         if let passage = passages[turn.piece] {
             let exit = passage.pieces.upperBound
             maneuver.roundaboutName = passage.name
@@ -307,7 +318,7 @@ struct ManeuverBuilder {
             if exit < end {
                 maneuver.endOffset = roads.route.edges[exit].routeOffset
                 maneuver.bearingAfter = roads.startBearing(exit)
-                maneuver.road = roads.label(after: exit, before: end, reach: 60)
+                maneuver.road = label(after: exit, next: next, end: end, reach: 60)
                 maneuver.notes = notes(before: exit)
             } else {
                 maneuver.endOffset = roads.route.edges[exit - 1].routeOffset + roads.route.edges[exit - 1].length
@@ -322,7 +333,7 @@ struct ManeuverBuilder {
             maneuver.endOffset = roads.route.edges[turn.lastPiece].routeOffset
             maneuver.bearingAfter = roads.startBearing(turn.lastPiece)
             let signs = maneuver.road
-            maneuver.road = roads.label(after: turn.lastPiece, before: end)
+            maneuver.road = label(after: turn.lastPiece, next: next, end: end)
             if maneuver.road.destinations.isEmpty { maneuver.road.destinations = signs.destinations }
             maneuver.notes.formUnion(notes(before: turn.lastPiece))
         }
@@ -348,6 +359,13 @@ struct ManeuverBuilder {
     }
 
     // MARK: Signs
+
+    /// Returns the label of the road that a maneuver leads onto. A nameless road takes the name of the road after it unless the driver
+    /// turns into that one; a ramp is always named by the road that it leads to.
+    private func label(after index: Int, next: Int, end: Int, reach: Double = 40) -> RoadLabel {
+        let isRamp = roads.kinds[index].flags.contains(.link)
+        return roads.label(after: index, before: isRamp ? end : next, reach: reach)
+    }
 
     /// Names a ramp by its signs, which may only be tagged further on, and by the road that it leads to.
     private mutating func nameRamp(_ maneuver: Int, from index: Int, end: Int) {
@@ -385,7 +403,7 @@ struct ManeuverBuilder {
         maneuvers.append(maneuver)
     }
 
-    private func blank(_ type: ManeuverType, _ modifier: ManeuverModifier?, edge: Int, end: Int) -> Maneuver {
+    private func blank(_ type: ManeuverType, _ modifier: ManeuverModifier?, edge: Int, road: RoadLabel) -> Maneuver {
         let route = roads.route
         let offset = route.edges[edge].routeOffset
         let isStart = edge == route.legs[leg].edges.lowerBound
@@ -396,7 +414,7 @@ struct ManeuverBuilder {
             leg: leg, edge: edge, routeOffset: offset, endOffset: offset,
             coordinate: known ?? Coordinate(latitude: 0, longitude: 0),
             bearingBefore: isStart ? after : roads.endBearing(edge - 1), bearingAfter: after, type: type,
-            modifier: modifier, road: roads.label(after: edge, before: end),
+            modifier: modifier, road: road,
             keepsRoad: false, endsRoad: false, exitNumber: "", exitName: "", roundaboutExit: nil, exitModifier: nil,
             roundaboutName: "",
             drivingSide: roads.kinds[edge].flags.contains(.leftHandTraffic) ? .left : .right, lanes: [],

@@ -6,6 +6,8 @@ internal import NavRouting
 struct RoundaboutPassage {
     /// The radius above which a roundabout may be called by its name, and below which it may count as a crossing with turns, metres.
     private static let smallRadius = 15.0
+    /// The length up to which an unnamed road is a part of the street that it leads to, metres.
+    private static let connection = 60.0
 
     /// The route edges of the roundabout.
     var pieces: Range<Int>
@@ -45,17 +47,18 @@ struct RoundaboutPassage {
         recognise(roads, model, leaves: leaves)
     }
 
+    /// Returns the number of the exit, counted as OSRM does: service roads are no exits, unless the roundabout itself is one. Unlike there,
+    /// two roads that leave it at one node are two exits.
     private func countExits(_ roads: RouteRoads, _ model: JunctionModel) -> Int? {
         let graph = roads.graph
         var exits = 1
-        let first = pieces.lowerBound
+        let (first, last) = (pieces.lowerBound, pieces.upperBound)
         if first > 0, let node = roads.node(before: first), let approach = roads.resolved[first - 1],
             let junction = model.intersection(after: approach)
         {
             if graph.isIncomplete(node) { return nil }
             if hasEarlyExit(junction, from: graph.edgeTails[approach.index], roads.kinds[first].flags) { exits += 1 }
         }
-        let isMinorRing = roads.kinds[first].roadClass == .service
         for index in pieces where index > first {
             guard let node = roads.node(before: index) else {
                 // A waypoint inside the roundabout splits an edge without a node; anything else is a gap in the map.
@@ -66,13 +69,42 @@ struct RoundaboutPassage {
             guard let ring = roads.resolved[index - 1], let junction = model.intersection(after: ring) else {
                 return nil
             }
-            let isExit = junction.roads.contains {
-                $0.isEntry && !$0.road.isRoundabout && (isMinorRing || !$0.road.isMinor)
-                    && !TurnClassifier.isClosed($0.road.flags)
-            }
-            if isExit || model.hasExitForCarsOnly(at: node) { exits += 1 }
+            let passed = passedExits(junction, roads.kinds[first])
+            exits += passed == 0 && model.hasExitForCarsOnly(at: node) ? 1 : passed
+        }
+        if let ring = roads.resolved[last - 1], let next = roads.resolved[last],
+            let junction = model.intersection(after: ring),
+            let taken = junction.roads.first(where: { $0.leaving == next })
+        {
+            exits += passedExits(junction, roads.kinds[first], before: taken)
         }
         return exits
+    }
+
+    /// Returns the number of exits that a driver on the ring passes at a junction. Roads that leave the ring in clearly distinct directions
+    /// are several exits.
+    ///
+    /// - Parameter taken: The exit that the driver takes there; nil for none.
+    private func passedExits(_ junction: Intersection, _ ring: RoadKind, before taken: Intersection.Road? = nil)
+        -> Int
+    {
+        /// Degrees from the way back, on the outer side of the ring.
+        func angle(_ road: Intersection.Road) -> Double {
+            ring.flags.contains(.leftHandTraffic) ? 360 - road.angle : road.angle
+        }
+        let open = junction.roads.filter {
+            $0.isEntry && !$0.road.isRoundabout && (ring.roadClass == .service || !$0.road.isMinor)
+                && !TurnClassifier.isClosed($0.road.flags)
+        }
+        let ahead = junction.roads.first { $0.isEntry && $0.road.isRoundabout }.map(angle) ?? 360
+        let limit = taken.map { angle($0) > ahead ? 0 : angle($0) - TurnAngles.fuzzy } ?? ahead
+        var count = 0
+        var latest = 0.0
+        for exit in open.map(angle).sorted() where exit < limit && (count == 0 || exit - latest > TurnAngles.fuzzy) {
+            count += 1
+            latest = exit
+        }
+        return taken == nil && !open.isEmpty ? max(1, count) : count
     }
 
     /// Whether another road leaves at the node of the entry, in the ring's direction.
@@ -123,7 +155,7 @@ struct RoundaboutPassage {
     private struct Ring {
         var length = 0.0
         var names: Set<String> = []
-        /// The names of the roads that meet it.
+        /// The names of the roads that meet it, also of those behind short unnamed connections.
         var neighbours: Set<String> = []
         /// Whether up to four simple roads meet it in clearly distinct directions.
         var isCrossing = false
@@ -141,7 +173,12 @@ struct RoundaboutPassage {
                 let ahead = arms.filter { $0.road.isRoundabout && $0.leaving != nil }
                 guard ahead.count == 1, let next = ahead[0].leaving else { return nil }
                 let others = arms.filter { !$0.road.isRoundabout }
-                for other in others { neighbours.insert(other.road.sign.name) }
+                for other in others {
+                    neighbours.insert(other.road.sign.name)
+                    if other.road.sign.name.isEmpty {
+                        neighbours.formUnion(Ring.names(behind: other, at: model.graph.edgeHeads[edge.index], model))
+                    }
+                }
                 if let other = others.first {
                     places += 1
                     bearings.append(other.bearing)
@@ -158,6 +195,22 @@ struct RoundaboutPassage {
                 }
             }
             return nil
+        }
+
+        /// Returns the names of the street that an unnamed road connects to the roundabout.
+        private static func names(behind first: JunctionArm, at node: NodeIndex, _ model: JunctionModel) -> Set<String>
+        {
+            var (arm, start, length) = (first, node, first.length)
+            for _ in 0..<10 where length <= RoundaboutPassage.connection {
+                let there = model.arms(at: arm.end).filter { !$0.road.isRoundabout }
+                let names = Set(there.map(\.road.sign.name)).subtracting([""])
+                guard names.isEmpty, there.count == 2, let next = there.first(where: { $0.end != start }) else {
+                    return names
+                }
+                (arm, start) = (next, arm.end)
+                length += next.length
+            }
+            return []
         }
     }
 }

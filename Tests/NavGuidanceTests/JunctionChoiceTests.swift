@@ -25,6 +25,23 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAN") == ["Go straight onto Mill Road"])
     }
 
+    /// Vermont Avenue at K Street in Washington: the carriageways part shortly before the crossing, and ours bends to meet it.
+    @Test("A carriageway that bends on its last metres goes straight over a crossing street")
+    func bentCarriageway() throws {
+        var town = Town("X")
+        town.road("X", "N", over: [(31, 95)], "Mill Lane")
+        town.road(
+            "X", "K", over: [(-4.9, -2.8), (-9.3, -10.4), (-10.5, -14.1), (-7.7, -20.3)], "Mill Lane", oneway: true)
+        town.road("K", "Y", over: [(5.2, -59.8)], "Mill Lane", oneway: true)
+        town.place("P", rightOf: "K", 13.8)
+        town.place("E", rightOf: "K", 100)
+        town.place("W", rightOf: "K", -100)
+        town.road("PX", "Mill Lane", oneway: true)
+        town.road("EPKW", "High Street", oneway: true)
+        #expect(try town.told("NXKY") == [])
+        #expect(try town.told("NXKW") == ["Turn right onto High Street"])
+    }
+
     /// Places of a road straight on to H and of another one at a small angle to B.
     private func slightExit() -> Town {
         Town(

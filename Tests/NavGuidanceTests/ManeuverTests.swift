@@ -208,6 +208,44 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == [])
     }
 
+    @Test("An unnamed road takes the name of the road ahead, not of one that the driver turns into")
+    func unnamedRoad() throws {
+        var town = Town(
+            """
+                          T
+
+            L      A      B      E
+
+                   S
+            """, scale: 5)
+        town.road("SA", "Mill Lane")
+        town.road("AL", "West Road")
+        town.road("AB", "")
+        town.road("TB", "High Street")
+        town.road("BE", "East Road")
+        #expect(try town.told("SABT") == ["Turn right", "Turn left onto High Street"])
+        #expect(try town.told("SABE") == ["Turn right onto East Road"])
+        #expect(try town.maneuvers("ABT")[0].road.isUnnamed)
+        #expect(try town.maneuvers("ABE")[0].road.name == "East Road")
+    }
+
+    @Test(
+        "A name that repeats the road's number is told as a number",
+        arguments: [("CG-2", "", ["CG-2"]), ("CG 2", "", ["CG-2"]), ("CG-21", "CG-21", ["CG-2"])])
+    func nameOfNumber(name: String, told: String, numbers: [String]) throws {
+        var town = Town(
+            """
+            L    A    R
+
+                 S
+            """)
+        town.road("LAR", name, reference: "CG-2")
+        town.road("SA", "Mill Lane")
+        let road = try town.maneuvers("SAL")[1].road
+        #expect(road.name == told)
+        #expect(road.references == numbers)
+    }
+
     @Test("A main road that bends away from a straight lane is announced as staying on it")
     func bendingMainRoad() throws {
         var town = Town(
@@ -544,133 +582,5 @@ struct ManeuverTests {
         #expect(try town(scale: 6).told("SABN") == ["Go straight onto Church Lane"])
         #expect(
             try town(scale: 10).told("SABN") == ["Turn right onto High Street", "Turn left onto Church Lane"])
-    }
-}
-
-@Suite("Roundabouts")
-struct RoundaboutTests {
-    /// Four arms, driven anticlockwise; the western and southern arms are two-way.
-    private func circle(name: String = "") -> Town {
-        var town = Town(
-            """
-                     N
-
-
-
-                     n
-
-            W     w     e     E
-
-                     s
-
-
-
-                     S
-            """, scale: 8)
-        town.road("senws", name, oneway: true, flags: .roundabout)
-        town.road("Nn", "North Road")
-        town.road("Ee", "East Road")
-        town.road("Ss", "South Road")
-        town.road("Ww", "West Road")
-        return town
-    }
-
-    @Test(
-        "Exits are counted from the entry",
-        arguments: [
-            ("SseE", "first", "East Road"), ("SsenN", "second", "North Road"), ("SsenwW", "third", "West Road"),
-        ])
-    func exits(path: String, nth: String, road: String) throws {
-        #expect(try circle().told(path) == ["At the roundabout, take the \(nth) exit onto \(road)"])
-    }
-
-    @Test("A full circle counts the exit back, also with a waypoint inside the roundabout")
-    func fullCircle() throws {
-        let town = circle()
-        let via = town.coordinate("n", east: -12, north: -12)
-        #expect(
-            try town.told("SsenwsS", via: via) == ["At the roundabout, take the fourth exit onto South Road"])
-    }
-
-    @Test("Entry and exit are one maneuver that ends at the exit")
-    func oneManeuver() throws {
-        let maneuver = try circle().maneuvers("SsenN")[1]
-        #expect(maneuver.type == .roundabout)
-        #expect(maneuver.modifier == .straight)
-        #expect(maneuver.roundaboutExit == 2)
-        #expect(maneuver.endOffset > maneuver.routeOffset + 40)
-    }
-
-    @Test("Driveways and exits closed to cars are not counted")
-    func uncountedExits() throws {
-        var town = Town(
-            """
-                     N
-
-                     n
-                  w     e     E
-                     s
-
-                     S
-            """, scale: 8)
-        town.road("senws", "", oneway: true, flags: .roundabout)
-        town.road("Nn", "North Road")
-        town.road("Ee", "Bus Road", access: [.bus])
-        town.road("Ss", "South Road")
-        #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
-    }
-
-    @Test("An exit forbidden by a turn restriction is not counted")
-    func refusedExits() throws {
-        var town = circle()
-        town.refusedTurns = ["seE"]
-        #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
-    }
-
-    @Test("A named roundabout is announced by its name")
-    func rotary() throws {
-        #expect(try circle(name: "Star Place").told("SsenN") == ["At Star Place, take the second exit onto North Road"])
-    }
-
-    @Test("A leg that starts in a roundabout starts with its exit")
-    func startInside() throws {
-        #expect(try circle().told("enN") == ["Exit the roundabout onto North Road"])
-    }
-
-    @Test("A mini-roundabout is a turn")
-    func miniRoundabout() throws {
-        var town = Town(
-            """
-                 N
-
-            L    A    R
-
-                 S
-            """)
-        town.road("LAR", "High Street")
-        town.road("SAN", "Mill Lane")
-        town.nodeFlags["A"] = .miniRoundabout
-        #expect(try town.told("SAR") == ["At the roundabout, turn right onto High Street"])
-        #expect(try town.told("SAN") == [])
-    }
-
-    @Test("A sharp turn at a mini-roundabout mentions it")
-    func sharpTurnAtMiniRoundabout() throws {
-        var town = Town(
-            """
-                 N
-
-
-
-                 A
-
-
-
-            B    S
-            """)
-        town.road("SAN", "Mill Lane")
-        town.road("AB", "West Road")
-        town.nodeFlags["A"] = .miniRoundabout
-        #expect(try town.told("SAB") == ["At the roundabout, make a sharp left onto West Road"])
     }
 }
