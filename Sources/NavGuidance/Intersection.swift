@@ -248,6 +248,11 @@ package final class JunctionModel {
         return RoadOutline(points)
     }
 
+    /// Returns the metres between two nodes.
+    func distance(_ one: NodeIndex, _ other: NodeIndex) -> Double {
+        Geodesy.distance(graph.nodePositions[one.index].coordinate, graph.nodePositions[other.index].coordinate)
+    }
+
     // MARK: Divided roads
 
     /// Gives the halves of divided roads one direction, and returns which arms are such halves.
@@ -377,8 +382,7 @@ package final class JunctionModel {
         }
         let (here, there) = (isSplit(node), isSplit(end))
         guard here || there else { return false }
-        let gap = Geodesy.distance(
-            graph.nodePositions[node.index].coordinate, graph.nodePositions[end.index].coordinate)
+        let gap = distance(node, end)
         return gap < (here && there ? 30 : 15)
     }
 

@@ -680,13 +680,6 @@ struct TurnClassifier {
     }
 }
 
-extension JunctionModel {
-    /// Returns the metres between two nodes.
-    func distance(_ one: NodeIndex, _ other: NodeIndex) -> Double {
-        Geodesy.distance(graph.nodePositions[one.index].coordinate, graph.nodePositions[other.index].coordinate)
-    }
-}
-
 extension ManeuverModifier {
     /// The same turn to the other side.
     var mirrored: ManeuverModifier {
