@@ -244,6 +244,8 @@ import Testing
         ride.drive(try town.fixes("FGHIJ")[..<5])
         ride.command(.calculate(RouteOrder(waypoints: [try town.waypoint("IJ")]), isPreview: true), call: 7)
         ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
+        let previews = ride.told.compactMap { if case .preview(let preview) = $0.what { preview } else { nil } }
+        #expect(previews.count == 2 && previews[1].routes.map(\.plan.route.mapVersion) == ["other"])
         ride.command(.start(preview: nil, nil), call: 8)
         let plan = try #require(ride.plans.last)
         #expect(plan.route.mapVersion == "other" && plan.route.edges.allSatisfy { town.map.graph.edge($0.key) != nil })
