@@ -69,7 +69,10 @@ struct DriveAlong {
             routeID = trip.routeID
             offset = place.flatMap { DriveAlong.offset(of: $0, on: trip) } ?? trip.offset
         }
-        let reached = trip.times.offset(seconds * speedFactor, after: offset)
+        var reached = trip.times.offset(seconds * speedFactor, after: offset)
+        // The vehicle stands where it has to stop until it has arrived.
+        let stop = trip.requiredStop.flatMap { offset <= $0 ? $0 : nil }
+        if let stop { reached = min(reached, stop) }
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
         offset = reached
         last = stamp
@@ -78,7 +81,9 @@ struct DriveAlong {
         place = coordinate
         return Fix(
             stamp: stamp, coordinate: coordinate,
-            horizontalSigma: DriveAlong.sigma, speed: speed, course: line.bearing(at: offset), type: .simulated)
+            horizontalSigma: DriveAlong.sigma, speed: speed,
+            // At the stop, the route may turn back.
+            course: offset == stop ? line.bearing(arrivingAt: offset) : line.bearing(at: offset), type: .simulated)
     }
 }
 
