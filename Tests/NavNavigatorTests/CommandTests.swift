@@ -282,6 +282,24 @@ import Testing
         #expect(abs(after.distanceRemaining - before.distanceRemaining) < 100, "\(before) then \(after)")
     }
 
+    @Test func tripThatWaitsForAPositionDoesNotStartFromASimulatedOne() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let order = RouteOrder(origin: try town.waypoint("FG"), waypoints: [try town.waypoint("IJ")])
+        ride.command(.navigate(order, SimulatedDrive()))
+        ride.fireTimers(until: ride.now.advanced(bySeconds: 5))
+        #expect(ride.vehiclePositions.count > 3)
+        #expect(ride.command(.navigate([try town.waypoint("CH")]), call: 7) == .awaitingPosition)
+        ride.fireTimers(until: ride.now.advanced(bySeconds: 5))
+        #expect(ride.plans.count == 1)
+        // The vehicle's own fixes start it, also during the simulated drive.
+        let start = try town.place("KL")
+        ride.drive(town.standing(at: start, seconds: 2, after: Fix(stamp: ride.now, coordinate: start)))
+        #expect(ride.plans.count == 2)
+        let origin = try #require(ride.plans.last?.route.waypoints.first?.waypoint.coordinate)
+        #expect(Geodesy.distance(origin, start) < 10)
+    }
+
     @Test func refreshPricesTheRouteForTheVehicleOfItsReroute() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
