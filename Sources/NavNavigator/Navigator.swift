@@ -83,6 +83,17 @@ public final class Navigator {
         return effects
     }
 
+    /// Ends the drive after its last event and returns the effects: no answer can come any more, so that calls that wait for routes fail
+    /// and questions to the owner are withdrawn.
+    package func endDrive() -> [Effect] {
+        effects = []
+        for calculation in cancelRequests(for: { _ in true }) {
+            reply(.failed(RouteFailure(code: .cancelled, message: "the drive has ended")), to: calculation.call)
+        }
+        for request in questions.take(for: { _ in true }) { perform(.withdrawPolicy(requestID: request.id)) }
+        return effects
+    }
+
     /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event comes first; nil for never.
     public var due: Timestamp? {
         func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {

@@ -244,6 +244,8 @@ import Testing
         ride.drive(try town.fixes("FGHIJ")[..<5])
         ride.command(.calculate(RouteOrder(waypoints: [try town.waypoint("IJ")]), isPreview: true), call: 7)
         ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
+        let previews = ride.told.compactMap { if case .preview(let preview) = $0.what { preview } else { nil } }
+        #expect(previews.count == 2 && previews[1].routes.map(\.plan.route.mapVersion) == ["other"])
         ride.command(.start(preview: nil, nil), call: 8)
         let plan = try #require(ride.plans.last)
         #expect(plan.route.mapVersion == "other" && plan.route.edges.allSatisfy { town.map.graph.edge($0.key) != nil })
@@ -278,6 +280,24 @@ import Testing
         let after = try #require(ride.progress.last)
         #expect(ride.plans.count == 2 && before.offset > 100)
         #expect(abs(after.distanceRemaining - before.distanceRemaining) < 100, "\(before) then \(after)")
+    }
+
+    @Test func tripThatWaitsForAPositionDoesNotStartFromASimulatedOne() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let order = RouteOrder(origin: try town.waypoint("FG"), waypoints: [try town.waypoint("IJ")])
+        ride.command(.navigate(order, SimulatedDrive()))
+        ride.fireTimers(until: ride.now.advanced(bySeconds: 5))
+        #expect(ride.vehiclePositions.count > 3)
+        #expect(ride.command(.navigate([try town.waypoint("CH")]), call: 7) == .awaitingPosition)
+        ride.fireTimers(until: ride.now.advanced(bySeconds: 5))
+        #expect(ride.plans.count == 1)
+        // The vehicle's own fixes start it, also during the simulated drive.
+        let start = try town.place("KL")
+        ride.drive(town.standing(at: start, seconds: 2, after: Fix(stamp: ride.now, coordinate: start)))
+        #expect(ride.plans.count == 2)
+        let origin = try #require(ride.plans.last?.route.waypoints.first?.waypoint.coordinate)
+        #expect(Geodesy.distance(origin, start) < 10)
     }
 
     @Test func refreshPricesTheRouteForTheVehicleOfItsReroute() throws {

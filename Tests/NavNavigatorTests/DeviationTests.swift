@@ -153,4 +153,30 @@ struct DeviationTests {
         #expect(after - before < 20, "\(before) \(after)")
         #expect(!ride.deviations.contains(.offStep))
     }
+
+    /// A vehicle that leaves out a loop of its route after a long wait has skipped a part of it.
+    @Test func longWaitBringsNoLaterPartOfTheRouteWithinReach() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHCBGL")))
+        let crossing = LocalFrame(origin: try town.place("FG", 1))
+        let fixes = try town.fixes("FGHC", rate: 10).prefix {
+            Geodesy.distance($0.coordinate, crossing.origin) > 5
+        }
+        ride.drive(fixes)
+        var fix = try #require(fixes.last)
+        for count in 1...1_600 {
+            fix.stamp = fix.stamp.advanced(bySeconds: 0.1)
+            // Within the receiver's noise, for two minutes; then it creeps down the street on which the loop ends.
+            fix.coordinate = crossing.coordinate(
+                of: LocalPoint(
+                    east: Double(count % 5) - 2, north: Double(count % 3) - 1 - 0.09 * Double(max(count - 1_200, 0))))
+            fix.speed = count > 1_200 ? 0.9 : 0
+            fix.course = nil
+            ride.drive(fix)
+        }
+        #expect(ride.deviations.contains(.offStep), "\(ride.deviations) \(ride.progress.last?.offset ?? 0)")
+    }
 }

@@ -66,6 +66,24 @@ import Testing
         #expect(ride.states.last?.positions == nil && ride.states.last?.phase == .guidance(.uncertain))
     }
 
+    @Test func noPositionIsStatedAfterASimulatedDriveDuringWhichItWasLost() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHI")
+        var config = NavigatorConfig()
+        config.positioning.reckoning.maximumTime = 20
+        var ride = Ride(town.map, config: config)
+        ride.drive(fixes[..<20])
+        ride.command(.navigate(RouteOrder(waypoints: [try town.waypoint("NO")]), SimulatedDrive()))
+        ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 60))
+        #expect(ride.states.last?.positions == .simulated)
+        ride.command(.stop)
+        #expect(ride.states.last?.positions == nil && ride.states.last?.health?.level == .lost)
+        ride.drive(
+            town.standing(
+                at: fixes[19].coordinate, seconds: 3, after: Fix(stamp: ride.now, coordinate: fixes[19].coordinate)))
+        #expect(ride.states.last?.positions == .measured)
+    }
+
     @Test func twoTurnsInARowAreFollowed() throws {
         let outcome = try OutageTests.drive("FGHMN", planned: "FGHIJ", blind: 480...1_150)
         #expect(outcome.error < 25, "\(outcome.error) m beside the truth")

@@ -215,6 +215,30 @@ struct NavigationSessionTests {
         #expect(try run(fixes).count == 40)
     }
 
+    @Test func nothingWaitsForAnAnswerAfterTheClockJumped() throws {
+        let map = try Helsinki.map.get()
+        var configuration = NavigationConfiguration()
+        configuration.navigator.policy.asked = [.shouldDiscardFix]
+        let session = NavigationSession(map: map, configuration: configuration, nodeName: "test")
+        let drive = try Helsinki.drive.get()
+        _ = session.handle(drive[0], sequence: 1)
+        var bad = drive[1]
+        bad.horizontalAccuracyM = 500
+        let asked = session.handle(bad, sequence: 2).questions.map(\.request.requestID)
+        #expect(asked.count == 1)
+        let goal = NavMessages.Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
+        let now = NavGeo.Timestamp(nanoseconds: Helsinki.start)
+        let request = CalculateRouteRequest(waypoints: [goal], preview: false)
+        let queries = session.handle(.calculateRoute(request), call: 7, caller: "call", at: now).queries
+        let outcome = session.startOver(at: now)
+        #expect(outcome.withdrawn == asked && outcome.cancelled == queries.map(\.requestID))
+        guard case (7, .failed(let failure))? = outcome.replies.first else {
+            Issue.record("\(outcome.replies)")
+            return
+        }
+        #expect(outcome.replies.count == 1 && failure.code == .cancelled)
+    }
+
     @Test func replayPublishesTheSameAsTheSession() throws {
         let drive = try Helsinki.drive.get()
         var log = MessageLog(try MCAPWriter(MemorySink()))

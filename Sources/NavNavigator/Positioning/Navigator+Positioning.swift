@@ -62,10 +62,15 @@ extension Navigator {
         (lastPosition, isLost) = (position, false)
         now = event.stamp
         publish(.position(position), event)
-        if let order = search.startDue(at: event.stamp, position, isPrecise: canStart(at: position)) {
-            begin(order, from: position, event)
-        }
+        // A trip starts at the vehicle, wherever a simulated drive is.
+        if simulation == nil { startDueTrip(from: position, event) }
         followTrip(position, event)
+    }
+
+    /// Starts the requested trip if it waited for this position of the vehicle.
+    func startDueTrip(from position: VehiclePosition, _ event: NavigatorEvent) {
+        guard let order = search.startDue(at: event.stamp, position, isPrecise: canStart(at: position)) else { return }
+        begin(order, from: position, event)
     }
 
     /// Returns the origin of a route from here: on the matched road if there is one, in the vehicle's direction.

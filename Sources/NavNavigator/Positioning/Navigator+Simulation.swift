@@ -17,6 +17,8 @@ struct DriveAlong {
     var positioning: Positioning
     /// The real vehicle's position, which its fixes keep updating; nil when unknown.
     var vehicle: VehiclePosition?
+    /// Whether the prediction of the real vehicle's positions was given up since then.
+    var isLost: Bool
     /// The start of an unpublished prediction of the real vehicle's position; nil without one.
     var unreportedPrediction: Positioning.Effect?
 
@@ -26,7 +28,7 @@ struct DriveAlong {
     private static let sigma = 1.0
 
     init(
-        _ drive: SimulatedDrive, on trip: Trip, at stamp: Timestamp, vehicle: VehiclePosition?,
+        _ drive: SimulatedDrive, on trip: Trip, at stamp: Timestamp, vehicle: VehiclePosition?, isLost: Bool,
         positioning: Positioning
     ) {
         let range = SimulatedDrive.speedRange
@@ -35,6 +37,7 @@ struct DriveAlong {
         last = stamp
         due = stamp
         self.vehicle = vehicle
+        self.isLost = isLost
         self.positioning = positioning.simulation(speedFactor: speedFactor)
     }
 
@@ -69,7 +72,10 @@ struct DriveAlong {
             routeID = trip.routeID
             offset = place.flatMap { DriveAlong.offset(of: $0, on: trip) } ?? trip.offset
         }
-        let reached = trip.times.offset(seconds * speedFactor, after: offset)
+        var reached = trip.times.offset(seconds * speedFactor, after: offset)
+        // The vehicle stands where it has to stop until it has arrived.
+        let stop = trip.requiredStop.flatMap { offset <= $0 ? $0 : nil }
+        if let stop { reached = min(reached, stop) }
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
         offset = reached
         last = stamp
@@ -78,7 +84,9 @@ struct DriveAlong {
         place = coordinate
         return Fix(
             stamp: stamp, coordinate: coordinate,
-            horizontalSigma: DriveAlong.sigma, speed: speed, course: line.bearing(at: offset), type: .simulated)
+            horizontalSigma: DriveAlong.sigma, speed: speed,
+            // At the stop, the route may turn back.
+            course: offset == stop ? line.bearing(arrivingAt: offset) : line.bearing(at: offset), type: .simulated)
     }
 }
 
@@ -90,7 +98,7 @@ extension Navigator {
     func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
         simulation = DriveAlong(
-            drive, on: trip, at: event.stamp, vehicle: lastPosition, positioning: positioning)
+            drive, on: trip, at: event.stamp, vehicle: lastPosition, isLost: isLost, positioning: positioning)
         // Simulations do not nest: a prediction for lack of fixes ends now, and begins again when this simulation ends.
         if let reason = positioning.predictionReason {
             take([.predictionEnded(reason, .startedOver, nil)], event)
@@ -113,7 +121,7 @@ extension Navigator {
         self.simulation = nil
         report(.willEnd, end, event)
         report(.ended, end, event)
-        lastPosition = simulation.vehicle
+        (lastPosition, isLost) = (simulation.vehicle, simulation.isLost)
         if let began = simulation.unreportedPrediction { take([began], event) }
     }
 
@@ -124,8 +132,13 @@ extension Navigator {
             case .judged(let fix, let verdict): perform(.judged(fix, verdict))
             case .clockSet, .receiver: take([effect], event)
             case .predictionBegan: simulation?.unreportedPrediction = effect
-            case .predictionEnded: simulation?.unreportedPrediction = nil
-            case .position(let position): simulation?.vehicle = position
+            case .predictionEnded(_, let end, _):
+                simulation?.unreportedPrediction = nil
+                simulation?.isLost = end == .gaveUp
+            case .position(let position):
+                simulation?.vehicle = position
+                simulation?.isLost = false
+                startDueTrip(from: position, event)
             case .filtered, .step: break
             }
         }

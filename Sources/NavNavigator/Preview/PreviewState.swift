@@ -25,17 +25,16 @@ struct PreviewState {
 
     var isActive: Bool { shown?.preview.routes.isEmpty == false }
 
-    /// Translates the routes to another map version and removes those with roads that are gone; returns whether there were any.
+    /// Translates the routes to another map version and removes those with roads that are gone; returns whether any were shown.
     mutating func adopt(from old: RoadGraph, to new: RoadGraph) -> Bool {
         guard var shown, isActive else { return false }
         let active = shown.preview.routes[shown.preview.active].id
-        let count = shown.preview.routes.count
         shown.preview.routes = shown.preview.routes.compactMap { previewed in
             var previewed = previewed
             return previewed.plan.route.adopt(from: old, to: new).isEmpty ? previewed : nil
         }
         shown.preview.active = shown.preview.routes.firstIndex { $0.id == active } ?? 0
         self.shown = shown
-        return shown.preview.routes.count < count
+        return true
     }
 }

@@ -21,11 +21,14 @@ extension Navigator {
         case .offRoute: reason = .offRoute
         case .wrongWay: reason = .wrongWay
         case .onRoute, .offStep:
-            guard trip.isBlocked else {
+            if trip.isBlocked {
+                reason = .routeInvalidated
+            } else if trip.hasMissedStop(position) {
+                reason = .waypoint
+            } else {
                 if let draft = search.draft, !draft.isAnnounced { withdraw(.shouldReroute) }
                 return search.noteOnRoute()
             }
-            reason = .routeInvalidated
         case .uncertain: return
         }
         // A predicted position cannot be off-route.
@@ -38,12 +41,12 @@ extension Navigator {
 
     private func draft(
         _ reason: RerouteEvent.Reason, from position: VehiclePosition, preferences: RoutePreferences? = nil,
-        waypoints: [Waypoint]? = nil, _ event: NavigatorEvent
+        waypoints: [Waypoint]? = nil, isByHand: Bool = false, _ event: NavigatorEvent
     ) -> RouteSearch.Draft {
         RouteSearch.Draft(
             id: routes.nextID(), cause: event.causeSequence, reason: reason,
             preferences: preferences ?? session.preferences,
-            waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position)
+            waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position, isByHand: isByHand)
     }
 
     func decideReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
@@ -62,7 +65,8 @@ extension Navigator {
         guard search.acceptsManualReroute else { return refuse(call, "a route request is already pending") }
         if let fault = preferences?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
-        let draft = draft(reason, from: lastPosition, preferences: preferences, waypoints: waypoints, event)
+        let draft = draft(
+            reason, from: lastPosition, preferences: preferences, waypoints: waypoints, isByHand: true, event)
         reply(.requested(requestID: draft.id, skipped: skipped), to: call)
         announce(draft, event)
     }
@@ -122,7 +126,7 @@ extension Navigator {
         if options.initialManeuverAvoidance == 0 {
             options.initialManeuverAvoidance = maneuverAvoidance(at: position, refusals: search.refusals)
         }
-        if options.chosenRoute.isEmpty, draft.reason != .waypoint {
+        if options.chosenRoute.isEmpty, !draft.skipsWaypoint {
             options.chosenRoute = session.chosenRoute
             options.chosenRouteFactor = config.chosenRouteFactor
         }
@@ -230,6 +234,8 @@ extension Navigator {
         let isOnRoute = trip.deviation.state == .onRoute || trip.deviation.state == .offStep
         switch draft.reason {
         case .offRoute, .wrongWay, .routeInvalidated: if isOnRoute, !trip.isBlocked { return .backOnRoute }
+        case .waypoint where !draft.isByHand:
+            if isOnRoute, let lastPosition, !trip.hasMissedStop(lastPosition) { return .backOnRoute }
         case .manual, .fasterRoute, .waypoint: break
         }
         guard let lastPosition, lastPosition.stamp > draft.origin.stamp else { return nil }
@@ -274,7 +280,7 @@ extension Navigator {
         var plan = plan
         plan.preferences = draft.preferences
         replaceRoute(
-            plan, origin: request.origin, draft.reason == .waypoint ? .waypointSkipped : .rerouted, event)
+            plan, origin: request.origin, draft.skipsWaypoint ? .waypointSkipped : .rerouted, event)
         report(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
     }
 

@@ -25,6 +25,8 @@ struct RouteSearch {
         var preferences: RoutePreferences
         var waypoints: [Waypoint]
         var origin: VehiclePosition
+        /// Whether a user requested it.
+        var isByHand: Bool
         /// The preferences and waypoints that the owner's replaced; nil when the owner left them.
         var replaced: RouteOrder?
         /// Whether the coming reroute was announced; its end is then announced too.
@@ -32,8 +34,8 @@ struct RouteSearch {
         /// The number of the attempt, from 1; nil before the first.
         var attempt: Int?
 
-        /// Whether a user requested it.
-        var isByHand: Bool { reason == .manual || reason == .waypoint }
+        /// Whether a user gave up a waypoint; without a user, the waypoint was missed.
+        var skipsWaypoint: Bool { isByHand && reason == .waypoint }
     }
 
     enum Purpose: Equatable {

@@ -280,9 +280,13 @@ struct RouteCursor {
         let farthest = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack
         let straight = min(Geodesy.distance(last.coordinate, position.coordinate), farthest)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
+        // At a standstill only noise moves the position, which would add up; the speed alone tells of creeping.
+        let isStanding = position.speed.map { $0 <= config.deviationMinimumSpeed } ?? false
         // During a gap, the road may have been winding.
         let reach =
-            seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
+            seconds > config.cursorSpeedValidity
+            ? max(moved, config.cursorGapSpeed * seconds)
+            : 1.5 * (isStanding ? max(position.speed ?? 0, 0) * seconds : moved)
         driven = min(driven + reach, route.length)
         guard position.isDecisive else { return moved }
         let frame = LocalFrame(origin: position.coordinate)

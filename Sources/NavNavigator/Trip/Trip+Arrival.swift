@@ -21,6 +21,14 @@ extension Trip {
         }
     }
 
+    /// Whether the vehicle has driven on along the route past a stop at which it has to stop, out of reach of the stop both along the route
+    /// and in a straight line.
+    func hasMissedStop(_ position: VehiclePosition) -> Bool {
+        guard let requiredStop, let placement, placement.isFollowing, !hasJumped(position) else { return false }
+        let reach = max(config.arrivalSuppressReroute, config.arrivalRadius + cursor.slack(of: position))
+        return placement.offset > requiredStop + reach && Geodesy.distance(stop.snapped, position.coordinate) > reach
+    }
+
     /// Returns the arrival phases that a position triggers. The navigator decides whether the next leg begins at a stop.
     func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // A predicted position neither approaches nor reaches a waypoint.
@@ -68,9 +76,7 @@ extension Trip {
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
     private func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
-        // A receiver that has lost its position for a few seconds must not end the trip.
-        let hasJumped = jumpedAt.map { position.stamp.seconds(since: $0) < Trip.jumpConfirmation } ?? false
-        guard !hasJumped, isThere(position, remaining, isAtStop: isAtStop),
+        guard !hasJumped(position), isThere(position, remaining, isAtStop: isAtStop),
             (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
             pointsTheWay(position)
         else {
@@ -117,8 +123,14 @@ extension Trip {
             Geodesy.distance(position.coordinate, stop.snapped))
     }
 
-    /// The time after a jump of the measured position during which no stop can be reached, seconds: most reflections end earlier, and a
-    /// vehicle that has arrived stays longer.
+    /// Whether the measured position has just jumped: a receiver that has lost its position for a few seconds must neither end the trip nor
+    /// lead it back to a stop.
+    private func hasJumped(_ position: VehiclePosition) -> Bool {
+        jumpedAt.map { position.stamp.seconds(since: $0) < Trip.jumpConfirmation } ?? false
+    }
+
+    /// The time after a jump of the measured position during which no stop can be reached or missed, seconds: most reflections end earlier,
+    /// and a vehicle that has arrived stays longer.
     private static let jumpConfirmation = 10.0
 
     /// The time after which a stationary vehicle is parked, seconds, and its distance from the stop, metres: a car's length and the
@@ -130,6 +142,12 @@ extension Trip {
 
     /// Metres before a stop at which the arrival is announced; nil when it depends on more than the distance.
     var announcedRadius: Double? { hasToStop || config.arrivalCourse != nil ? nil : config.arrivalRadius }
+
+    /// The place where the vehicle still has to stop, metres from the route's start; nil where driving past is enough.
+    var requiredStop: Double? {
+        guard hasToStop, case .driving = stage else { return nil }
+        return legEnd
+    }
 
     /// Whether the vehicle's course matches the direction of the route's end, if that is required.
     private func pointsTheWay(_ position: VehiclePosition) -> Bool {

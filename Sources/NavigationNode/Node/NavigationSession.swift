@@ -369,7 +369,9 @@ package final class NavigationSession {
             .command(NavigationCommand(caller: JournalCaller.clock, request: .stopNavigation(StopNavigationRequest()))),
             stamp,
             cause: 0)
-        run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
+        let stop = NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0))
+        run(stop)
+        carryOut(navigator.endDrive(), of: stop)
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals, replacingCalls) = (nil, 0, ArrivalMonitor(), [])
@@ -380,8 +382,14 @@ package final class NavigationSession {
     }
 
     private func run(_ event: NavigatorEvent) {
+        carryOut(navigator.handle(event), of: event)
+        let message = horizon.update(encoder, configuration.horizon) { navigator.countEvent(after: event) }
+        if let message { outcome.messages.append(message) }
+    }
+
+    private func carryOut(_ effects: [Effect], of event: NavigatorEvent) {
         var asked: NavMessages.PolicyRequest?
-        for effect in navigator.handle(event) {
+        for effect in effects {
             switch effect {
             case .publish(let context, .policyRequest(let request)):
                 let message = encoder.message(request, context)
@@ -411,8 +419,6 @@ package final class NavigationSession {
                 ]
             }
         }
-        let message = horizon.update(encoder, configuration.horizon) { navigator.countEvent(after: event) }
-        if let message { outcome.messages.append(message) }
     }
 
     /// Returns the requested electronic horizon at the last position.
