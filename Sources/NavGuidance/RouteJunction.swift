@@ -138,7 +138,9 @@ struct JunctionFinder {
                 edge == next
                 || edge != back && graph.traits(of: edge).access.contains(access) && !refused.contains(edge)
             arms.append(
-                Arm(bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge))
+                Arm(
+                    bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge
+                ))
         }
         for edge in arriving where graph.opposite(edge) == nil {
             arms.append(
