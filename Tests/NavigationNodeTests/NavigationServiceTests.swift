@@ -360,6 +360,20 @@ struct NavigationServiceTests {
         let outside = try await refusal { $0.geometry?.latDeltasE7[2] = 1_000_000_000 }
         #expect(outside.hasPrefix("route.geometry: point 2 is outside the world"))
         #expect(try await refusal { $0.geometry = nil }.contains("two points or more"))
+        let segments = line.count - 1
+        let short = try await refusal { $0.legs[0].annotation?.durationsS.removeLast() }
+        #expect(
+            short
+                == "leg 0 of the route: annotation.durations_s has \(segments - 1) entries: \(segments) segments need "
+                + "\(segments), or none")
+        let long = try await refusal { $0.legs[0].annotation?.nodeIds.append(7) }
+        #expect(
+            long.contains("annotation.node_ids has \(segments + 2) entries: \(segments) segments need \(segments + 1)"))
+        var bare = route
+        bare.legs[0].annotation?.durationsS = []
+        bare.legs[0].annotation?.wayIds = []
+        #expect(
+            try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(bare))).error == nil)
     }
 
     @Test func hugeCourseOfAGivenRouteDoesNotEndTheNode() async throws {
