@@ -370,7 +370,7 @@ struct PositioningTests {
                         seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: 8)))
                     }
                     let stamp = now.advanced(bySeconds: Double(tenth) / 10).nanoseconds
-                    seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: fix.speed)))
+                    seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: fix.speed.map { max($0, 0) })))
                 }
             }
             return (seat.all(NavMessages.MatchedPosition.self), seat.session.positioning.odometryLeftOut)
