@@ -45,7 +45,10 @@ package final class GNSSNode: Node {
                 throw NodeError(.missing, "source '\(path)' does not exist")
             }
             guard kind != S_IFDIR else {
-                throw NodeError(.usage, "source '\(path)' is a folder; give a device or a file")
+                throw NodeError(
+                    .usage,
+                    "source '\(path)' is a folder; give a device or a file, or convert a ROS 2 bag with "
+                        + "'navbus bag convert \(path) --out FILE.mcap' first")
             }
             if kind == S_IFREG {
                 let trace = try TraceInput(path: path)

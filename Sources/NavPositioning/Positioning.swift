@@ -246,6 +246,7 @@ public struct Positioning: Sendable {
             judge.noteMissing(nil, sigma: nil, isLost: true, at: now)
             if let reason { effects.append(.predictionEnded(reason, .gaveUp, nil)) }
         case .predicted(let predicted, let begins):
+            odometryGate.notePassed(now)
             judge.noteMissing(
                 reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
                 isLost: false, at: now)

@@ -60,12 +60,14 @@ package struct TraceInput: Sendable {
 
     package init(path: String) throws(NodeError) {
         let bytes: [UInt8]?
+        let isROSBag: Bool
         do throws(ConfigError) {
             let head = try TextFile.head(path, count: TraceFormat.sniffLength)
+            isROSBag = ["SQLite format 3\0", "#ROSBAG "].contains { head.starts(with: $0.utf8) }
             // Read rather than mapped: truncation of a mapped file while it is being read would raise a signal instead
             // of an error.
             bytes =
-                TraceFormat.detect(head, name: path) == .mcap
+                isROSBag || TraceFormat.detect(head, name: path) == .mcap
                 ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)
         } catch {
             var status = stat()
@@ -75,6 +77,9 @@ package struct TraceInput: Sendable {
             throw NodeError(
                 .missing,
                 "'\(path)' is a folder: convert a ROS 2 bag with 'navbus bag convert \(path) --out FILE.mcap' first")
+        }
+        guard !isROSBag else {
+            throw NodeError(.invalid, "'\(path)' \(TraceInput.advice(onROSBag: path))")
         }
         guard let bytes else {
             self = try TraceInput(bag: path)
@@ -91,12 +96,20 @@ package struct TraceInput: Sendable {
         }
     }
 
+    private static func advice(onROSBag path: String) -> String {
+        "is a bag of ROS: convert it with 'navbus bag convert \(path) --out FILE.mcap' first"
+    }
+
     private init(bag path: String) throws(NodeError) {
         do throws(BagError) {
             let reader = try BagReader(path: path)
             var fixes: [GnssFix] = []
             var unreadable = 0
             let channels = reader.index.channels(topic: Topics.gnssFix.name)
+            let encodings = Set(reader.index.channels.map(\.messageEncoding))
+            guard encodings != ["cdr"], encodings != ["ros1"] else {
+                throw BagError(.invalidArgument, "'\(path)' \(TraceInput.advice(onROSBag: path))")
+            }
             guard !channels.isEmpty else {
                 let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
                 let content = topics.isEmpty ? "it has no message that can be read" : "it has: \(topics)"

@@ -39,7 +39,6 @@ extension NavMessages.RouteProgress {
     ///
     /// - Parameter limit: The speed limit at the vehicle.
     package init(_ progress: NavNavigator.RouteProgress, context: EventContext, limit: SpeedLimit) {
-        let total = progress.offset + progress.distanceRemaining
         let attributes = progress.attributes
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
@@ -48,7 +47,7 @@ extension NavMessages.RouteProgress {
             stepCount: UInt32(progress.stepCount),
             pointIndex: UInt32(progress.point), distanceTraveledM: progress.offset,
             distanceRemainingM: progress.distanceRemaining, durationRemainingS: progress.durationRemaining,
-            fractionTraveled: total > 0 ? progress.offset / total : 1,
+            fractionTraveled: progress.fraction,
             legDistanceRemainingM: progress.legDistanceRemaining, legDurationRemainingS: progress.legDurationRemaining,
             stepDistanceRemainingM: progress.stepDistanceRemaining,
             stepDurationRemainingS: progress.stepDurationRemaining,

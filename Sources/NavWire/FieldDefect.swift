@@ -43,6 +43,54 @@ extension NavMessages.GnssFix {
             ?? low("horizontal_accuracy_m", horizontalSigma, "m, 0 or more") ?? low("hdop", hdop, "0 or more")
             ?? low("altitude", altitude, from: Self.leastAltitude, "m, -20000 or more")
             ?? low("horizontal_protection_level_m", horizontalProtectionLevelM, "m, 0 or more")
+            ?? uncertaintyDefect
+    }
+
+    /// The first defect of the values that say how certain others are.
+    private var uncertaintyDefect: FieldDefect? {
+        let values: [(name: String, value: Double?, unit: String)] = [
+            ("heading_variance", headingVariance, "rad^2"), ("vertical_accuracy_m", verticalAccuracyM, "m"),
+            ("speed_accuracy_mps", speedAccuracyMps, "m/s"), ("course_accuracy_rad", courseAccuracyRad, "rad"),
+            ("vertical_protection_level_m", verticalProtectionLevelM, "m"),
+        ]
+        for (name, value, unit) in values {
+            guard let value, value.isFinite, value < 0 else { continue }
+            return FieldDefect(name: name, value: value, allowed: "\(unit), 0 or more")
+        }
+        return Self.covarianceDefect(
+            "position_covariance", positionCovariance, isKnown: hasPositionCovariance,
+            isWhole: positionCovarianceType != .diagonalKnown)
+            ?? Self.covarianceDefect("velocity_covariance", velocityCovariance, isKnown: true, isWhole: true)
+    }
+
+    /// Returns the first defect of a matrix of three axes.
+    ///
+    /// - Parameters:
+    ///   - isKnown: Whether its values mean anything.
+    ///   - isWhole: Whether those off the diagonal do.
+    private static func covarianceDefect(
+        _ name: String, _ matrix: [Double], isKnown: Bool, isWhole: Bool
+    ) -> FieldDefect? {
+        guard !matrix.isEmpty else { return nil }
+        guard matrix.count == 9 else {
+            return FieldDefect(name: "size of \(name)", value: Double(matrix.count), allowed: "9 values or none")
+        }
+        guard isKnown else { return nil }
+        for index in [0, 4, 8] where matrix[index].isFinite && matrix[index] < 0 {
+            return FieldDefect(name: "\(name)[\(index)]", value: matrix[index], allowed: "a variance, 0 or more")
+        }
+        guard isWhole else { return nil }
+        for index in matrix.indices where matrix[index].isFinite {
+            let (row, column) = (index / 3, index % 3)
+            // Some publishers round; NaN and infinity compare as false.
+            let most = (matrix[row * 4] * matrix[column * 4]).squareRoot() * 1.001 + 1e-6
+            if abs(matrix[index]) > most {
+                return FieldDefect(
+                    name: "\(name)[\(index)]", value: matrix[index],
+                    allowed: "at most the root of both variances' product")
+            }
+        }
+        return nil
     }
 }
 

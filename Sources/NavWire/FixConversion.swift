@@ -30,13 +30,15 @@ extension Fix {
 extension NavMessages.GnssFix {
     /// σ per axis, metres: the root of the mean variance of east and north, or else the horizontal accuracy.
     package var horizontalSigma: Double? {
-        let isKnown = positionCovarianceType != nil && positionCovarianceType != .unspecified
-        if isKnown, positionCovariance.count == 9 {
+        if hasPositionCovariance, positionCovariance.count == 9 {
             let variance = (positionCovariance[0] + positionCovariance[4]) / 2
             if variance.isFinite, variance > 0 { return variance.squareRoot() }
         }
         return horizontalAccuracyM
     }
+
+    /// Whether the position's covariance means anything.
+    var hasPositionCovariance: Bool { positionCovarianceType != nil && positionCovarianceType != .unspecified }
 
     /// Speed over ground, m/s.
     package var groundSpeed: Double? {

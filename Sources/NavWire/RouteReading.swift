@@ -121,12 +121,13 @@ extension RoutePlan {
                 )
             }
             let part = Array(line[Int(first)...Int(last)])
-            let nodes = leg.annotation?.segmentEnds ?? []
-            let durations = leg.annotation?.durationsS ?? []
+            if let defect = leg.annotation?.sizeDefect(segments: part.count - 1) {
+                throw RouteFailure(code: .invalidRequest, message: "leg \(number) of the route: \(defect)")
+            }
             legs.append(
                 ProvidedRoute.Leg(
-                    line: part, nodeIDs: nodes.count == part.count ? nodes : [],
-                    durations: durations.count == part.count - 1 ? durations.map(Double.init) : [],
+                    line: part, nodeIDs: leg.annotation?.segmentEnds ?? [],
+                    durations: (leg.annotation?.durationsS ?? []).map(Double.init),
                     duration: leg.durationS ?? 0, length: leg.distanceM ?? Polyline(part).length))
         }
         return legs
@@ -147,6 +148,19 @@ extension NavRouting.Route {
 }
 
 extension NavMessages.Annotation {
+    /// Describes the first column that has entries, but not as many as the leg's segments need.
+    fileprivate func sizeDefect(segments: Int) -> String? {
+        let columns = [
+            ("node_ids", nodeIds.count, segments + 1), ("way_ids", wayIds.count, segments),
+            ("distances_m", distancesM.count, segments), ("durations_s", durationsS.count, segments),
+            ("speeds_mps", speedsMps.count, segments),
+        ]
+        for (name, count, needed) in columns where count > 0 && count != needed {
+            return "annotation.\(name) has \(count) entries: \(segments) segments need \(needed), or none"
+        }
+        return nil
+    }
+
     /// The nodes, with the end of the segment for each point within a segment; empty when the leg makes a U-turn within a segment, since
     /// the segment's far end is unknown.
     fileprivate var segmentEnds: [Int64] {

@@ -19,6 +19,14 @@ package enum TextLimits {
         guard let size = text?.utf8.count, size > limit else { return nil }
         return "\(field) has \(size) bytes of UTF-8, more than \(limit)"
     }
+
+    /// Returns a text of at most `limit` bytes, without splitting characters.
+    package static func shortened(_ text: String, to limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        var short = text.prefix(limit)
+        while short.utf8.count > limit { short.removeLast() }
+        return String(short)
+    }
 }
 
 extension NavMessages.Waypoint {
@@ -28,11 +36,7 @@ extension NavMessages.Waypoint {
     }
 
     /// Shortens a name that is too long, without splitting characters.
-    mutating func shortenName() {
-        guard var short = name?[...], short.utf8.count > TextLimits.waypointName else { return }
-        while short.utf8.count > TextLimits.waypointName { short.removeLast() }
-        name = String(short)
-    }
+    mutating func shortenName() { name = name.map { TextLimits.shortened($0, to: TextLimits.waypointName) } }
 }
 
 extension SavedTrip {

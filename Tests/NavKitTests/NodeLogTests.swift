@@ -23,6 +23,21 @@ struct NodeLogTests {
         #expect(lines.allSatisfy { ($0.stampNs ?? 0) > 0 && $0.repeatCount == nil })
     }
 
+    /// A state that came back is not stated as new after the one that followed it.
+    @Test func heldLineHasTheTimeOfItsLastOccurrence() throws {
+        let stage = try EchoStage()
+        let log = stage.runner.context.log
+        for text in ["off", "on", "off", "on"] { log.info(text) }
+        let logged = Clocks.wall()
+        usleep(1_100_000)
+        try stage.turn()
+        let lines = try stage.all(LogEntry.self, on: "/log")
+        #expect(lines.compactMap(\.text) == ["off", "on", "off", "on"])
+        #expect(lines.map(\.repeatCount) == [nil, nil, 1, 1])
+        // Both clocks run apart by far less than that.
+        #expect(lines.allSatisfy { ($0.stampNs ?? .max) < logged + 500_000_000 })
+    }
+
     @Test func remapOfAnUnknownTopicIsLogged() throws {
         let stage = try EchoStage(
             remaps: ["/gnss/fiix": "/x", "/gnss/fix": "/front/fix", "/nav/journal": "/y", "/health/gnss-node": "/z"])

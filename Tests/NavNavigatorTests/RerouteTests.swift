@@ -340,6 +340,17 @@ import Testing
         #expect(ride.phases.last == .guidance(.offRoute))
     }
 
+    @Test func offRouteTheRemainingDistanceIncludesTheWayBackAndTheFractionDoesNot() throws {
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMN")
+        let length = try #require(ride.plans.last).route.length
+        let off = ride.progress.filter { $0.deviation.state == .offRoute }
+        #expect(off.contains { $0.offset + $0.distanceRemaining > length + 20 })
+        for progress in ride.progress { #expect(abs(progress.fraction - progress.offset / length) < 1e-9) }
+        for (before, after) in zip(off, off.dropFirst()) { #expect(after.fraction >= before.fraction) }
+    }
+
     /// A vehicle backs up for 20 m at walking pace, and one fix reports a higher speed.
     @Test(arguments: [0, 1, 3]) func oneWrongSpeedDoesNotMakeBackingUpTheWrongWay(fastFixes: Int) throws {
         let town = try Town.grid()

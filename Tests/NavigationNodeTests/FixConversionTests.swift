@@ -128,6 +128,34 @@ struct FixConversionTests {
         }
     }
 
+    @Test func impossibleUncertaintiesAreNamed() {
+        func defect(
+            _ covariance: [Double], _ type: PositionCovarianceType? = .known, velocity: [Double] = []
+        ) -> String? {
+            var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0))
+            (message.positionCovariance, message.positionCovarianceType) = (covariance, type)
+            message.velocityCovariance = velocity
+            return message.fieldDefect?.description
+        }
+        let usual: [Double] = [4, -1, 0, -1, 9, 0, 0, 0, 16]
+        #expect(
+            defect([]) == nil && defect(usual, velocity: usual) == nil && defect(Array(repeating: 0, count: 9)) == nil)
+        // Values that stand for an unknown one, and those that the type leaves out.
+        #expect(defect([.nan, .nan, 0, .nan, .infinity, 0, 0, 0, .nan]) == nil)
+        #expect(defect([-1, 0, 0, 0, 0, 0, 0, 0, 0], .unspecified) == nil)
+        #expect(defect([-1, 0, 0, 0, 0, 0, 0, 0, 0], nil) == nil)
+        let tilted: [Double] = [1, 5_000, 0, 5_000, 1, 0, 0, 0, 1]
+        #expect(defect(tilted, .diagonalKnown) == nil)
+        #expect(defect(tilted) == "position_covariance[1] 5000.0 (at most the root of both variances' product)")
+        #expect(defect(Array(usual.dropLast())) == "size of position_covariance 8.0 (9 values or none)")
+        #expect(defect([4, 0, 0, 0, -9, 0, 0, 0, 1]) == "position_covariance[4] -9.0 (a variance, 0 or more)")
+        #expect(defect(usual, velocity: [1]) == "size of velocity_covariance 1.0 (9 values or none)")
+        var message = GnssFix(latitude: 1, longitude: 2, headingVariance: -1)
+        #expect(message.fieldDefect?.name == "heading_variance")
+        (message.headingVariance, message.speedAccuracyMps) = (.nan, -1)
+        #expect(message.fieldDefect?.description == "speed_accuracy_mps -1.0 (m/s, 0 or more)")
+    }
+
     @Test func odometryThatIsNotUsedIsNamed() {
         #expect(VehicleOdometry(stampNs: 1, speedMps: 0, yawRateRadps: .nan).fieldDefect == nil)
         #expect(VehicleOdometry(stampNs: 1, yawRateRadps: -1, standstill: true).fieldDefect == nil)

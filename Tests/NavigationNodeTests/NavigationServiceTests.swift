@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import NavBus
 import NavConfig
@@ -359,6 +360,20 @@ struct NavigationServiceTests {
         let outside = try await refusal { $0.geometry?.latDeltasE7[2] = 1_000_000_000 }
         #expect(outside.hasPrefix("route.geometry: point 2 is outside the world"))
         #expect(try await refusal { $0.geometry = nil }.contains("two points or more"))
+        let segments = line.count - 1
+        let short = try await refusal { $0.legs[0].annotation?.durationsS.removeLast() }
+        #expect(
+            short
+                == "leg 0 of the route: annotation.durations_s has \(segments - 1) entries: \(segments) segments need "
+                + "\(segments), or none")
+        let long = try await refusal { $0.legs[0].annotation?.nodeIds.append(7) }
+        #expect(
+            long.contains("annotation.node_ids has \(segments + 2) entries: \(segments) segments need \(segments + 1)"))
+        var bare = route
+        bare.legs[0].annotation?.durationsS = []
+        bare.legs[0].annotation?.wayIds = []
+        #expect(
+            try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(bare))).error == nil)
     }
 
     @Test func hugeCourseOfAGivenRouteDoesNotEndTheNode() async throws {
@@ -380,6 +395,8 @@ struct NavigationServiceTests {
     private final class Owner: PolicyServiceProvider {
         var answers: [PolicyVerdict]
         let hold: Double
+        /// The failures of the first revisions.
+        var failures: [CallStatus] = []
         private(set) var asked = 0
 
         init(_ answers: [PolicyVerdict], hold: Double = 3) { (self.answers, self.hold) = (answers, hold) }
@@ -390,7 +407,7 @@ struct NavigationServiceTests {
                 PolicyAnswer(verdict: answers.isEmpty ? .yes : answers.removeFirst(), reason: "so", holdS: hold))
         }
         func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws {
-            throw CallStatus(.unimplemented, "")
+            throw CallStatus(.unimplemented, "asked about what is not decided here")
         }
         func acceptReroute(_ request: AcceptRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws {
             throw CallStatus(.unimplemented, "")
@@ -411,6 +428,7 @@ struct NavigationServiceTests {
             throw CallStatus(.unimplemented, "")
         }
         func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws {
+            if !failures.isEmpty { throw failures.removeFirst() }
             guard case .visual(var visual) = request.instruction else {
                 call.finish(
                     ReviseInstructionAnswer(
@@ -441,7 +459,8 @@ struct NavigationServiceTests {
         let decisions = try table.messages("/nav/policy/decision", as: PolicyDecision.self)
         let reroutes = decisions.filter { $0.kind == .shouldReroute }
         #expect(reroutes.map(\.verdict) == [.no, .yes] && reroutes.allSatisfy { $0.decidedBy == .client })
-        #expect(decisions.first { $0.kind == .rerouteOptions }?.decidedBy == .unavailable)
+        let failed = try #require(decisions.first { $0.kind == .rerouteOptions })
+        #expect(failed.decidedBy == .unavailable && failed.reason == "status 12: asked about what is not decided here")
         #expect(
             try table.messages("/nav/reroute", as: RerouteEvent.self).compactMap(\.phase)
                 == [.willReroute, .fetching, .fetched, .applied])
@@ -472,7 +491,30 @@ struct NavigationServiceTests {
             let decisions = try table.messages("/nav/policy/decision", as: PolicyDecision.self)
             let reroutes = decisions.filter { $0.kind == .shouldReroute }
             #expect(owner.asked == 1 && reroutes.map(\.decidedBy) == [.unavailable] && reroutes[0].verdict == .yes)
+            #expect(reroutes[0].reason?.hasPrefix("status 13: its answer is invalid: ") == true)
         }
+    }
+
+    @Test func failureOfThePolicyNodeIsLoggedWhenItChanges() async throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        let owner = Owner([])
+        owner.failures = [
+            CallStatus(.internal, "first"), CallStatus(.internal, "second"), CallStatus(.notFound, "third"),
+        ]
+        let table = try ServiceTable(
+            [
+                ("destination", Helsinki.to.text), ("policy.deadline_s", "5"), ("policy.ask", "revise_instruction"),
+            ], owner: owner, log: NodeLog(node: "test", level: .warning, output: ends[1]))
+        try await table.drive(try Helsinki.drive.get())
+        #expect(owner.failures.isEmpty)
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let size = read(ends[0], &bytes, bytes.count)
+        let text = String(decoding: bytes[..<max(size, 0)], as: UTF8.self)
+        #expect(text.contains("status 13: first") && text.contains("status 5: third"), "\(text)")
+        #expect(!text.contains("status 13: second"))
     }
 
     @Test func absentPolicyNodeChangesOnlyTheDecider() async throws {

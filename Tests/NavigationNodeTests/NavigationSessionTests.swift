@@ -93,9 +93,11 @@ struct NavigationSessionTests {
         for (index, fix) in drive.enumerated() { _ = session.handle(fix, sequence: UInt64(index + 1)) }
         let last = try #require(session.due)
         // The odometry shows that the vehicle drives on, slightly to the left.
-        let odometry = VehicleOdometry(stampNs: last.nanoseconds, speedMps: 8, yawRateRadps: 0.01)
-        let said = [session.handle(odometry, sequence: 7), session.pass(to: last.advanced(bySeconds: 5))]
-        let messages = said.flatMap(\.messages)
+        let said = [-1.2, 0].map { second in
+            let stamp = last.advanced(bySeconds: second).nanoseconds
+            return session.handle(VehicleOdometry(stampNs: stamp, speedMps: 8, yawRateRadps: 0.01), sequence: 7)
+        }
+        let messages = (said + [session.pass(to: last.advanced(bySeconds: 5))]).flatMap(\.messages)
         let events = messages.compactMap { $0.message as? NavMessages.SimulationEvent }
         #expect(events.map(\.phase) == [.willBegin, .began])
         #expect(events.allSatisfy { $0.reason == .poorGnss && $0.pose != nil })

@@ -356,6 +356,44 @@ struct PositioningTests {
         #expect((90...110).contains(seat.session.positioning.odometry))
     }
 
+    /// A report ahead of its time would pass the stops up to there, and silence the positions until that time.
+    @Test(arguments: [2.0, 9])
+    func singleReportAheadOfOthersIsIgnored(lead: Double) throws {
+        func positions(lead: Double?) throws -> (positions: [NavMessages.MatchedPosition], leftOut: UInt64) {
+            let seat = try Seat(Helsinki.configuration)
+            for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
+                seat.take(.fix(fix))
+                let now = NavGeo.Timestamp(nanoseconds: try #require(fix.stampNs))
+                for tenth in 0..<10 {
+                    if tenth == 5, index % 20 == 19, let lead {
+                        let stamp = now.advanced(bySeconds: lead).nanoseconds
+                        seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: 8)))
+                    }
+                    let stamp = now.advanced(bySeconds: Double(tenth) / 10).nanoseconds
+                    seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: fix.speed.map { max($0, 0) })))
+                }
+            }
+            return (seat.all(NavMessages.MatchedPosition.self), seat.session.positioning.odometryLeftOut)
+        }
+        let plain = try positions(lead: nil)
+        let spoiled = try positions(lead: lead)
+        #expect(plain.leftOut == 0 && spoiled.leftOut == 3)
+        #expect(spoiled.positions.map(\.stampNs) == plain.positions.map(\.stampNs))
+        #expect(spoiled.positions.map(\.matched) == plain.positions.map(\.matched))
+    }
+
+    /// Odometry resumes after a silence: while positions are predicted without it, time is known to have passed.
+    @Test func odometryThatResumesInAnOutageIsUsed() throws {
+        let seat = try Seat(Helsinki.configuration)
+        let drive = try Helsinki.drive.get()
+        for fix in drive.prefix(40) { seat.take(.fix(fix)) }
+        let now = NavGeo.Timestamp(nanoseconds: try #require(drive[39].stampNs))
+        _ = seat.session.pass(to: now.advanced(bySeconds: 9))
+        let stamp = now.advanced(bySeconds: 9.1).nanoseconds
+        seat.take(.odometry(VehicleOdometry(stampNs: stamp, speedMps: 8)))
+        #expect(seat.session.positioning.odometry == 1 && seat.session.positioning.odometryLeftOut == 0)
+    }
+
     @Test func replayUsesTheOdometryOfABagRepeatably() throws {
         let map = try Helsinki.map.get()
         try withTemporaryFolder { folder in

@@ -24,10 +24,12 @@ final class ServiceTable {
     let tiles: Tiles
     private(set) var heard: [Delivery] = []
 
-    /// - Parameter prepare: receives the folder of the tiles before the node reads it.
+    /// - Parameters:
+    ///   - log: the node's log; by default, it logs next to nothing.
+    ///   - prepare: receives the folder of the tiles before the node reads it.
     init(
         _ settings: [(String, String)] = [], owner provider: (any PolicyServiceProvider)? = nil,
-        prepare: (String) throws -> Void = { _ in }
+        log: NodeLog? = nil, prepare: (String) throws -> Void = { _ in }
     ) throws {
         tiles = try Tiles()
         try prepare(tiles.path)
@@ -43,7 +45,7 @@ final class ServiceTable {
         var run = RunConfiguration(configuration)
         run.kit.simTime = true
         node = try NodeRunner<NavigationNode>(
-            try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
+            try InProcessBus(name: "navigation-node", network: network), configuration: run, log: log ?? quiet)
         try out.advertise([Topics.clock, Topics.gnssFix])
         _ = try caller.subscribe(
             matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 22)

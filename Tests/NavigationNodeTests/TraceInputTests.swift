@@ -113,6 +113,27 @@ struct TraceInputTests {
         }
     }
 
+    @Test func bagsOfROSAreRejectedWithTheCommandThatConvertsThem() throws {
+        try withTemporaryFolder { folder in
+            for encoding in ["cdr", "ros1"] {
+                let path = "\(folder)/\(encoding).mcap"
+                var writer = try BagWriter(path: path)
+                let channel = try writer.addChannel(
+                    topic: "/fix", schemaName: "sensor_msgs/msg/NavSatFix", schemaEncoding: "ros2msg", schemaData: [],
+                    messageEncoding: encoding)
+                try writer.write(channel: channel, sequence: 0, logTime: 1, publishTime: 1, data: [0, 1, 0, 0])
+                try writer.close()
+                expectError(path, .invalid, ["navbus bag convert \(path) --out"])
+            }
+            for (name, head) in [("a.db3", "SQLite format 3\0"), ("a.bag", "#ROSBAG V2.0\n")] {
+                let path = "\(folder)/\(name)"
+                try Data((head + "rest").utf8).write(to: URL(fileURLWithPath: path))
+                expectError(path, .invalid, ["is a bag of ROS", "navbus bag convert \(path) --out"])
+            }
+            expectError(folder, .missing, ["navbus bag convert"])
+        }
+    }
+
     private func expectError(_ path: String, _ code: NodeError.Code, _ texts: [String]) {
         let error = #expect(throws: NodeError.self) { try TraceInput(path: path) }
         #expect(error?.code == code)

@@ -43,16 +43,20 @@ package struct LogLine: Sendable, Equatable {
 
 /// A rate limiter for log lines: repeated lines are collapsed into a count, and a storm is cut off.
 ///
-/// A line that was logged less than a second ago is held and counted; the count is logged a second later. All lines together are limited to
-/// a burst of 200 and then 50 a second; critical lines are always logged. It reads no clock: the caller passes times in monotonic
-/// nanoseconds.
+/// A line that was logged less than a second ago is held and counted; the count is logged a second later, with the time of the last of
+/// them. All lines together are limited to a burst of 200 and then 50 a second; critical lines are always logged. It reads no clock: the
+/// caller passes times in monotonic nanoseconds.
 package struct LogGate {
     /// A line to log, and how many times it occurred since it was last logged.
     package struct Passed: Equatable {
         package var line: LogLine
         package var count: UInt64
+        /// The time since it last occurred, ns, if it was held as a repetition; nil for a line that is logged at once.
+        package var heldFor: Int64?
 
-        package init(line: LogLine, count: UInt64) { (self.line, self.count) = (line, count) }
+        package init(line: LogLine, count: UInt64, heldFor: Int64? = nil) {
+            (self.line, self.count, self.heldFor) = (line, count, heldFor)
+        }
     }
 
     /// The time for which a repeated line is held.
@@ -67,7 +71,11 @@ package struct LogGate {
     private struct Recent {
         let line: LogLine
         var since: Int64
-        var held: UInt64
+        var held: UInt64 = 0
+        /// The time of the last occurrence that is held.
+        var last: Int64 = 0
+
+        func passed(at now: Int64) -> Passed { Passed(line: line, count: held, heldFor: now - last) }
     }
 
     private var recent: [Recent] = []
@@ -88,6 +96,7 @@ package struct LogGate {
         if let index = recent.firstIndex(where: { $0.line == line }) {
             guard now - recent[index].since >= LogGate.holdNanoseconds else {
                 recent[index].held += 1
+                recent[index].last = now
                 collapsed += 1
                 return passed
             }
@@ -95,9 +104,9 @@ package struct LogGate {
         } else {
             if recent.count == LogGate.known {
                 let oldest = recent.removeFirst()
-                if oldest.held > 0 { pass(Passed(line: oldest.line, count: oldest.held), now, &passed) }
+                if oldest.held > 0 { pass(oldest.passed(at: now), now, &passed) }
             }
-            recent.append(Recent(line: line, since: now, held: 0))
+            recent.append(Recent(line: line, since: now))
         }
         pass(Passed(line: line, count: 1), now, &passed)
         return passed
@@ -108,7 +117,7 @@ package struct LogGate {
         var passed: [Passed] = []
         for index in recent.indices where now - recent[index].since >= LogGate.holdNanoseconds {
             guard recent[index].held > 0 else { continue }
-            pass(Passed(line: recent[index].line, count: recent[index].held), now, &passed)
+            pass(recent[index].passed(at: now), now, &passed)
             recent[index].since = now
             recent[index].held = 0
         }

@@ -69,7 +69,8 @@ final class LogSink: Sendable {
 
     private func emit(_ passed: [LogGate.Passed], _ state: inout State) {
         for item in passed {
-            let stamp = Clocks.wall()
+            // A line that was held is told as of its last occurrence: by now, the opposite may have been logged.
+            let stamp = Clocks.wall() - (item.heldFor ?? 0)
             if let output { write(item, stamp, to: output, &state) }
             if state.waiting.count == LogSink.maximumWaiting {
                 state.waiting.removeFirst()
@@ -81,7 +82,7 @@ final class LogSink: Sendable {
                     stampNs: stamp, node: node, level: LogLevel(line.level), text: line.text,
                     source: line.source.isEmpty ? nil : line.source,
                     metadata: line.metadata.map { KeyValue(key: $0.key, value: $0.value) },
-                    repeatCount: item.count > 1 ? item.count : nil))
+                    repeatCount: item.heldFor == nil ? nil : item.count))
         }
     }
 
@@ -128,7 +129,7 @@ final class LogSink: Sendable {
             text +=
                 value.contains { $0 == " " || $0 == "\"" } ? " \(key)=\(value.debugDescription)" : " \(key)=\(value)"
         }
-        if item.count > 1 { text += " (\(item.count) times)" }
+        if item.heldFor != nil { text += item.count > 1 ? " (\(item.count) times)" : " (once more)" }
         return text + "\n"
     }
 }

@@ -300,7 +300,7 @@ public struct FixRejectionReason: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// No position, or one that is out of range.
+    /// No position, or one that is out of range or at latitude 0 and longitude 0, which receivers without a solution report.
     public static let invalid = Self(rawValue: 1)
     /// The receiver has no solution, or a type below the configured one.
     public static let fixType = Self(rawValue: 2)

@@ -449,7 +449,9 @@ public struct RouteProgress: Message {
     public var pointIndex: UInt32?
     /// Distance driven along the route in m.
     public var distanceTraveledM: Double?
-    /// Distance to the destination along the route in m.
+    /// Distance to the destination along the route in m. While the deviation is OFF_ROUTE or WRONG_WAY, this and the other remaining
+    /// distances and times are counted from the route's nearest point, plus the straight way back to it, so that the distance driven and
+    /// the remaining one do not add up to the route's length.
     public var distanceRemainingM: Double?
     /// Time to the destination in s, traffic included.
     public var durationRemainingS: Double?

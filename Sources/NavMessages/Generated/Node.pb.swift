@@ -2015,7 +2015,8 @@ public struct LogEntry: Message {
     public var source: String?
     /// Facts in addition to the text, at most 16.
     public var metadata: [KeyValue]
-    /// How many times the same line was logged since it was last published; absent: once.
+    /// How many times the same line was logged again since it was last published, the last time at stamp_ns; absent: the line is no
+    /// repetition.
     public var repeatCount: UInt64?
     /// Random number of this run of the node, as in the header.
     public var bootId: UInt64?

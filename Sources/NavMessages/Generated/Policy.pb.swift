@@ -120,8 +120,9 @@ public struct PolicyContext: Message {
     public var requestId: UInt64?
     /// When it was asked, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
-    /// When the default applies, ns since the Unix epoch, UTC. With sim_time, 5 s of that time later, so that a playback faster than real
-    /// time leaves the owner time to answer.
+    /// When the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or policy.approval_deadline_s, is one
+    /// of real time, also with sim_time, so that a playback faster than real time leaves the owner time to answer. In a playback so fast
+    /// that it passes this moment by 5 s before, the default applies then.
     public var deadlineNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -1318,7 +1319,7 @@ public struct PolicyDecision: Message {
     public var verdict: PolicyVerdict?
     /// Who decided.
     public var decidedBy: PolicyDecider?
-    /// Why, for people.
+    /// Why, for people: the client's reason, or with UNAVAILABLE, why it could not be asked or did not answer.
     public var reason: String?
     /// Time for which the client's NO applies before the same question is asked again, in s; only for ShouldReroute, AcceptReroute,
     /// ShouldTakeAlternative and AcceptFasterRoute.

@@ -1535,7 +1535,8 @@ extension Lane: WireMessage {
 
 /// Details per segment of a leg, as columns.
 ///
-/// A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. The first and the last
+/// A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. In a route that is given to SetRoute, a
+/// column may also be empty. The first and the last
 /// segment may be cut by the waypoint: their nodes are those of the whole segment, their other values those of the part. A
 /// VIA point within a segment cuts it into two segments, which meet at a point that is not a node.
 public struct Annotation: Message {
@@ -1545,7 +1546,7 @@ public struct Annotation: Message {
     public var wayIds: [Int64]
     /// Length of each segment in m.
     public var distancesM: [Float]
-    /// Duration of each segment in s, live traffic included.
+    /// Duration of each segment in s, live traffic included, without turns: they take the rest of the leg's duration.
     public var durationsS: [Float]
     /// Speed assumed on each segment in m/s, live traffic included.
     public var speedsMps: [Float]

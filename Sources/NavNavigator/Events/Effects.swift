@@ -242,8 +242,10 @@ public struct RouteProgress: Sendable, Equatable {
     public var stepCount: Int
     /// The index of the last passed point of the route's line.
     public var point: Int
-    /// Metres to the destination.
+    /// Metres to the destination, here and below including the straight way back to the route while off the route.
     public var distanceRemaining: Double
+    /// The driven share of the route's length, 0 ... 1.
+    public var fraction: Double
     /// Seconds to the destination.
     public var durationRemaining: Double
     /// Metres to the leg's end.

@@ -401,6 +401,7 @@ final class Trip {
         // Off-route, the remaining distance is counted from the nearest point of the route.
         let detour = isOff ? placement.distance : 0
         let nearest = isOff ? min(placement.offset, legEnd) : offset
+        let length = offset + max(route.length - offset, 0)
         let pace =
             currentLeg.length > 0
             ? times.duration(from: currentLeg.routeOffset, toEndOf: currentLeg) / currentLeg.length : 0
@@ -416,6 +417,7 @@ final class Trip {
         return RouteProgress(
             offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
             point: route.line.segment(at: offset), distanceRemaining: max(route.length - nearest, 0) + detour,
+            fraction: length > 0 ? offset / length : 1,
             durationRemaining: legDuration + times.duration(after: currentLeg),
             legDistanceRemaining: max(legEnd - nearest, 0) + detour,
             legDurationRemaining: legDuration,

@@ -4,15 +4,19 @@ import NavGeo
 /// alone.
 ///
 /// A report from the future would predict the vehicle far ahead. Consecutive reports may run ahead of the fixes for any
-/// length of time, because there are no fixes in a tunnel.
+/// length of time, because there are no fixes in a tunnel, and fixes arrive later than odometry.
 struct OdometryGate: Sendable {
-    /// The largest gap between a report and the newest input, seconds.
-    private static let longestLeap = 10.0
-    /// The time for which consecutive reports must stay ahead, without a fix between them, to be trusted, seconds.
+    /// The largest gap between a report and the last fix, or the odometry admitted since, seconds.
+    private static let longestLead = 10.0
+    /// The largest gap between a report and the newest moment known to have passed, seconds: odometry comes at least once a second.
+    private static let longestStep = 1.5
+    /// The time for which consecutive reports must stay ahead to be trusted, seconds.
     private static let confirmation = 2.0
 
     /// The time of the last accepted fix, or of the odometry admitted since.
     private var reference: Timestamp?
+    /// The newest time of accepted fixes, admitted odometry and predictions; late fixes do not set it back.
+    private var newest = Timestamp(nanoseconds: .min)
     /// The first and last of the consecutive reports that are ahead.
     private var ahead: (first: Timestamp, last: Timestamp)?
     /// Seconds by which the last report was ahead, negative when behind, if it was rejected; nil if it was admitted.
@@ -20,18 +24,23 @@ struct OdometryGate: Sendable {
 
     mutating func noteFix(_ stamp: Timestamp) {
         reference = stamp
-        ahead = nil
+        // Fixes that are this far behind are on another clock, which was set back or is not the odometry's.
+        newest = newest.seconds(since: stamp) > Self.longestLead ? stamp : max(newest, stamp)
+        if let last = ahead?.last, last.seconds(since: stamp) > Self.longestLead { ahead = nil }
     }
+
+    /// Records that time has passed without an input, as a prediction shows.
+    mutating func notePassed(_ stamp: Timestamp) { newest = max(newest, stamp) }
 
     /// Whether a report's stamp is consistent with the clock of the fixes.
     mutating func admits(_ stamp: Timestamp) -> Bool {
         guard let reference else { return true }
         let lead = stamp.seconds(since: reference)
-        if lead < -Self.longestLeap {
+        if lead < -Self.longestLead {
             self.lead = lead
             return false
         }
-        if lead > Self.longestLeap {
+        if lead > Self.longestLead || stamp.seconds(since: newest) > Self.longestStep {
             let follows = ahead.map { (0...Self.confirmation).contains(stamp.seconds(since: $0.last)) } ?? false
             let first = follows ? ahead?.first ?? stamp : stamp
             ahead = (first, stamp)
@@ -42,6 +51,7 @@ struct OdometryGate: Sendable {
         }
         (ahead, self.lead) = (nil, nil)
         self.reference = max(reference, stamp)
+        newest = max(newest, stamp)
         return true
     }
 }

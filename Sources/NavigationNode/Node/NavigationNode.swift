@@ -226,16 +226,10 @@ package final class NavigationNode: Node {
         let (silent, switches) = session.silentReceivers
         context.counter("receiver_switches").set(switches)
         let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip cannot be saved: \($0)") }
-        let stray = session.odometryLead.map { lead in
-            HealthFinding(
-                "odometry_stray",
-                "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and is ignored: its "
-                    + "stamps must come from the fixes' clock (UTC)")
-        }
         let tiles = maps.problem.map { HealthFinding("tiles_damaged", $0) }
         let unapproved = session.configuration.approvalProblem.map { HealthFinding("nobody_approves", $0) }
         return positioning.findings + positioning.defects(&memory, at: now)
-            + [tiles, stray, unkept, unapproved].compactMap { $0 }
+            + [tiles, unkept, unapproved].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"

@@ -238,8 +238,13 @@ package final class NavigationSession {
     ) -> Outcome {
         outcome = Outcome()
         if let defect = message.fieldDefect { positioning.odometryDefects.add(defect) }
-        guard journalSequence > 0, let odometry = Odometry(message), isRecorded || navigator.admits(odometry) else {
+        guard journalSequence > 0, let odometry = Odometry(message) else {
             positioning.odometryLeftOut += 1
+            return outcome
+        }
+        guard isRecorded || navigator.admits(odometry) else {
+            positioning.odometryLeftOut += 1
+            positioning.noteStray(lead: navigator.odometryLead ?? 0)
             return outcome
         }
         positioning.odometry += 1
@@ -248,9 +253,6 @@ package final class NavigationSession {
         run(NavigatorEvent(stamp: odometry.stamp, causeSequence: sequence, kind: .odometry(odometry)))
         return outcome
     }
-
-    /// Seconds by which odometry is ahead of the fixes while it is unused for that reason; nil while it is used.
-    var odometryLead: Double? { navigator.odometryLead }
 
     /// Receivers that are silent while others are heard, and the number of switches between receivers.
     var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }

@@ -10,14 +10,15 @@ import NavRouting
 ///
 /// A timeout, an absent node and an invalid answer are passed on as answers, too.
 ///
-/// A method's first failure is logged, and so is its first answer after that.
+/// A method's first failure is logged, and so are the first one with another status and the first answer after that.
 final class PolicyClient {
     private let context: NodeContext
     private let node: String
     private let vehicle: NavRouting.VehicleProfile
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     private var open: [UInt64: CallID] = [:]
-    private var failing: Set<NavNavigator.PolicyKind> = []
+    /// The status of the last failure of each method that fails.
+    private var failing: [NavNavigator.PolicyKind: StatusCode] = [:]
     private let failures: NodeCounter
 
     /// A client of the named node; empty for any node that serves Policy.
@@ -107,7 +108,7 @@ final class PolicyClient {
                 } catch {
                     return fail(CallStatus(.internal, "its answer is invalid: \(error.message)"), request, asked)
                 }
-                if failing.remove(request.question.kind) != nil {
+                if failing.removeValue(forKey: request.question.kind) != nil {
                     context.log.info("the policy node answers '\(request.question.kind.rawValue)' again")
                 }
                 answer.latency = latency(since: asked)
@@ -124,12 +125,13 @@ final class PolicyClient {
 
     private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest, _ asked: Int64) {
         failures.add()
-        if failing.insert(request.question.kind).inserted {
+        if failing.updateValue(status.code, forKey: request.question.kind) != status.code {
             context.log.warning(
                 "the policy node did not answer '\(request.question.kind.rawValue)', the default applies: \(status)"
             )
         }
         let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable
-        answered(PolicyAnswer(verdict: nil, decider: decider, latency: latency(since: asked)), request)
+        let reason = decider == .timeout ? "" : TextLimits.shortened(status.description, to: TextLimits.reason)
+        answered(PolicyAnswer(verdict: nil, decider: decider, reason: reason, latency: latency(since: asked)), request)
     }
 }

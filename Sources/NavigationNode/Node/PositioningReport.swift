@@ -19,6 +19,9 @@ package struct PositioningReport: Sendable {
     package internal(set) var odometry: UInt64 = 0
     /// Discarded odometry: without a time, before the first fix, or too far in time from the fixes.
     package internal(set) var odometryLeftOut: UInt64 = 0
+    /// The odometry of that which differed too much in time from the fixes, and by how many seconds the last of it led, negative when
+    /// behind.
+    private var strays: (count: UInt64, lead: Double) = (0, 0)
 
     /// Values of one kind of input that were not used.
     package struct Defects: Sendable {
@@ -35,6 +38,8 @@ package struct PositioningReport: Sendable {
     /// Defects of fixes that were otherwise usable.
     package internal(set) var fixDefects = Defects()
     package internal(set) var odometryDefects = Defects()
+
+    mutating func noteStray(lead: Double) { strays = (strays.count + 1, lead) }
 
     mutating func count(_ reason: FixRejection.Reason) { rejected[Int(reason.rawValue)] += 1 }
 
@@ -84,8 +89,16 @@ package struct PositioningReport: Sendable {
                 "fix_without_time",
                 "\(Topics.gnssFix.name): fixes without a time are left out: set timestamp, or the header's stamp_ns",
                 isLogged: true)
+        let stray =
+            memory.recentLoss("odometry_stray", total: strays.count, at: now) == 0
+            ? nil
+            : HealthFinding(
+                "odometry_stray",
+                "odometry \(Int(abs(strays.lead))) s \(strays.lead < 0 ? "behind" : "ahead of") the fixes is ignored: "
+                    + "its stamps must come from the fixes' clock (UTC)",
+                isLogged: true)
         return [
-            undated, unused("fix_field_out_of_range", Topics.gnssFix.name, fixDefects),
+            undated, stray, unused("fix_field_out_of_range", Topics.gnssFix.name, fixDefects),
             unused("odometry_field_out_of_range", Topics.odometry.name, odometryDefects),
         ].compactMap { $0 }
     }

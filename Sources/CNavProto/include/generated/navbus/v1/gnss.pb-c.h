@@ -270,7 +270,7 @@ typedef enum _Navbus__V1__FixRejectionReason {
    */
   NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_UNSPECIFIED = 0,
   /*
-   * No position, or one that is out of range.
+   * No position, or one that is out of range or at latitude 0 and longitude 0, which receivers without a solution report.
    */
   NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_INVALID = 1,
   /*

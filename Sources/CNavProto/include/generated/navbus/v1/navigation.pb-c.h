@@ -371,7 +371,9 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_distance_traveled_m;
   double distance_traveled_m;
   /*
-   * Distance to the destination along the route in m.
+   * Distance to the destination along the route in m. While the deviation is OFF_ROUTE or WRONG_WAY, this and the other remaining
+   * distances and times are counted from the route's nearest point, plus the straight way back to it, so that the distance driven and
+   * the remaining one do not add up to the route's length.
    */
   protobuf_c_boolean has_distance_remaining_m;
   double distance_remaining_m;

@@ -945,7 +945,8 @@ struct  Navbus__V1__LogEntry
   size_t n_metadata;
   Navbus__V1__KeyValue **metadata;
   /*
-   * How many times the same line was logged since it was last published; absent: once.
+   * How many times the same line was logged again since it was last published, the last time at stamp_ns; absent: the line is no
+   * repetition.
    */
   protobuf_c_boolean has_repeat_count;
   uint64_t repeat_count;

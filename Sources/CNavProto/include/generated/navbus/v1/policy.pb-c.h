@@ -154,8 +154,9 @@ struct  Navbus__V1__PolicyContext
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * When the default applies, ns since the Unix epoch, UTC. With sim_time, 5 s of that time later, so that a playback faster than real
-   * time leaves the owner time to answer.
+   * When the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or policy.approval_deadline_s, is one
+   * of real time, also with sim_time, so that a playback faster than real time leaves the owner time to answer. In a playback so fast
+   * that it passes this moment by 5 s before, the default applies then.
    */
   protobuf_c_boolean has_deadline_ns;
   int64_t deadline_ns;
@@ -691,7 +692,7 @@ struct  Navbus__V1__PolicyDecision
   protobuf_c_boolean has_decided_by;
   Navbus__V1__PolicyDecider decided_by;
   /*
-   * Why, for people.
+   * Why, for people: the client's reason, or with UNAVAILABLE, why it could not be asked or did not answer.
    */
   char *reason;
   /*

@@ -939,7 +939,8 @@ struct  Navbus__V1__Lane
 
 /*
  * Details per segment of a leg, as columns.
- * A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. The first and the last
+ * A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. In a route that is given to SetRoute, a
+ * column may also be empty. The first and the last
  * segment may be cut by the waypoint: their nodes are those of the whole segment, their other values those of the part. A
  * VIA point within a segment cuts it into two segments, which meet at a point that is not a node.
  */
@@ -962,7 +963,7 @@ struct  Navbus__V1__Annotation
   size_t n_distances_m;
   float *distances_m;
   /*
-   * Duration of each segment in s, live traffic included.
+   * Duration of each segment in s, live traffic included, without turns: they take the rest of the leg's duration.
    */
   size_t n_durations_s;
   float *durations_s;
