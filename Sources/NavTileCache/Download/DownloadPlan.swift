@@ -86,7 +86,7 @@ package struct DownloadPlan: Sendable {
         }
         for tileset in byTileset.keys.sorted() {
             var lane = DemandLane(owner, tileset, byTileset[tileset] ?? [])
-            for key in held.keys { lane.place(of: key).map { lane.finish($0) } }
+            for key in held.keys where key.address.tileset == tileset { lane.place(of: key).map { lane.finish($0) } }
             lanes.append(lane)
         }
         lanes.sort { left, right in
@@ -408,6 +408,9 @@ package struct DownloadPlan: Sendable {
 
     /// Whether a tile is being fetched.
     package func isUnderWay(_ key: DownloadKey) -> Bool { flights[key] != nil }
+
+    /// Whether a tile has arrived and has not been released yet.
+    package func isHeld(_ key: DownloadKey) -> Bool { held[key] != nil }
 
     /// Returns the reason why a requested tile cannot be fetched now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
