@@ -26,6 +26,10 @@ extension TileCache {
 
     /// Pins the tiles of a region and begins to load those that are missing.
     func put(_ definition: StoredRegionDefinition, estimates: [String: Int64] = [:]) throws(TileFailure) {
+        // The index of a removed disk may still be readable, and claims tiles that are gone.
+        do throws(StoreError) { try store.requireFolder() } catch {
+            throw TileFailure(.internal, error.description, isRetryable: true)
+        }
         let (tiles, editions) = try tiles(of: definition)
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)

@@ -383,7 +383,7 @@ package final class TileCache<Store: TileCacheStore> {
         settings = next
         isChanged = true
         if next.scrubBytesPerSecond != old.scrubBytesPerSecond {
-            scrub.pace = ScrubPace(bytesPerSecond: Int64(next.scrubBytesPerSecond))
+            scrub.restart(ScrubPace(bytesPerSecond: Int64(next.scrubBytesPerSecond)))
         }
         if next.budgetBytes != old.budgetBytes {
             store.setBudget(next.budgetBytes)

@@ -74,7 +74,9 @@ extension TileCacheShell {
     /// Returns the health findings of the cache.
     private func findings() -> [HealthFinding] {
         var findings: [HealthFinding] = []
-        if let storeProblem = cache.storeProblem { findings.append(HealthFinding("store_failed", storeProblem)) }
+        if let problem = cache.storeProblem ?? cache.scrub.problem.map({ "stored tiles cannot be scrubbed: \($0)" }) {
+            findings.append(HealthFinding("store_failed", problem))
+        }
         if let fullDisk = cache.fullDisk {
             findings.append(HealthFinding("disk_full", fullDisk.text(cache.store.reader.folder)))
         }
