@@ -120,7 +120,8 @@ public struct TilesState: Message {
     public var downloadingCount: UInt32?
     /// Tiles that are wanted and wait for their download.
     public var pendingCount: UInt32?
-    /// Fraction of the road tiles wanted for the current route that are on board, 0 to 1; absent: no route.
+    /// Fraction of the road tiles wanted for the current route that are on board, 0 to 1; tiles that the edition in use does
+    /// not have, as at sea, do not count, and those that only a newer edition lacks do. Absent: no route, or no road tiles.
     public var routeCoverage: Double?
     /// Hash or name of the road tileset's version.
     public var mapVersion: String?

@@ -125,6 +125,7 @@ extension TileCache {
         retries.remove(id)
         revalidations.remove(id)
         outdatedReasons[id] = nil
+        incompleteReasons[id] = nil
         loggedEnds[id] = nil
         isChanged = true
         add(.region(RegionNotice(kind: .removed, id: id)))
@@ -144,6 +145,7 @@ extension TileCache {
                 throw TileFailure(.wrongState, "region '\(id)' is not being loaded")
             }
             outdatedReasons[id] = nil
+            incompleteReasons[id] = nil
             isChanged = true
             try checked { () throws(StoreError) in
                 let stored = try store.reader.region(id)

@@ -14,6 +14,8 @@ package struct DownloadPlan: Sendable {
     private struct Source: Sendable {
         var isRemote: Bool
         var breaker: CircuitBreaker
+        /// Whether its last failure was that it could not be reached.
+        var isUnreachable = false
         /// The running downloads, and those of them whose tile has not arrived.
         var running = 0
         var asked = 0
@@ -323,6 +325,7 @@ package struct DownloadPlan: Sendable {
 
     private mutating func noteFailure(_ error: TileSourceError, _ tileset: String, at now: Duration) {
         if error.blamesSource {
+            sources[tileset]?.isUnreachable = error.isOutage
             sources[tileset]?.breaker.noteFailure(
                 error.message, at: now, atLeast: error.retryAfter.map { .seconds(min(max($0, 0), 1e6)) })
         } else if error.code == .refused || error.code == .editionChanged {
@@ -445,6 +448,7 @@ package struct DownloadPlan: Sendable {
             guard let source = sources[name] else { return nil }
             return SourceCondition(
                 tileset: name, reachability: SourceReachability(source.breaker), reason: source.breaker.reason,
+                isUnreachable: source.breaker.reason != nil && source.isUnreachable,
                 rest: source.breaker.rest(at: now).map { $0 / .seconds(1) }, runningCount: source.running,
                 pendingCount: pending(name))
         }

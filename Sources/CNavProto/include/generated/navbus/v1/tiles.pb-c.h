@@ -177,7 +177,8 @@ struct  Navbus__V1__TilesState
   protobuf_c_boolean has_pending_count;
   uint32_t pending_count;
   /*
-   * Fraction of the road tiles wanted for the current route that are on board, 0 to 1; absent: no route.
+   * Fraction of the road tiles wanted for the current route that are on board, 0 to 1; tiles that the edition in use does
+   * not have, as at sea, do not count, and those that only a newer edition lacks do. Absent: no route, or no road tiles.
    */
   protobuf_c_boolean has_route_coverage;
   double route_coverage;
