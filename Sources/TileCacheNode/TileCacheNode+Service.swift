@@ -176,7 +176,7 @@ extension TileCacheNode: TileCacheServiceProvider {
                         state: state, hitCount: counts.hits, missCount: counts.misses,
                         downloadedBytes: UInt64(clamping: statistics.receivedBytes),
                         evictedCount: UInt64(clamping: shell.cache.evictedCount),
-                        failedCount: UInt64(clamping: statistics.failedCount),
+                        failedCount: UInt64(clamping: statistics.failedAttempts),
                         corruptCount: UInt64(clamping: corrupt + Int64(statistics.corruptCount))))
             } catch {
                 responder.fail(CallStatus(.internal, error.description))

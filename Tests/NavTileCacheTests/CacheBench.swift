@@ -14,6 +14,8 @@ final class CacheBench {
     private(set) var finished: [(id: String, isSuccess: Bool)] = []
     /// The owners whose running downloads were cancelled.
     private(set) var abandoned: [DownloadOwner] = []
+    /// The lines of the log.
+    private(set) var logged: [String] = []
     private var servers: [String: SimServer] = [:]
     private var plan: DownloadPlan
     /// Unanswered requests for the editions of sources.
@@ -81,7 +83,8 @@ final class CacheBench {
                 handle(.sampled(definition.id, number: number, estimates: [:]))
             case .region(let notice):
                 if notice.kind == .loadFinished { finished.append((notice.id, notice.isSuccess ?? false)) }
-            case .stopSample, .accepted, .refused, .tilesetsChanged, .log: break
+            case .log(_, let text): logged.append(text)
+            case .stopSample, .accepted, .refused, .tilesetsChanged: break
             }
         }
     }

@@ -163,6 +163,29 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: .zero).count == 1)
     }
 
+    @Test("A held tile does not count as fetched for another tileset")
+    func heldOfAnotherTileset() throws {
+        var plan = Self.plan()
+        plan.want([Self.want(1)], for: Self.predicted)
+        let start = plan.starts(at: .zero)[0]
+        let finished = plan.finish(start.key, Self.fetched(start), at: .zero)
+        plan.hold(try #require(finished))
+        plan.want([Self.want(1, "local")], for: Self.predicted)
+        #expect(plan.starts(at: .zero).map(\.key.address.tileset) == ["local"])
+    }
+
+    @Test(
+        "A failing source counts as unreachable only when it does not answer",
+        arguments: [(TileSourceError.Code.unreachable, true), (.timedOut, true), (.server, false), (.mismatch, false)])
+    func unreachable(code: TileSourceError.Code, isUnreachable: Bool) throws {
+        var plan = Self.plan { $0.failuresToRest = 1 }
+        plan.want([Self.want(1)], for: Self.predicted)
+        let start = plan.starts(at: .zero)[0]
+        _ = plan.finish(start.key, Self.failed(code), at: .zero)
+        let condition = try #require(plan.conditions(at: .zero).first { $0.tileset == "map" })
+        #expect(condition.reachability == .offline && condition.isUnreachable == isUnreachable)
+    }
+
     @Test("A failed tile is retried with doubling pauses and then given up, without delaying others")
     func retries() throws {
         var plan = Self.plan {

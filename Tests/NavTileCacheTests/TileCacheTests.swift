@@ -76,6 +76,43 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [false, true])
     }
 
+    @Test func missingTileOfARegionIsNamedUntilTheRegionIsComplete() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.tick()
+        var results = bench.fetch()
+        let lost = try #require(results.first).address
+        results[0].outcome = .failure(TileSourceError(.mismatch, "not found"))
+        bench.deliver(results)
+        bench.tick()
+        #expect(bench.region("home")?.state == .incomplete)
+        let reason = try #require(bench.cache.incompleteReasons["home"])
+        #expect(reason == "lacks 1 of \(results.count) tiles: tile \(lost): not found")
+        bench.run(seconds: 70)
+        #expect(bench.region("home")?.state == .complete && bench.cache.incompleteReasons.isEmpty)
+    }
+
+    @Test func regionIsNotLoadedWhileTheFolderOfTheStoreIsGone() {
+        let bench = CacheBench([CacheBench.roads])
+        bench.settings.scrubBytesPerSecond = 200_000
+        bench.handle(.settings(bench.settings))
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        #expect(bench.region("home")?.state == .complete && bench.cache.scrub.problem == nil)
+        // All tiles of the second region are those of the first one.
+        bench.store.isGone = true
+        bench.load("again")
+        bench.run(seconds: 10)
+        #expect(bench.region("again") == nil && bench.finished.count == 1)
+        #expect(bench.cache.scrub.problem?.contains("no longer exists") == true)
+        bench.store.isGone = false
+        bench.load("again")
+        bench.run(seconds: 70)
+        #expect(bench.region("again")?.state == .complete && bench.cache.scrub.problem == nil)
+    }
+
     @Test func cancelledUpdateLeavesRegionUnchanged() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
@@ -256,6 +293,93 @@ import Testing
         }
         bench.tick()
         #expect(bench.questions.map { $0.known == nil } == [true])
+    }
+
+    /// A bench whose vehicle has all its road tiles on board when its source publishes a list of half of them.
+    private static func benchWithShortList() -> (bench: CacheBench, all: Set<TileID>) {
+        var roads = CacheBench.roads
+        roads.publishesShortLists = true
+        let bench = CacheBench([roads], isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 10)
+        let (all, present) = bench.wanted("roads")
+        #expect(all.count > 5 && present == all)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 100)
+        return (bench, all)
+    }
+
+    @Test func editionThatLacksTilesAheadWaitsForAWholeOne() throws {
+        let (bench, all) = Self.benchWithShortList()
+        let tileset = try #require(bench.cache.tileset("roads"))
+        let lacking = all.filter { tileset.newest?.has($0) == false }.sorted()
+        let first = try #require(lacking.first)
+        #expect(lacking.count < all.count && bench.version("roads") == "v1")
+        let reason = try #require(tileset.outdatedReason)
+        #expect(reason.contains("lacks \(lacking.count) tiles") && reason.contains("\(TileAddress("roads", first))"))
+        let kept = bench.store.disk.tiles.values.filter { $0.edition == "v1" }.map(\.address.tile)
+        #expect(Set(kept).isSuperset(of: all))
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 5)
+        #expect(bench.version("roads") == "v3" && tileset.outdatedReason == nil)
+        #expect(bench.wanted("roads").present == all)
+    }
+
+    @Test func editionThatLacksTilesIsUsedOnceTheVehicleNeedsThemNoMore() throws {
+        let (bench, _) = Self.benchWithShortList()
+        bench.drive(to: Coordinate(latitude: 48, longitude: 11))
+        bench.run(seconds: 5)
+        let tileset = try #require(bench.cache.tileset("roads"))
+        #expect(bench.version("roads") == "v2" && tileset.outdatedReason == nil)
+    }
+
+    @Test func failingSourceAndItsRecoveryAreLoggedOnce() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        let tileset = try #require(bench.cache.tileset("roads"))
+        for _ in 0..<2 {
+            bench.handle(.edition("roads", .failure(TileSourceError(.unreachable, "no route to the host"))))
+            bench.tick()
+        }
+        #expect(bench.logged.count { $0.contains("no route to the host") } == 1)
+        #expect(tileset.complaint(nil) != nil && tileset.isUnreachable(nil))
+        for _ in 0..<2 {
+            bench.tellEdition("roads")
+            bench.tick()
+        }
+        #expect(bench.logged.count { $0.contains("answers again") } == 1 && tileset.complaint(nil) == nil)
+        // A queue that stops because the process ends says nothing about the source.
+        bench.handle(.edition("roads", .failure(TileSourceError(.closed, "the queue has stopped"))))
+        #expect(tileset.problem == nil && !bench.logged.contains { $0.contains("has stopped") })
+    }
+
+    @Test(arguments: ["v1", "v2"]) func emptyListIsRejected(version: String) throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        let empty = TilesetEdition(
+            tileset: "roads", domain: .navigation, version: version, zooms: 0...0, tiles: [], document: [1])
+        bench.handle(.edition("roads", .success(.edition(empty, Validators()))))
+        bench.tick()
+        let tileset = try #require(bench.cache.tileset("roads"))
+        #expect(tileset.newest?.edition == CacheBench.roads.edition && tileset.current?.key == tileset.newest?.key)
+        #expect(tileset.problem?.contains("lists no tiles") == true)
+    }
+
+    @Test func listOfTheSameEditionThatLacksTilesAheadIsRejected() throws {
+        let bench = CacheBench([CacheBench.roads], isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 10)
+        let (all, present) = bench.wanted("roads")
+        #expect(all.count > 5 && present == all)
+        var edition = CacheBench.roads.edition
+        edition.tiles = edition.tiles?.filter { $0.tile == all.min() }
+        bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
+        bench.tick()
+        let tileset = try #require(bench.cache.tileset("roads"))
+        #expect(tileset.current?.edition == CacheBench.roads.edition)
+        #expect(tileset.problem?.contains("no longer lists \(all.count - 1) tiles") == true)
     }
 
     @Test func unrelatedTilesetsSwitchIndependently() throws {

@@ -79,6 +79,20 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
+    @Test("A caller gets a tile that has arrived and is not stored yet without another request")
+    func heldForCaller() async throws {
+        let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
+        let queue = try Self.queue(source)
+        queue.want([Self.want(1)], for: Self.owner)
+        #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
+        #expect(try await queue.fetch(Self.want(1)).tile?.address.tile == Self.tile(1))
+        #expect(source.asked.count == 1)
+        queue.release()
+        #expect(try await queue.fetch(Self.want(1)).tile?.address.tile == Self.tile(1))
+        #expect(source.asked.count == 2)
+        await queue.stop()
+    }
+
     @Test("Several callers of one tile share a download, and the tile is delivered too")
     func waiters() async throws {
         let source = DownloadTestSource()

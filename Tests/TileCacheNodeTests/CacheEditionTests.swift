@@ -143,7 +143,7 @@ struct CacheEditionTests {
             options: CallOptions(timeout: .seconds(600))
         ) { _ in }
         try await table.pass(seconds: 3)
-        #expect(try table.findings.contains { $0.code == "source_unreachable" })
+        #expect(try table.findings.contains { $0.code == "source_faulty" })
         // One answered poll, and then one after each pause: 2, 4 and 8 s.
         let asked = server.requests.count { $0.path.hasSuffix("tileset.json") } - before
         #expect((2...20).contains(asked), "\(asked)")

@@ -53,7 +53,7 @@ struct CacheHostileTests {
             try Data("<html>".utf8).write(to: URL(fileURLWithPath: table.folder + "/roads/tileset.json"))
         }
         try await table.until("the health says so") {
-            try table.findings.contains { $0.code == "source_unreachable" && $0.message?.contains("roads") == true }
+            try table.findings.contains { $0.code == "source_faulty" && $0.message?.contains("roads") == true }
         }
         #expect(try table.states.last?.mapVersion == "one")
         let middle = TileID(containing: TileFolders.porto, zoom: 12)
@@ -63,6 +63,33 @@ struct CacheHostileTests {
         #expect(served.fromCache == true && served.data?.count == 2_000 + Int(middle.x % 7) * 100)
         let after = try FileManager.default.subpathsOfDirectory(atPath: table.folder).filter { !$0.contains("store/") }
         #expect(after.sorted() == before.sorted())
+        #expect(try table.check() == [])
+        await table.end()
+    }
+
+    @Test func listOfAnUploadThatWasCutShortTakesNoTileFromTheVehicle() async throws {
+        var all: Set<TileID> = []
+        let table = try CacheTable([
+            "tilesets=name=roads,source=FOLDER/roads", "edition.check_interval_s=1", "predictive.enabled=true",
+        ]) { all = try TileFolders.roads(in: $0 + "/roads", reach: 20_000) }
+        table.position(TileFolders.porto)
+        try await table.until("tiles are there") { try !table.onBoard("roads", of: all).isEmpty }
+        try await table.settle()
+        let before = try table.onBoard("roads", of: all)
+        #expect(before.count > 1)
+        try Self.change(table) { _, tiles in tiles = Array(tiles.prefix(1)) }
+        try await table.until("the health says so") {
+            try table.findings.contains { $0.code == "tileset_outdated" && $0.message?.contains("lacks") == true }
+        }
+        #expect(try table.states.last?.mapVersion == "one" && table.onBoard("roads", of: all) == before)
+        try Self.change(table) { list, tiles in
+            list["mapVersion"] = "three"
+            tiles = []
+        }
+        try await table.until("the health says so") {
+            try table.findings.contains { $0.code == "source_faulty" && $0.message?.contains("no tiles") == true }
+        }
+        #expect(try table.states.last?.mapVersion == "one" && table.onBoard("roads", of: all) == before)
         #expect(try table.check() == [])
         await table.end()
     }

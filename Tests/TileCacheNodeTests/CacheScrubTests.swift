@@ -152,6 +152,24 @@ struct CacheScrubTests {
         await table.end()
     }
 
+    @Test func storeWhoseFolderIsGoneIsShownAndClaimsNoTile() async throws {
+        let table = try CacheTable(Self.roads) { try TileFolders.roads(in: $0 + "/roads", reach: 30_000) }
+        #expect(try await table.load(try Self.definition(radius: 5_000)).last?.region?.state == .complete)
+        #expect(rename(table.folder + "/store/objects", table.folder + "/store/away") == 0)
+        try await table.until("the health says so") {
+            try table.findings.contains {
+                $0.code == "store_failed" && $0.message?.contains("no longer exists") == true
+            }
+        }
+        let refused = try #require(try await table.load(try Self.definition("again", radius: 3_000)).last)
+        #expect(refused.region == nil && refused.error?.message?.contains("no longer exists") == true, "\(refused)")
+        let tile = TileID(containing: TileFolders.porto, zoom: 12)
+        let key = TileKey(domain: .navigation, zoom: 12, x: tile.x, y: tile.y)
+        let found = try await table.call(TileCacheService.getTile, GetTileRequest(key: key, acceptPath: true))
+        #expect(found.path == nil && found.data?.isEmpty == false && found.fromCache == false, "\(found)")
+        await table.end()
+    }
+
     @Test func scrubIsSwitchedOnAndOffLive() async throws {
         let table = try CacheTable(Self.roads + ["store.patrol_bytes_per_s=0"]) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)

@@ -120,7 +120,8 @@ public struct TilesState: Message {
     public var downloadingCount: UInt32?
     /// Tiles that are wanted and wait for their download.
     public var pendingCount: UInt32?
-    /// Fraction of the road tiles wanted for the current route that are on board, 0 to 1; absent: no route.
+    /// Fraction of the road tiles wanted for the current route that are on board, 0 to 1; tiles that the edition in use does
+    /// not have, as at sea, do not count, and those that only a newer edition lacks do. Absent: no route, or no road tiles.
     public var routeCoverage: Double?
     /// Hash or name of the road tileset's version.
     public var mapVersion: String?
@@ -2068,13 +2069,15 @@ public struct StatisticsResponse: Message {
     public var hitCount: UInt64?
     /// Requests that went to a source.
     public var missCount: UInt64?
-    /// Bytes downloaded since the start.
+    /// Bytes of tiles, as transferred, downloaded since the start from sources on other machines. Answers that are no tile,
+    /// such as error pages, and samples for estimates count; the lists and descriptions of sources do not.
     public var downloadedBytes: UInt64?
     /// Tiles evicted since the start.
     public var evictedCount: UInt64?
-    /// Downloads that failed since the start.
+    /// Downloads that failed since the start; each attempt counts.
     public var failedCount: UInt64?
-    /// Tiles refused because their checksum or format was wrong.
+    /// Answers and stored files refused because they were not the tile: a wrong checksum, size or format, or a tile that
+    /// the source lists but does not have (HTTP 404).
     public var corruptCount: UInt64?
 
     /// Makes a message; a field that is left out is unknown.

@@ -48,6 +48,7 @@ package struct RegionLoad {
     package private(set) var failed: Set<TileAddress> = []
     /// The reason why the first of them failed.
     private(set) var failure: TileFailure?
+    private(set) var failedTile: TileAddress?
     /// Expired tiles that are still valid, and tiles that were fetched for this load.
     package private(set) var settled: Set<TileAddress> = []
     package var progress = StoredRegionProgress()
@@ -162,6 +163,6 @@ package struct RegionLoad {
         guard takeAsked(address, of: edition, at: moment) != nil, failed.count < Self.greatestFailures else { return }
         failed.insert(address)
         progress.erroredCount = Int64(failed.count)
-        if self.failure == nil { self.failure = failure }
+        if self.failure == nil { (self.failure, failedTile) = (failure, address) }
     }
 }

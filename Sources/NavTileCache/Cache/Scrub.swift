@@ -7,15 +7,15 @@ package struct Scrub: Sendable {
     /// The number of bytes after which the position is saved.
     private static let keepInterval: Int64 = 16 << 20
 
-    var pace: ScrubPace
+    private(set) var pace: ScrubPace
     private(set) var place: ScrubPosition
     /// Bytes that were scrubbed since the position was saved.
     private var bytesSinceKept: Int64 = 0
     /// Subjects of faults that cannot be repaired, found in the previous round and in this one.
     private var unsoundBefore: Set<String> = []
     private var unsoundNow: Set<String> = []
-    /// The reason why the last step failed.
-    private var problem: String?
+    /// The reason why the last step failed; nil when it succeeded.
+    package private(set) var problem: String?
 
     init(_ pace: ScrubPace, from place: ScrubPosition) {
         self.pace = pace
@@ -24,6 +24,9 @@ package struct Scrub: Sendable {
 
     /// Subjects of faults in the store's folder that cannot be repaired.
     package var unsound: Set<String> { unsoundBefore.union(unsoundNow) }
+
+    /// Returns the number of bytes to read now; nil when no step is due or there is other work.
+    mutating func step(isBusy: Bool, at moment: Int64) -> Int64? { pace.step(isBusy: isBusy, at: moment) }
 
     /// Records that a step has succeeded.
     ///
@@ -45,6 +48,9 @@ package struct Scrub: Sendable {
         if report.isRound { (unsoundBefore, unsoundNow) = (unsoundNow, []) }
         return news
     }
+
+    /// Sets another pace, whose first step is due at once.
+    mutating func restart(_ pace: ScrubPace) { (self.pace, problem) = (pace, nil) }
 
     /// Records that a step has failed; returns false when the previous step failed for the same reason.
     mutating func fail(_ error: StoreError, at moment: Int64) -> Bool {

@@ -123,6 +123,7 @@ extension TileCache {
     ///
     /// Each tile that the vehicle will need and that is on board must also be on board in the newest edition.
     func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
+        guard tileset.outdatedReason == nil else { return false }
         guard planners[tileset.domain] != nil, let current = tileset.current else {
             return true
         }
@@ -135,7 +136,32 @@ extension TileCache {
         return try store.reader.absent(missing, in: current.key).count == missing.count
     }
 
-    /// The share of the tiles along the current route that are on board; nil without a route or without road tiles.
+    /// Records whether the newest edition of a tileset lacks tiles that the vehicle will need and that are on board, as
+    /// that of a server whose files are incomplete does.
+    ///
+    /// Such an edition comes into use once the vehicle needs none of these tiles any more.
+    func noteDroppedTiles(_ tileset: TrackedTileset) throws(StoreError) {
+        let lost = try onBoard(tileset.dropped, tileset)
+        let before = tileset.outdatedReason
+        tileset.outdatedReason = lost.first.map { first in
+            "edition '\(tileset.newest?.key.version.prefix(12) ?? "")' of its source lacks \(lost.count) tiles on board "
+                + "that the vehicle needs, the first is \(TileAddress(tileset.name, first)); complete the files of the "
+                + "source. The edition in use stays as long as the vehicle needs these tiles"
+        }
+        guard tileset.outdatedReason != before else { return }
+        isChanged = true
+        if before == nil, let reason = tileset.outdatedReason { warn("tileset '\(tileset.name)': \(reason)") }
+    }
+
+    /// Returns those of `tiles` that are on board in the edition in use, in order.
+    func onBoard(_ tiles: Set<TileID>, _ tileset: TrackedTileset) throws(StoreError) -> [TileID] {
+        guard !tiles.isEmpty, let current = tileset.current else { return [] }
+        let absent = Set(try store.reader.absent(tiles.sorted(), in: current.key))
+        return tiles.subtracting(absent).sorted()
+    }
+
+    /// The share of the tiles along the current route that are on board, of those that the edition in use has; nil
+    /// without a route or without road tiles.
     package func routeCoverage() throws(StoreError) -> Double? {
         guard vehicle.route != nil, let planner = planners[.navigation] else { return nil }
         let wanted = planner.wanted.map(\.tile)

@@ -60,10 +60,26 @@ extension TileCache {
         }
     }
 
+    /// Logs when a source begins to fail, and when it answers again.
+    func noteSources() {
+        for tileset in tilesets where settings.network != .offline || !tileset.settings.isRemote {
+            let complaint = tileset.complaint(network.conditions.first { $0.tileset == tileset.name })
+            guard (complaint != nil) != tileset.isKnownToFail else { continue }
+            tileset.isKnownToFail.toggle()
+            isChanged = true
+            if let complaint {
+                warn("tileset '\(tileset.name)': \(complaint)")
+            } else {
+                log("the source of tileset '\(tileset.name)' answers again")
+            }
+        }
+    }
+
     func take(_ answer: Result<EditionAnswer, TileSourceError>, of name: String) {
         guard let tileset = tileset(name) else { return }
         switch answer {
         case .success(let answer): take(answer, tileset)
+        case .failure(let error) where error.code == .closed: break  // The process is ending.
         case .failure(let error): take(error, tileset)
         }
     }
@@ -71,27 +87,31 @@ extension TileCache {
     private func take(_ error: TileSourceError, _ tileset: TrackedTileset) {
         tileset.poll.fail(at: moment)
         if tileset.problem != error.message { warn("tileset '\(tileset.name)': \(error.message)") }
-        tileset.problem = error.message
+        (tileset.problem, tileset.pollFoundOutage, tileset.isKnownToFail) = (error.message, error.isOutage, true)
         noteAnswer(of: tileset.name, failure: TileFailure(error))
         reportTilesets()
     }
 
     private func take(_ answer: EditionAnswer, _ tileset: TrackedTileset) {
-        tileset.problem = nil
         isChanged = true
         let wasSuperseded = tileset.poll.isSuperseded
         let before = tileset.newest?.edition
         switch answer {
         case .notModified(let validators): tileset.known = validators
         case .edition(let edition, let validators):
-            guard take(edition, tileset) else {
+            if let error = fault(in: edition, tileset) {
                 tileset.known = nil
+                return take(error, tileset)
+            }
+            guard take(edition, tileset) else {
+                (tileset.known, tileset.problem) = (nil, nil)
                 tileset.poll.fail(at: moment)
                 noteAnswer(of: tileset.name, failure: TileFailure(.internal, "its edition could not be stored"))
                 return
             }
             tileset.known = validators
         }
+        tileset.problem = nil
         tileset.poll.succeed(
             isNews: before != tileset.newest?.edition, interval: Int64(settings.editionInterval * 1e9), at: moment)
         noteAnswer(of: tileset.name)
@@ -99,6 +119,31 @@ extension TileCache {
         // No tiles were requested while the edition was unknown.
         tileset.needsReport = true
         askAnew(for: tileset.name)
+    }
+
+    /// Returns the fault of a list of tiles that must not come into use: it is empty, or it takes tiles out of the
+    /// edition in use that the vehicle needs, which cannot stay in use beside it.
+    private func fault(in edition: TilesetEdition, _ tileset: TrackedTileset) -> TileSourceError? {
+        guard let tiles = edition.tiles else { return nil }
+        guard !tiles.isEmpty else {
+            return TileSourceError(
+                .malformed,
+                "its source lists no tiles; complete the files of the source, until then the list is ignored")
+        }
+        guard let current = tileset.current, current.key == EditionKey(tileset.name, edition.version),
+            current.edition != edition
+        else { return nil }
+        let index = EditionIndex(edition)
+        let dropped = wanted(of: tileset).map(\.tile).filter { current.has($0) && !index.has($0) }
+        var lost: [TileID] = []
+        attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in lost = try onBoard(Set(dropped), tileset) }
+        return lost.first.map { first in
+            TileSourceError(
+                .mismatch,
+                "its source no longer lists \(lost.count) tiles of edition '\(edition.version.prefix(12))' that the "
+                    + "vehicle needs, the first is \(TileAddress(tileset.name, first)); complete the files of the source, "
+                    + "or give changed tiles another version")
+        }
     }
 
     /// Takes an edition; false when it could not be stored.
@@ -112,7 +157,7 @@ extension TileCache {
         guard isKept else { return false }
         outdated[index.key] = nil
         if let old = tileset.newest, isNews, old.key != tileset.current?.key { outdated[old.key] = moment }
-        tileset.newest = index
+        (tileset.newest, tileset.outdatedReason) = (index, nil)
         if tileset.current == nil || tileset.current?.key == index.key {
             tileset.current = index
             // The new list may contradict what was reported about the old one.
@@ -155,6 +200,7 @@ extension TileCache {
                 tileset.waitsForRegions.toggle()
                 tileset.needsReport = true
             }
+            for tileset in pending { try noteDroppedTiles(tileset) }
             for tileset in pending where !held.contains(tileset.name) {
                 if try !keepsWhatIsAhead(tileset) { hold([tileset.name]) }
             }
@@ -174,7 +220,7 @@ extension TileCache {
             }
             for tileset in next {
                 if let old = tileset.current?.key { outdated[old] = moment + Self.grace }
-                tileset.current = tileset.newest
+                tileset.switchToNewest()
                 log(
                     "tileset '\(tileset.name)': switched to edition '\(tileset.current?.key.version.prefix(12) ?? "")'")
             }

@@ -184,6 +184,7 @@ extension TileCache {
         // A scheduled retry stays: it may be for a newer edition that found no room while this one was loaded.
         guard let load = loads.removeValue(forKey: id) else { return }
         outdatedReasons[id] = nil
+        incompleteReasons[id] = nil
         loggedEnds[id] = nil
         isChanged = true
         if load.changesGeometry { report(.geometryChanged, id) }
@@ -217,7 +218,16 @@ extension TileCache {
                     + "tiles stored: \(failure.message); "
                     + (retries.contains(id) ? "it is retried automatically" : "load it again when that is fixed"))
         }
-        if load.isUpdate { outdatedReasons[id] = failure }
+        if load.isUpdate {
+            outdatedReasons[id] = failure
+        } else if state == .incomplete, failure.obstacle == nil {
+            let missing = load.progress.requiredCount - load.progress.completedCount
+            let tile = failure == load.failure ? load.failedTile.map { "tile \($0): " } : nil
+            incompleteReasons[id] =
+                "lacks \(missing) of \(load.progress.requiredCount) tiles: \(tile ?? "")\(failure.message)"
+        } else {
+            incompleteReasons[id] = nil
+        }
         report(.loadFinished, id, load.progress, success: false, failure)
     }
 
@@ -237,8 +247,8 @@ extension TileCache {
         if let down = conditions.first(where: { $0.reachability == .offline }) {
             return TileFailure(
                 .providerUnavailable,
-                "the source of '\(down.tileset)' is unreachable: \(down.reason ?? "no answer")",
-                isRetryable: true)
+                "the source of '\(down.tileset)' \(down.isUnreachable ? "is unreachable" : "fails"): "
+                    + (down.reason ?? "no answer"), isRetryable: true)
         }
         guard moment - load.cameAt > Self.longestPatience else { return nil }
         return TileFailure(.deadlineExceeded, "no tile arrived for ten minutes", isRetryable: true)

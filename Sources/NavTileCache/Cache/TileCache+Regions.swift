@@ -26,6 +26,10 @@ extension TileCache {
 
     /// Pins the tiles of a region and begins to load those that are missing.
     func put(_ definition: StoredRegionDefinition, estimates: [String: Int64] = [:]) throws(TileFailure) {
+        // The index of a removed disk may still be readable, and claims tiles that are gone.
+        do throws(StoreError) { try store.requireFolder() } catch {
+            throw TileFailure(.internal, error.description, isRetryable: true)
+        }
         let (tiles, editions) = try tiles(of: definition)
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
@@ -121,6 +125,7 @@ extension TileCache {
         retries.remove(id)
         revalidations.remove(id)
         outdatedReasons[id] = nil
+        incompleteReasons[id] = nil
         loggedEnds[id] = nil
         isChanged = true
         add(.region(RegionNotice(kind: .removed, id: id)))
@@ -140,6 +145,7 @@ extension TileCache {
                 throw TileFailure(.wrongState, "region '\(id)' is not being loaded")
             }
             outdatedReasons[id] = nil
+            incompleteReasons[id] = nil
             isChanged = true
             try checked { () throws(StoreError) in
                 let stored = try store.reader.region(id)

@@ -11,10 +11,11 @@ extension TileCache {
     /// - Returns: The moment of the next step, monotonic ns.
     func stepScrub() -> Int64 {
         let isBusy = fullDisk != nil || network.isBusy
-        if let bytes = scrub.pace.step(isBusy: isBusy, at: moment) {
-            let unsound = scrub.unsound
+        if let bytes = scrub.step(isBusy: isBusy, at: moment) {
+            let (unsound, problem) = (scrub.unsound, scrub.problem)
             do throws(StoreError) {
                 let report = try store.scrub(from: scrub.place, bytes: bytes)
+                if problem != nil { log("stored tiles can be scrubbed again") }
                 for finding in scrub.take(report, at: moment) {
                     warn("tile store: \(finding)\(finding.isRepaired ? "" : "; it cannot be repaired")")
                 }
@@ -24,7 +25,7 @@ extension TileCache {
                     warn("stored tiles cannot be scrubbed: \(error)")
                 }
             }
-            if scrub.unsound != unsound { isChanged = true }
+            if scrub.unsound != unsound || scrub.problem != problem { isChanged = true }
         }
         takeLosses()
         return scrub.pace.due

@@ -46,6 +46,9 @@ package final class TileCache<Store: TileCacheStore> {
     var retries = RegionRetries()
     /// The reasons why regions still have an older edition, by id.
     package internal(set) var outdatedReasons: [String: TileFailure] = [:]
+    /// The reasons why regions are incomplete, by id; not for a full disk, the budget or the network mode, which end by
+    /// themselves or are shown in another way.
+    package internal(set) var incompleteReasons: [String: String] = [:]
     /// The last logged reasons why regions are incomplete, by id; a repeated reason is not logged again.
     var loggedEnds: [String: String] = [:]
     /// Outdated editions, with the moment when each may be removed, monotonic ns.
@@ -175,6 +178,7 @@ package final class TileCache<Store: TileCacheStore> {
     private func turn() {
         due = moment + 1_000_000_000
         due = min(due, lookAtDisk())
+        noteSources()
         askForEditions()
         due = min(due, stepScrub())
         due = min(due, turnRegions())
@@ -383,7 +387,7 @@ package final class TileCache<Store: TileCacheStore> {
         settings = next
         isChanged = true
         if next.scrubBytesPerSecond != old.scrubBytesPerSecond {
-            scrub.pace = ScrubPace(bytesPerSecond: Int64(next.scrubBytesPerSecond))
+            scrub.restart(ScrubPace(bytesPerSecond: Int64(next.scrubBytesPerSecond)))
         }
         if next.budgetBytes != old.budgetBytes {
             store.setBudget(next.budgetBytes)
@@ -394,6 +398,8 @@ package final class TileCache<Store: TileCacheStore> {
             log("the network mode is now \(next.network.rawValue)")
             if next.network != .offline {
                 for tileset in tilesets {
+                    // Whether its source still fails is not known.
+                    tileset.isKnownToFail = false
                     tileset.poll.restart(isUrgent: false)
                     tileset.needsReport = true
                 }

@@ -71,6 +71,8 @@ package protocol TileCacheStore: AnyObject {
     /// The error that every change throws on a disk that is mounted read-only; nil where changes are possible.
     var readOnlyProblem: StoreError? { get }
 
+    /// Fails when the store's folder is gone, as on a removed disk, although the index is still readable.
+    func requireFolder() throws(StoreError)
     /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.
     func setBudget(_ bytes: Int64)
     /// Evicts until `bytes` more fit into the budget; see ``Eviction``. For 0 bytes, it evicts as much as allowed even if that is not

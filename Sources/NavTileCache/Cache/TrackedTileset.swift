@@ -15,11 +15,19 @@ package final class TrackedTileset {
     var waitsForRegions = false
     /// The reason why the last poll failed.
     package internal(set) var problem: String?
+    /// Whether the last poll failed because the source could not be reached.
+    var pollFoundOutage = false
+    /// Whether the log says that its source fails.
+    var isKnownToFail = false
+    /// The reason why the newest edition cannot come into use; nil when it can, or is only not on board yet.
+    package internal(set) var outdatedReason: String?
 
     /// The missing tiles that will be needed, each with its need.
     package private(set) var open: [TileID: Double] = [:]
     /// The validators of those missing tiles that are on board but have expired.
     private(set) var expired: [TileID: Validators] = [:]
+    /// The tiles that will be needed and that the edition in use has, but the newest does not.
+    private(set) var dropped: Set<TileID> = []
     /// Whether the queue's demands are out of date.
     var needsReport = false
     /// The vehicle's position along the route at the last update of the queue, metres.
@@ -35,6 +43,16 @@ package final class TrackedTileset {
 
     package var domain: TileDomain { settings.domain }
 
+    /// Returns the reason why its source fails; nil while it answers.
+    package func complaint(_ condition: SourceCondition?) -> String? {
+        condition?.reachability == .offline ? condition?.reason ?? problem : problem
+    }
+
+    /// Whether its failing source cannot be reached, rather than answering wrongly.
+    package func isUnreachable(_ condition: SourceCondition?) -> Bool {
+        condition?.reason == nil ? pollFoundOutage : condition?.isUnreachable == true
+    }
+
     /// Whether a newer edition waits to be taken into use.
     package var isPending: Bool { newest != nil && newest?.key != current?.key }
 
@@ -46,6 +64,11 @@ package final class TrackedTileset {
     /// Takes wanted tiles; those that are not on board or have expired count as missing.
     func want(_ tiles: [WantedTile], _ reader: some TileCacheIndex, now: Timestamp) throws(StoreError) {
         guard let newest, settings.isCacheable else { return }
+        if let current, isPending {
+            for wanted in tiles where !newest.has(wanted.tile) && current.has(wanted.tile) {
+                dropped.insert(wanted.tile)
+            }
+        }
         let there = tiles.filter { newest.has($0.tile) }
         guard !there.isEmpty else { return }
         let ids = there.map(\.tile)
@@ -67,6 +90,7 @@ package final class TrackedTileset {
 
     /// Forgets tiles that are no longer needed.
     func unwant(_ tiles: [TileID]) {
+        dropped.subtract(tiles)
         for tile in tiles where open.removeValue(forKey: tile) != nil {
             expired[tile] = nil
             needsReport = true
@@ -75,7 +99,13 @@ package final class TrackedTileset {
 
     func unwantAll() {
         needsReport = needsReport || !open.isEmpty
-        (open, expired) = ([:], [:])
+        (open, expired, dropped) = ([:], [:], [])
+    }
+
+    /// Takes the newest edition into use.
+    func switchToNewest() {
+        current = newest
+        (dropped, outdatedReason) = ([], nil)
     }
 
     /// Records that a tile of an edition is now on board or does not exist; ignored for editions other than the newest.

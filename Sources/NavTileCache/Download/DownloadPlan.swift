@@ -14,6 +14,8 @@ package struct DownloadPlan: Sendable {
     private struct Source: Sendable {
         var isRemote: Bool
         var breaker: CircuitBreaker
+        /// Whether its last failure was that it could not be reached.
+        var isUnreachable = false
         /// The running downloads, and those of them whose tile has not arrived.
         var running = 0
         var asked = 0
@@ -86,7 +88,7 @@ package struct DownloadPlan: Sendable {
         }
         for tileset in byTileset.keys.sorted() {
             var lane = DemandLane(owner, tileset, byTileset[tileset] ?? [])
-            for key in held.keys { lane.place(of: key).map { lane.finish($0) } }
+            for key in held.keys where key.address.tileset == tileset { lane.place(of: key).map { lane.finish($0) } }
             lanes.append(lane)
         }
         lanes.sort { left, right in
@@ -323,6 +325,7 @@ package struct DownloadPlan: Sendable {
 
     private mutating func noteFailure(_ error: TileSourceError, _ tileset: String, at now: Duration) {
         if error.blamesSource {
+            sources[tileset]?.isUnreachable = error.isOutage
             sources[tileset]?.breaker.noteFailure(
                 error.message, at: now, atLeast: error.retryAfter.map { .seconds(min(max($0, 0), 1e6)) })
         } else if error.code == .refused || error.code == .editionChanged {
@@ -409,6 +412,9 @@ package struct DownloadPlan: Sendable {
     /// Whether a tile is being fetched.
     package func isUnderWay(_ key: DownloadKey) -> Bool { flights[key] != nil }
 
+    /// Whether a tile has arrived and has not been released yet.
+    package func isHeld(_ key: DownloadKey) -> Bool { held[key] != nil }
+
     /// Returns the reason why a requested tile cannot be fetched now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
         guard let source = sources[tileset] else {
@@ -442,6 +448,7 @@ package struct DownloadPlan: Sendable {
             guard let source = sources[name] else { return nil }
             return SourceCondition(
                 tileset: name, reachability: SourceReachability(source.breaker), reason: source.breaker.reason,
+                isUnreachable: source.breaker.reason != nil && source.isUnreachable,
                 rest: source.breaker.rest(at: now).map { $0 / .seconds(1) }, runningCount: source.running,
                 pendingCount: pending(name))
         }

@@ -91,6 +91,8 @@ package struct SourceCondition: Sendable, Hashable {
     package var reachability: SourceReachability
     /// A human-readable reason for the last failure; nil when the last query was answered.
     package var reason: String?
+    /// Whether the last failure was that it could not be reached, rather than a wrong answer.
+    package var isUnreachable = false
     /// The remaining seconds for which it is not queried.
     package var rest: Double?
     /// Tiles that are being fetched from it.

@@ -93,5 +93,8 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
+    /// Whether the source could not be reached, rather than answering wrongly.
+    package var isOutage: Bool { code == .unreachable || code == .timedOut }
+
     package var description: String { message }
 }

@@ -98,25 +98,26 @@ package final class DownloadQueue: Sendable {
 
     /// Fetches one tile before all others and waits for it, joining a running download of it.
     ///
-    /// The result is also delivered by ``next()``. Fails at once when the source is resting or the network must not be
-    /// used.
+    /// The result is also delivered by ``next()``. A tile that has arrived and has not been released yet is returned at
+    /// once, and not delivered again. Fails at once when the source is resting or the network must not be used.
     package func fetch(_ want: TileDemand) async throws(TileSourceError) -> TileAnswer {
         let key = DownloadKey(want)
         let number = nextNumber()
         let answer: Answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now = clock.now()
-                let obstacle = state.withLock { state -> TileSourceError? in
-                    if state.isStopped { return Self.closed }
-                    if Task.isCancelled { return Self.takenBack }
+                let answer = state.withLock { state -> Answer? in
+                    if state.isStopped { return .failure(Self.closed) }
+                    if Task.isCancelled { return .failure(Self.takenBack) }
+                    if let held = Self.held(key, state) { return held }
                     if !state.plan.isUnderWay(key), let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
-                        return obstacle
+                        return .failure(obstacle)
                     }
                     state.waiters[key, default: [:]][number] = continuation
                     state.plan.ask(want)
                     return nil
                 }
-                if let obstacle { continuation.resume(returning: .failure(obstacle)) } else { pump() }
+                if let answer { continuation.resume(returning: answer) } else { pump() }
             }
         } onCancel: {
             let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
@@ -130,6 +131,15 @@ package final class DownloadQueue: Sendable {
             waiter?.resume(returning: .failure(Self.takenBack))
         }
         return try answer.get()
+    }
+
+    /// Returns the answer for a tile that has arrived and may not be stored yet; nil when there is none.
+    private static func held(_ key: DownloadKey, _ state: State) -> Answer? {
+        guard state.plan.isHeld(key) else { return nil }
+        let isIt = { (result: DownloadResult) in
+            result.address == key.address && result.edition == key.edition && (try? result.outcome.get().tile) != nil
+        }
+        return (state.results.last(where: isIt) ?? state.taken.last(where: isIt))?.outcome
     }
 
     /// The number of callers that wait for a tile.

@@ -23,6 +23,8 @@ extension TileStore {
         if let file = try? Files.write(Array("\(number)".utf8), to: folder.scrub) { Files.close(file) }
     }
 
+    package func requireFolder() throws(StoreError) { try folder.requireObjects() }
+
     private static let greatestStepCount = 256
     /// The least cost of a file, bytes.
     private static let leastCost: Int64 = 4_096

@@ -11,6 +11,8 @@ import NavTileStore
 extension TileCacheShell {
     /// The shortest interval between totals, ns.
     private static let reportInterval: Int64 = 1_000_000_000
+    /// The most regions with a finding of one kind, so that the health stays small.
+    private static let greatestRegionCount = 100
 
     /// Reports the totals when something has changed.
     ///
@@ -65,16 +67,18 @@ extension TileCacheShell {
             return remote.count == cache.tilesets.count ? .offline : .degraded
         }
         let conditions = queue.conditions
-        let failing = Set(cache.tilesets.filter { $0.problem != nil }.map(\.name))
-        let down = conditions.count { $0.reachability == .offline || failing.contains($0.tileset) }
+        let failing = conditions.filter { cache.tileset($0.tileset)?.complaint($0) != nil }
+        let down = failing.count { cache.tileset($0.tileset)?.isUnreachable($0) == true }
         guard down < conditions.count || conditions.isEmpty else { return .offline }
-        return down > 0 || conditions.contains { $0.reachability == .degraded } ? .degraded : .online
+        return !failing.isEmpty || conditions.contains { $0.reachability == .degraded } ? .degraded : .online
     }
 
     /// Returns the health findings of the cache.
     private func findings() -> [HealthFinding] {
         var findings: [HealthFinding] = []
-        if let storeProblem = cache.storeProblem { findings.append(HealthFinding("store_failed", storeProblem)) }
+        if let problem = cache.storeProblem ?? cache.scrub.problem.map({ "stored tiles cannot be scrubbed: \($0)" }) {
+            findings.append(HealthFinding("store_failed", problem))
+        }
         if let fullDisk = cache.fullDisk {
             findings.append(HealthFinding("disk_full", fullDisk.text(cache.store.reader.folder)))
         }
@@ -99,7 +103,16 @@ extension TileCacheShell {
                     "\(unsound.count) damaged files cannot be repaired, the first is '\(first)' in "
                         + "'\(cache.store.reader.folder)'; check its disk, or stop the node and run it with --repair"))
         }
-        for (id, reason) in cache.outdatedReasons.sorted(by: { $0.key < $1.key }) {
+        for tileset in cache.tilesets {
+            guard let reason = tileset.outdatedReason else { continue }
+            findings.append(
+                HealthFinding(
+                    "tileset_outdated", "tileset '\(tileset.name)' cannot be updated: \(reason)", about: tileset.name))
+        }
+        for (id, reason) in cache.incompleteReasons.sorted(by: { $0.key < $1.key }).prefix(Self.greatestRegionCount) {
+            findings.append(HealthFinding("region_incomplete", "region '\(id)' \(reason)", about: id))
+        }
+        for (id, reason) in cache.outdatedReasons.sorted(by: { $0.key < $1.key }).prefix(Self.greatestRegionCount) {
             findings.append(
                 HealthFinding("region_outdated", "region '\(id)' cannot be updated: \(reason.message)", about: id))
         }
@@ -107,10 +120,9 @@ extension TileCacheShell {
         let conditions = queue.conditions
         for tileset in cache.tilesets {
             let condition = conditions.first { $0.tileset == tileset.name }
-            let reason = condition?.reachability == .offline ? condition?.reason ?? tileset.problem : tileset.problem
-            guard let reason else { continue }
-            findings.append(
-                HealthFinding("source_unreachable", "tileset '\(tileset.name)': \(reason)", about: tileset.name))
+            guard let reason = tileset.complaint(condition) else { continue }
+            let code = tileset.isUnreachable(condition) ? "source_unreachable" : "source_faulty"
+            findings.append(HealthFinding(code, "tileset '\(tileset.name)': \(reason)", about: tileset.name))
         }
         return findings
     }

@@ -178,7 +178,10 @@ final class TileLookup: Sendable {
             var tile = FoundTile(
                 path: body.path, hash: body.hash, expires: expires, isFromCache: true,
                 contentEncoding: body.contentEncoding, mediaType: body.mediaType ?? view.mediaType)
-            if !acceptsPath { tile.data = try store.data(of: record) }
+            // A caller cannot use the path of a file that is gone; reading it has it fetched again.
+            if !acceptsPath || !FileManager.default.fileExists(atPath: body.path) {
+                tile.data = try store.data(of: record)
+            }
             store.touch([record], now: now)
             return .success(.found(tile))
         } catch {

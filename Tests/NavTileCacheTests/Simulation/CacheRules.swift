@@ -22,6 +22,8 @@ struct CacheRules {
     /// Regions whose load, or update, was cancelled: they stay as they are, and with them the editions in use.
     private var cancelled: Set<String> = []
     private var editionsAsked: [String: [Double]] = [:]
+    /// The editions in use at the last check.
+    private var used: [String: EditionKey] = [:]
     /// Consecutive failed requests of a source, and the begin of the first of them.
     private var blamed: [String: (count: Int, since: Double)] = [:]
 
@@ -75,6 +77,21 @@ struct CacheRules {
                         + "'\(disk.current[tileset]?.version ?? "")' is in use")
             }
         }
+        for (name, new) in disk.current {
+            guard let old = used[name], old != new, let former = disk.editions[old], let edition = disk.editions[new],
+                let tileset = world.cache.tileset(name), let listed = edition.edition.tiles.map({ Set($0.map(\.tile)) })
+            else { continue }
+            let lost = world.cache.wanted(of: tileset).first { wanted in
+                !listed.contains(wanted.tile)
+                    && disk.tiles[TileNumber.of(wanted.tile, edition: former.number)] != nil
+            }
+            if let lost {
+                throw breach(
+                    "no edition takes away a tile that the vehicle needs", "'\(new.version)' of '\(name)': \(lost.tile)"
+                )
+            }
+        }
+        used = disk.current
         serving = Set(
             disk.regions.filter { _, region in
                 (region.stored.state == .complete || region.staged != nil)

@@ -101,6 +101,7 @@ struct CacheWorld {
             SimServer(TilesetSettings("local", .maps, isRemote: false), isListed: false, expiry: nil),
         ]
         servers.removeLast(Int(random.next() % 2))
+        servers[0].publishesShortLists = seed % 5 == 2
         downloads.seed = seed
         downloads.failureRest = 60
         store = MemoryStore(MemoryDisk(), budget: settings.budgetBytes)
@@ -612,6 +613,7 @@ struct CacheWorld {
         let index = Int(random.next() % UInt64(servers.count))
         servers[index].publish()
         note("edition published")
+        if servers[index].isShort { note("short list published") }
     }
 
     // MARK: The end
@@ -619,7 +621,10 @@ struct CacheWorld {
     /// Ends all faults.
     private mutating func becomeCalm() throws {
         isCalm = true
-        for index in servers.indices { (servers[index].outageUntil, servers[index].failureRate) = (.min, 0) }
+        for index in servers.indices {
+            (servers[index].outageUntil, servers[index].failureRate) = (.min, 0)
+            if servers[index].isShort { servers[index].publish() }
+        }
         store.capacity = .max
         store.failure = nil
         store.kill = nil

@@ -56,6 +56,8 @@ final class MemoryStore: TileCacheStore {
     private(set) var disk: MemoryDisk
     var kill: Kill?
     private(set) var isDead = false
+    /// Whether its folder is gone, while its index is still readable.
+    var isGone = false
     /// The size of the disk, bytes.
     var capacity: Int64 = .max
     /// Decides randomly whether a write fails; nil for no failures.
@@ -383,8 +385,13 @@ final class MemoryStore: TileCacheStore {
 
     // MARK: Scrub
 
+    func requireFolder() throws(StoreError) {
+        if isGone { throw StoreError(.missing, "the folder no longer exists") }
+    }
+
     func scrub(from position: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport {
         if isDead { throw Self.dead }
+        try requireFolder()
         var report = ScrubReport()
         let last: Int64
         if case .tiles(let number) = position.stage { last = number } else { last = .min }

@@ -11,6 +11,8 @@ struct SimServer {
     /// The interval at which its tiles change one by one; nil for a source with editions.
     let expiry: Double?
     private(set) var version: Int
+    /// Whether every third edition, the second one first, lists only half of its tiles, like an upload that was cut short.
+    var publishesShortLists = false
     /// The end of its outage, ns.
     var outageUntil: Int64 = .min
     /// The probability of any other failure.
@@ -26,6 +28,9 @@ struct SimServer {
     var versionName: String { expiry == nil ? "v\(version)" : "" }
 
     mutating func publish() { version += 1 }
+
+    /// Whether the list of its current edition lacks tiles.
+    var isShort: Bool { isListed && publishesShortLists && version % 3 == 2 }
 
     /// The area in which it has tiles.
     static let bounds = BoundingBox(south: 40.5, west: -9.4, north: 41.8, east: -7.4)
@@ -61,11 +66,13 @@ struct SimServer {
         return tiles
     }
 
+    private static let half = all.filter { mix($0.tile) >> 40 & 1 == 0 }
+
     /// Its current content.
     var edition: TilesetEdition {
         TilesetEdition(
             tileset: settings.name, domain: settings.domain, version: versionName, zooms: Self.zooms,
-            bounds: Self.bounds, tiles: isListed ? Self.all : nil, document: [1])
+            bounds: Self.bounds, tiles: isShort ? Self.half : isListed ? Self.all : nil, document: [1])
     }
 
     /// The content of a tile: its hash identifies the edition.

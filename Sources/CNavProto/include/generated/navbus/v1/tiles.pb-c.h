@@ -177,7 +177,8 @@ struct  Navbus__V1__TilesState
   protobuf_c_boolean has_pending_count;
   uint32_t pending_count;
   /*
-   * Fraction of the road tiles wanted for the current route that are on board, 0 to 1; absent: no route.
+   * Fraction of the road tiles wanted for the current route that are on board, 0 to 1; tiles that the edition in use does
+   * not have, as at sea, do not count, and those that only a newer edition lacks do. Absent: no route, or no road tiles.
    */
   protobuf_c_boolean has_route_coverage;
   double route_coverage;
@@ -900,7 +901,8 @@ struct  Navbus__V1__StatisticsResponse
   protobuf_c_boolean has_miss_count;
   uint64_t miss_count;
   /*
-   * Bytes downloaded since the start.
+   * Bytes of tiles, as transferred, downloaded since the start from sources on other machines. Answers that are no tile,
+   * such as error pages, and samples for estimates count; the lists and descriptions of sources do not.
    */
   protobuf_c_boolean has_downloaded_bytes;
   uint64_t downloaded_bytes;
@@ -910,12 +912,13 @@ struct  Navbus__V1__StatisticsResponse
   protobuf_c_boolean has_evicted_count;
   uint64_t evicted_count;
   /*
-   * Downloads that failed since the start.
+   * Downloads that failed since the start; each attempt counts.
    */
   protobuf_c_boolean has_failed_count;
   uint64_t failed_count;
   /*
-   * Tiles refused because their checksum or format was wrong.
+   * Answers and stored files refused because they were not the tile: a wrong checksum, size or format, or a tile that
+   * the source lists but does not have (HTTP 404).
    */
   protobuf_c_boolean has_corrupt_count;
   uint64_t corrupt_count;
