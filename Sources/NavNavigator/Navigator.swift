@@ -98,6 +98,17 @@ public final class Navigator {
 
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
+    /// The tiles whose absence keeps the wanted route from being found; empty when nothing is wanted, or when it fails for other reasons.
+    public var routeMissingTiles: [RoadTileID] { search.missingTiles }
+
+    /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile there or beside that one.
+    public var isOutsideMap: Bool {
+        guard positionKind == .measured, let lastPosition, lastPosition.road == nil,
+            lastPosition.coordinate.isValid
+        else { return false }
+        return MapSurroundings.tiles(around: lastPosition.coordinate).allSatisfy { map.graph.hasLoaded($0) == nil }
+    }
+
     /// Seconds by which odometry is ahead of the fixes (negative when behind) while it is unused for that reason; nil while it is used.
     public var odometryLead: Double? { positioning.odometryLead }
 

@@ -1,4 +1,5 @@
 import NavGeo
+import NavMap
 import NavPositioning
 import NavRouting
 
@@ -84,6 +85,8 @@ struct RouteSearch {
     private(set) var failures = 0
     /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
+    /// The tiles whose absence made the last request for the wanted route fail, while it is to be repeated; empty for any other outcome.
+    private(set) var missingTiles: [RoadTileID] = []
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
     /// Reroutes since the vehicle was last seen on a route: far from any road, reroutes are useless.
     private var inVain = 0
@@ -216,13 +219,17 @@ struct RouteSearch {
     }
 
     /// Records that a found route is being decided.
-    mutating func propose(_ request: Request) { state = .proposing(request) }
+    mutating func propose(_ request: Request) {
+        state = .proposing(request)
+        missingTiles = []
+    }
 
     /// Records that a route came into force, or that none is needed any longer.
     mutating func finish() {
         state = .idle
         failures = 0
         refusals = 0
+        missingTiles = []
     }
 
     /// Records that a found route was rejected: the next one is requested after some seconds.
@@ -238,6 +245,7 @@ struct RouteSearch {
         switch request.purpose {
         case .reroute(let draft) where draft.isByHand:
             state = .idle
+            missingTiles = []
             // Automatic reroutes do not wait until the vehicle has moved on from here.
             lastReroute = nil
             return nil
@@ -248,13 +256,15 @@ struct RouteSearch {
         }
         guard failure.isRetryable else {
             if case .start = request.purpose { finish() } else { state = .abandoned }
+            missingTiles = []
             return nil
         }
         var pause = config.rerouteBackoffFirst
         for _ in 0..<min(failures, 30) { pause = min(pause * 2, config.rerouteBackoffLongest) }
         failures += 1
         var lack: Lack?
-        if !failure.missingTiles.isEmpty { lack = .tiles }
+        missingTiles = failure.missingTiles
+        if !missingTiles.isEmpty { lack = .tiles }
         if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {
             // Far from any road, only reaching a road helps, not a later attempt.
             lack = .road
