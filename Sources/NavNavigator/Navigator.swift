@@ -1,6 +1,6 @@
 public import NavGeo
 import NavGuidance
-import NavMap
+public import NavMap
 public import NavMatching
 public import NavPositioning
 import NavRouting
@@ -101,12 +101,15 @@ public final class Navigator {
     /// The tiles whose absence keeps the wanted route from being found; empty when nothing is wanted, or when it fails for other reasons.
     public var routeMissingTiles: [RoadTileID] { search.missingTiles }
 
-    /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile there or beside that one.
+    /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile around it, loaded or missing.
     public var isOutsideMap: Bool {
-        guard positionKind == .measured, let lastPosition, lastPosition.road == nil,
-            lastPosition.coordinate.isValid
+        guard positionKind == .measured, let place = lastPosition?.coordinate, place.isValid, lastPosition?.road == nil
         else { return false }
-        return MapSurroundings.tiles(around: lastPosition.coordinate).allSatisfy { map.graph.hasLoaded($0) == nil }
+        // The tiles beside a tile of the highways reach a thousand kilometres.
+        let tiles =
+            [RoadTileID(layer: .highway, containing: place)]
+            + MapSurroundings.tiles(around: place, in: [.arterial, .local])
+        return tiles.allSatisfy { map.graph.hasLoaded($0) == nil }
     }
 
     /// Seconds by which odometry is ahead of the fixes (negative when behind) while it is unused for that reason; nil while it is used.

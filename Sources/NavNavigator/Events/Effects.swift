@@ -143,9 +143,9 @@ struct MissingTileCounter {
 
 /// The tiles around a place.
 enum MapSurroundings {
-    /// Returns the tiles of all layers that contain or adjoin a valid place, whether they exist or not.
-    static func tiles(around place: Coordinate) -> [RoadTileID] {
-        RoadLayer.allCases.flatMap { layer in
+    /// Returns the tiles of layers that contain or adjoin a valid place, whether they exist or not.
+    static func tiles(around place: Coordinate, in layers: [RoadLayer] = RoadLayer.allCases) -> [RoadTileID] {
+        layers.flatMap { layer in
             let middle = RoadTileID(layer: layer, containing: place).tile
             let size = Int64(1) << Int64(layer.zoom)
             return [(-1, -1), (0, -1), (1, -1), (-1, 0), (0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)].compactMap {
