@@ -55,7 +55,7 @@ public enum HostOptions {
             let own = try configuration(of: node, file, path: path)
             do throws(BusError) {
                 // Without nodes, the file's keys are not used yet.
-                if let own { try own.check() } else { _ = try security(file) }
+                if let own { try own.check() } else { try configuration(file).check() }
             } catch {
                 throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
             }
@@ -88,7 +88,7 @@ public enum HostOptions {
             }
             var endpoint: TCPEndpoint?
             if let listen { endpoint = try TCPEndpoint(listen) }
-            return HostConfiguration(listen: endpoint, peers: peers, security: try security(file))
+            return try configuration(file, listen: endpoint, peers: peers)
         } catch {
             throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
         }
@@ -108,6 +108,14 @@ public enum HostOptions {
         return nil
     }
 
+    private static func configuration(
+        _ file: HostsFile, listen: TCPEndpoint? = nil, peers: [HostConfiguration.Peer] = []
+    ) throws(BusError) -> HostConfiguration {
+        var configuration = HostConfiguration(listen: listen, peers: peers, security: try security(file))
+        configuration.allowedKeysFile = file.allowedKeysFile
+        return configuration
+    }
+
     private static func security(_ file: HostsFile) throws(BusError) -> HostConfiguration.Security {
         guard let secret = file.secretKeyFile else { return .insecure }
         // A public key has the form of a secret one, and would only keep the other hosts from answering.
@@ -118,7 +126,6 @@ public enum HostOptions {
         }
         var allowed: Set<CurvePublicKey> = []
         for text in file.allowedKeys { allowed.insert(try CurvePublicKey(text)) }
-        if let name = file.allowedKeysFile { allowed.formUnion(try CurvePublicKey.list(contentsOf: name)) }
         return .curve(try CurveKeyPair(contentsOf: secret), allowed: allowed)
     }
 }
