@@ -40,6 +40,27 @@ import Testing
         #expect(try receive(intruder, while: [next]).payload.bytes == [2])
     }
 
+    @Test func inspectionSaysWhyAPeerRefuses() throws {
+        let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
+        let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
+        let endpoint = try #require(server.listeningEndpoint)
+        let (right, wrong) = (vehicle.keys.publicKey, try CurveKeyPair.generate().publicKey)
+        for (keys, key, reason) in [
+            (stranger.keys, right, "denies this host's key"), (desk.keys, wrong, "check its public key"),
+        ] {
+            let configuration = HostConfiguration(
+                peers: [.init(endpoint: endpoint, key: key)], security: .curve(keys, allowed: []))
+            let answer = Box<RegistrySnapshot>()
+            DispatchQueue.global().async { answer.set(try? configuration.inspect(timeout: .seconds(60))) }
+            try until("the inspection") {
+                try server.runServices(timeout: .milliseconds(5))
+                return answer.isSet
+            }
+            let problems = try #require(answer.value?.problems)
+            #expect(problems.count == 1 && problems.allSatisfy { $0.contains(reason) && $0.contains("\(endpoint)") })
+        }
+    }
+
     @Test func keysAddedToAndRemovedFromTheFileCountForTheNextConnection() throws {
         let (vehicle, desk) = (try TestHost(), try TestHost())
         let folder = try TemporaryFolder()
