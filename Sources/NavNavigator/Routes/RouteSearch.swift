@@ -82,6 +82,8 @@ struct RouteSearch {
 
     var config: NavigatorConfig
     private var state = State.idle
+    /// The trip that is wanted again if the requested one, for which a call waits, fails; nil for none.
+    private var displaced: TripOrder?
     private(set) var failures = 0
     /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
@@ -121,6 +123,9 @@ struct RouteSearch {
         case .idle, .drafting, .denied, .proposing, .pausing, .abandoned: nil
         }
     }
+
+    /// The pending trip that a call for another one displaces; nil when there is none. A trip for which a call waits ends with its call.
+    var displaceable: TripOrder? { wanted.flatMap { $0.call == 0 ? $0 : nil } ?? displaced }
 
     /// Whether a reroute is in progress.
     var isRerouting: Bool {
@@ -190,6 +195,16 @@ struct RouteSearch {
     /// Records a trip that cannot be requested yet.
     mutating func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
 
+    /// Records the trip that is wanted again if the call for another one fails.
+    mutating func displace(_ order: TripOrder?) { displaced = order }
+
+    /// Records that the requested trip failed, for which a call waits: the one that it displaced waits for the next good position.
+    mutating func failCall() {
+        let order = displaced
+        finish()
+        if let order { state = .awaitingPosition(order) }
+    }
+
     /// Records that a reroute is being decided.
     mutating func consider(_ draft: Draft) { state = .drafting(draft) }
 
@@ -230,6 +245,7 @@ struct RouteSearch {
         failures = 0
         refusals = 0
         missingTiles = []
+        displaced = nil
     }
 
     /// Records that a found route was rejected: the next one is requested after some seconds.
@@ -250,7 +266,7 @@ struct RouteSearch {
             lastReroute = nil
             return nil
         case .start(let order) where order.call != 0:
-            finish()
+            failCall()
             return nil
         default: break
         }
