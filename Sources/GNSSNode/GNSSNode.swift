@@ -112,8 +112,8 @@ package final class GNSSNode: Node {
         while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
-                // At a rate other than the recorded one, the time of arrival is no evidence of a fix's latency.
-                if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
+                // A fix of a file keeps its recorded times: the present is no evidence of its latency.
+                if let fix = trace?.fixes[index] { publish(fix) }
             case .jump(let gap):
                 context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: skipping the gap")
             case .wait(let moment): return moment
@@ -157,12 +157,11 @@ package final class GNSSNode: Node {
         context.log.info("\(published) fixes published")
     }
 
-    private func publish(_ fix: GnssFix, isReceivedNow: Bool = true) {
+    private func publish(_ fix: GnssFix) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
         // Fixes of several receivers on one topic are distinguished by their source or frame.
         if fix.frameId == nil, fix.source == nil { fix.source = context.name }
-        if isReceivedNow { fix.stampReception() }
         context.publish(
             fix, on: Topics.gnssFix, stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1

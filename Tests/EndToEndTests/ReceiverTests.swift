@@ -130,6 +130,21 @@ struct ReceiverTests {
         }
     }
 
+    /// The present says nothing about the latency of recorded fixes.
+    @Test func aFileHasNoTimeOfReception() async throws {
+        try await withSandbox { box in
+            let log = try box.write("drive.nmea", Self.sentences(3))
+            let (node, echo) = try await start(log, count: 3, in: box)
+            let result = try await echo.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            for line in result.outputLines {
+                let fix = try #require(try json(line) as? [String: Any])
+                #expect(fix["latitude"] != nil && fix.keys.allSatisfy { !$0.hasPrefix("receive_") }, "\(line)")
+            }
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
     /// A file that is played fast is not mistaken for a receiver with a wrong clock.
     @Test func aFastFileLeadsToTheSameReroute() async throws {
         try await withSandbox { box in
