@@ -145,9 +145,13 @@ package final class GNSSNode: Node {
                 advice = ": check that it is gpsd and that a receiver is connected to it (gpsmon)"
             } else if lastFix == nil {
                 advice = ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183 or UBX NAV-PVT"
+            } else if reader != nil {
+                advice = ": check the receiver's power, its antenna and its connection"
             }
             findings.append(
-                HealthFinding("fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost))
+                HealthFinding(
+                    "fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost,
+                    isLogged: reader != nil))
         }
         return findings
     }

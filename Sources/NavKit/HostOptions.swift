@@ -27,7 +27,9 @@ public enum HostOptions {
 
     /// Returns the configuration with which a tool queries the peers without joining the bus; nil without peers.
     public static func peers(environment: [String: String]? = nil) throws(NodeError) -> HostConfiguration? {
-        guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment) else { return nil }
+        let environment = environment ?? ProcessInfo.processInfo.environment
+        // A file without peers is of no use to a tool, but its mistakes keep the nodes apart.
+        guard try check(environment: environment) != nil, let (path, file) = try file(environment) else { return nil }
         return try configuration(of: "", file, path: path)
     }
 

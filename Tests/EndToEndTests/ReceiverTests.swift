@@ -95,6 +95,18 @@ struct ReceiverTests {
         }
     }
 
+    @Test func silentDaemonIsLoggedWithAdvice() async throws {
+        let server = try GPSDServer([])
+        defer { server.stop() }
+        try await withSandbox { box in
+            let node = try box.start("gnss-node", ["--set", "source=gpsd://127.0.0.1:\(server.port)"])
+            try await node.says("connected to it (gpsmon)")
+            #expect(node.errors.contains("fix_stale: no fix yet from gpsd://127.0.0.1"), "\(node.errors)")
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
     @Test func unknownHostIsNamed() async throws {
         try await withSandbox { box in
             let node = try box.start("gnss-node", ["--set", "source=gpsd://no-such-host.invalid:2947"])

@@ -33,6 +33,9 @@ struct HostOptionsTests {
         #expect(try problem(listen)?.contains("no host may connect") == true)
         #expect(
             try problem("insecure: true\nlisten: {'a/b': 'tcp://127.0.0.1:7600'}\n")?.contains("'a/b'") == true)
+        #expect(throws: NodeError.self) {
+            try HostOptions.peers(environment: [HostOptions.variable: folder + "/hosts.yaml"])
+        }
         // Its mode is not the problem.
         let open = try problem("secret_key_file: a.pub\n")
         #expect(open?.contains("names the public key") == true && open?.contains("chmod") == false, "\(open ?? "")")
