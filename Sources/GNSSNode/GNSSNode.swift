@@ -121,8 +121,8 @@ package final class GNSSNode: Node {
         while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
-                // At a rate other than the recorded one, the time of arrival is no evidence of a fix's latency.
-                if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
+                // A fix of a file keeps its recorded times: the present is no evidence of its latency.
+                if let fix = trace?.fixes[index] { publish(fix) }
             case .jump(let gap):
                 context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: skipping the gap")
             case .wait(let moment): return moment
@@ -154,9 +154,13 @@ package final class GNSSNode: Node {
                 advice = ": check that it is gpsd and that a receiver is connected to it (gpsmon)"
             } else if lastFix == nil {
                 advice = ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183 or UBX NAV-PVT"
+            } else if reader != nil {
+                advice = ": check the receiver's power, its antenna and its connection"
             }
             findings.append(
-                HealthFinding("fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost))
+                HealthFinding(
+                    "fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost,
+                    isLogged: reader != nil))
         }
         return findings
     }
@@ -166,12 +170,11 @@ package final class GNSSNode: Node {
         context.log.info("\(published) fixes published")
     }
 
-    private func publish(_ fix: GnssFix, isReceivedNow: Bool = true) {
+    private func publish(_ fix: GnssFix) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
         // Fixes of several receivers on one topic are distinguished by their source or frame.
         if fix.frameId == nil, fix.source == nil { fix.source = context.name }
-        if isReceivedNow { fix.stampReception() }
         context.publish(
             fix, on: Topics.gnssFix, stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1

@@ -165,7 +165,7 @@ final class SourceReader: Sendable {
 
 extension GnssFix {
     /// Sets the time of reception to now, unless the fix already has one.
-    mutating func stampReception() {
+    fileprivate mutating func stampReception() {
         if receiveStampNs == nil { receiveStampNs = Clocks.wall() }
         if receiveMonotonicNs == nil { receiveMonotonicNs = Clocks.monotonic() }
     }

@@ -21,6 +21,8 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     public private(set) var isLive = false
     /// The mark between the items when a YAML file gives a list.
     private(set) var listSeparator = ";"
+    /// Returns what is wrong with a value that was rejected; nil for no more than that it is out of range.
+    private(set) var defect: @Sendable (String) -> String? = { _ in nil }
     private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool
 
@@ -65,6 +67,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             set: { [set] in set(&$0[keyPath: path], $1) })
         key.isLive = isLive
         key.listSeparator = listSeparator
+        key.defect = defect
         return key
     }
 
@@ -131,11 +134,13 @@ public struct ConfigKey<Root: Sendable>: Sendable {
 
     /// Creates the key of a text value that a conversion accepts or rejects.
     ///
-    /// - Parameter listSeparator: The mark between the items of a list.
+    /// - Parameters:
+    ///   - listSeparator: The mark between the items of a list.
+    ///   - defect: Returns what is wrong with a rejected value, for values of several parts; nil when it is malformed as a whole.
     public static func text<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, range: String, _ documentation: String,
         listSeparator: String = ";", parse: @escaping @Sendable (String) -> Value?,
-        format: @escaping @Sendable (Value) -> String
+        format: @escaping @Sendable (Value) -> String, defect: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> ConfigKey {
         var key = ConfigKey(
             name: name, kind: .text, range: range, documentation: documentation, get: { format($0[keyPath: path]) },
@@ -145,6 +150,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
                 return true
             })
         key.listSeparator = listSeparator
+        key.defect = defect
         return key
     }
 

@@ -106,8 +106,8 @@ public enum ConfigLoader {
             throw ConfigError("unknown configuration key '\(name)' in \(source): \(hint)")
         }
         guard key.set(&configuration, value) else {
-            throw ConfigError(
-                "'\(value)' is not a value of '\(name)' in \(source): it takes \(key.range) (\(key.documentation))")
+            let advice = key.defect(value) ?? "it takes \(key.range) (\(key.documentation))"
+            throw ConfigError("'\(value)' is not a value of '\(name)' in \(source): \(advice)")
         }
     }
 

@@ -27,7 +27,9 @@ public enum HostOptions {
 
     /// Returns the configuration with which a tool queries the peers without joining the bus; nil without peers.
     public static func peers(environment: [String: String]? = nil) throws(NodeError) -> HostConfiguration? {
-        guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment) else { return nil }
+        let environment = environment ?? ProcessInfo.processInfo.environment
+        // A file without peers is of no use to a tool, but its mistakes keep the nodes apart.
+        guard try check(environment: environment) != nil, let (path, file) = try file(environment) else { return nil }
         return try configuration(of: "", file, path: path)
     }
 
@@ -55,7 +57,7 @@ public enum HostOptions {
             let own = try configuration(of: node, file, path: path)
             do throws(BusError) {
                 // Without nodes, the file's keys are not used yet.
-                if let own { try own.check() } else { _ = try security(file) }
+                if let own { try own.check() } else { try configuration(file).check() }
             } catch {
                 throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
             }
@@ -88,7 +90,7 @@ public enum HostOptions {
             }
             var endpoint: TCPEndpoint?
             if let listen { endpoint = try TCPEndpoint(listen) }
-            return HostConfiguration(listen: endpoint, peers: peers, security: try security(file))
+            return try configuration(file, listen: endpoint, peers: peers)
         } catch {
             throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
         }
@@ -108,6 +110,14 @@ public enum HostOptions {
         return nil
     }
 
+    private static func configuration(
+        _ file: HostsFile, listen: TCPEndpoint? = nil, peers: [HostConfiguration.Peer] = []
+    ) throws(BusError) -> HostConfiguration {
+        var configuration = HostConfiguration(listen: listen, peers: peers, security: try security(file))
+        configuration.allowedKeysFile = file.allowedKeysFile
+        return configuration
+    }
+
     private static func security(_ file: HostsFile) throws(BusError) -> HostConfiguration.Security {
         guard let secret = file.secretKeyFile else { return .insecure }
         // A public key has the form of a secret one, and would only keep the other hosts from answering.
@@ -118,7 +128,6 @@ public enum HostOptions {
         }
         var allowed: Set<CurvePublicKey> = []
         for text in file.allowedKeys { allowed.insert(try CurvePublicKey(text)) }
-        if let name = file.allowedKeysFile { allowed.formUnion(try CurvePublicKey.list(contentsOf: name)) }
         return .curve(try CurveKeyPair(contentsOf: secret), allowed: allowed)
     }
 }

@@ -1,6 +1,6 @@
 public import NavGeo
 import NavGuidance
-import NavMap
+public import NavMap
 public import NavMatching
 public import NavPositioning
 import NavRouting
@@ -108,6 +108,20 @@ public final class Navigator {
     public var lastFix: Timestamp? { positioning.timing.lastFix }
 
     public var fasterRoutes: FasterRouteCounts { faster.counts }
+
+    /// The tiles whose absence keeps the wanted route from being found; empty when nothing is wanted, or when it fails for other reasons.
+    public var routeMissingTiles: [RoadTileID] { search.missingTiles }
+
+    /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile around it, loaded or missing.
+    public var isOutsideMap: Bool {
+        guard positionKind == .measured, let place = lastPosition?.coordinate, place.isValid, lastPosition?.road == nil
+        else { return false }
+        // The tiles beside a tile of the highways reach a thousand kilometres.
+        let tiles =
+            [RoadTileID(layer: .highway, containing: place)]
+            + MapSurroundings.tiles(around: place, in: [.arterial, .local])
+        return tiles.allSatisfy { map.graph.hasLoaded($0) == nil }
+    }
 
     /// Seconds by which odometry is ahead of the fixes (negative when behind) while it is unused for that reason; nil while it is used.
     public var odometryLead: Double? { positioning.odometryLead }

@@ -67,7 +67,8 @@ package struct TileCacheConfiguration: NodeConfiguration {
             ).live,
             .text(
                 "tilesets", \.tilesets, range: TilesetKeys.range, "The tilesets: their names and where they come from.",
-                parse: { TilesetKeys.list($0) }, format: { ConfigRecord.text($0.map(\.record)) }),
+                parse: { TilesetKeys.list($0) }, format: { ConfigRecord.text($0.map(\.record)) },
+                defect: { TilesetKeys.defect(of: $0) }),
         ] + PredictiveKeys.keys.map { $0.within(\.predictive) } + [
             .text(
                 "network.mode", \.cache.network, range: NetworkMode.allCases.map(\.rawValue).joined(separator: " | "),
@@ -171,5 +172,9 @@ extension TileCacheConfiguration {
                 path.map { ("tilesets", $0) }
             }
         }
+    }
+    /// The folders that are made, by key.
+    package var outputPaths: [(key: String, path: String)] {
+        storePath.isEmpty || FileManager.default.fileExists(atPath: storePath) ? [] : [("store.path", storePath)]
     }
 }

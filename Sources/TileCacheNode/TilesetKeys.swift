@@ -153,4 +153,34 @@ package struct TilesetKeys: Sendable, Hashable {
         guard tilesets.count == records.count, Set(tilesets.map(\.name)).count == tilesets.count else { return nil }
         return tilesets
     }
+    /// Returns which name or field of a rejected list is wrong; nil when it is no list of records.
+    static func defect(of text: String) -> String? {
+        guard let records = ConfigRecord.list(text) else { return nil }
+        var seen: Set<String> = []
+        for (index, record) in records.enumerated() {
+            let name = record.fields.first { $0.name == "name" }?.value
+            let place = name.map { "the tileset '\($0)'" } ?? "tileset \(index + 1)"
+            if let name, !TilesetName.isValid(name) {
+                return "'\(name)' is not a name of a tileset: it takes lower-case letters, digits, - and _"
+            }
+            for (position, field) in record.fields.enumerated() {
+                if !names.contains(field.name) {
+                    let hint = nearestName(to: field.name, among: names).map { "did you mean '\($0)'?" }
+                    return "\(place) has an unknown field '\(field.name)': "
+                        + (hint ?? "it takes \(names.joined(separator: ", "))")
+                }
+                if record.fields[..<position].contains(where: { $0.name == field.name }) {
+                    return "\(place) has the field '\(field.name)' twice"
+                }
+            }
+            if let missing = ["name", "source"].first(where: { name in
+                record.fields.first { $0.name == name }?.value.isEmpty ?? true
+            }) {
+                return "\(place) needs '\(missing)'"
+            }
+            if let name, !seen.insert(name).inserted { return "two tilesets have the name '\(name)'" }
+            if TilesetKeys(record) == nil { return "\(place) has an invalid value: it takes \(range)" }
+        }
+        return nil
+    }
 }

@@ -131,7 +131,7 @@ enum SystemChecks {
     }
 }
 
-/// Whether another host answers on a TCP port.
+/// Whether other hosts answer: the configured peers on the bus, others on a TCP port.
 enum HostReach {
     static func parse(_ text: String) -> (host: String, port: String)? {
         let plain = text.hasPrefix("tcp://") ? String(text.dropFirst(6)) : text
@@ -176,12 +176,32 @@ enum HostReach {
                         "\(hosts.path): no node '\(name)' is running in this domain, so nothing listens at "
                             + "\(hosts.listen[name] ?? "its address")\(suggestion(for: name, among: nodes))")
                 }
-                + hosts.peers.map { peer in
-                    let answer = check(peer)
-                    return answer.state == .ok ? answer : Finding(answer.check, .warn, answer.text)
-                }
+                + (try peers())
         } catch {
             return [Finding("hosts", .fail, error.description)]
+        }
+    }
+
+    /// Asks the configured peers with the keys of this host, as a node does.
+    private static func peers() throws(NodeError) -> [Finding] {
+        guard let configuration = try HostOptions.peers(), !configuration.peers.isEmpty else { return [] }
+        let unanswered = try ToolBus.attempt { () throws(BusError) in try configuration.ask().unanswered }
+        return configuration.peers.map { peer in
+            let endpoint = peer.endpoint
+            guard let silent = unanswered.first(where: { $0.endpoint == endpoint }) else {
+                return Finding("peer", .ok, "\(endpoint) answers")
+            }
+            if let refusal = silent.refusal {
+                return Finding("peer", .fail, "\(endpoint) is not used: \(refusal)")
+            }
+            let host = endpoint.address.contains(":") ? "[\(endpoint.address)]" : endpoint.address
+            let connection = check("tcp://\(host):\(endpoint.port)")
+            return connection.state == .ok
+                ? Finding(
+                    "peer", .fail,
+                    "\(endpoint) accepts a connection but does not answer within 2 s: does a node listen there, and does "
+                        + "it hang?")
+                : Finding("peer", .warn, connection.text)
         }
     }
 
@@ -230,7 +250,7 @@ enum HostReach {
             getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size)
         }
         return failure == 0
-            ? Finding("peer", .ok, "\(text) answers")
+            ? Finding("peer", .ok, "\(text) accepts connections")
             : Finding("peer", .fail, "\(text): \(String(cString: strerror(failure))): does a node listen there?")
     }
 }

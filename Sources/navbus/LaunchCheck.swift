@@ -73,11 +73,14 @@ enum LaunchCheck {
             refused = refusal(TileCacheCommand.self, arguments) {
                 let configuration = try $0.options.configuration(TileCacheNode.self, environment: environment)
                 inputs = configuration.node.inputPaths
+                outputs = configuration.node.outputPaths
                 return configuration.omission
             }
         case Navbus._commandName:
             refused = refusal(Navbus.self, arguments)
-            if let play = (try? Navbus.parseAsRoot(arguments)) as? BagPlay { inputs = [("bag", play.bag)] }
+            let command = try? Navbus.parseAsRoot(arguments)
+            if let play = command as? BagPlay { inputs = [("bag", play.bag)] }
+            if let record = command as? BagRecord { outputs = [("--out", record.out)] }
         default: refused = nil
         }
         let missing = inputs.filter { needsTiles || $0.key != "tiles" }.filter {

@@ -44,6 +44,16 @@ struct HostsTests {
             try await player.says("denied 10.97.0.2 with the public key '\(try net.publicKey("stranger"))'")
             try await stranger.says("denies this host's key")
 
+            // The tools of the stranger say why they see nothing.
+            let refused = try await net.start("stranger", "doctor", [], host: "desk").wait()
+            #expect(
+                refused.status == 1 && refused.output.contains(#/fail +peer +tcp:.*denies this host's key/#),
+                "\(refused.output)")
+            let listed = try await net.start("stranger", "node", ["list"], host: "desk").wait()
+            #expect(listed.errors.contains("denies this host's key"), "\(listed.errors)")
+            let healthy = try await net.start("desk", "doctor", []).wait()
+            #expect(healthy.output.contains(#/ok +peer +tcp://10.97.0.1:7600 answers/#), "\(healthy.output)")
+
             // The tools of one host see the nodes of the other.
             for (command, arguments, says) in [
                 ("node", ["list"], "player"), ("topic", ["list"], "/gnss/fix"),

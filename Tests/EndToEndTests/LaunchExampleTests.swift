@@ -64,6 +64,14 @@ struct LaunchExampleTests {
                 ("    executable: navbus\n    args: [bag, record, --out, x.mcap, --ouput, y.mcap]", "--ouput"),
                 ("    executable: navbus\n    args: [bag, play, nowhere.mcap]", "'nowhere.mcap' does not exist"),
                 (
+                    "    executable: navbus\n    args: [bag, record, --out, /nowhere/x.mcap]",
+                    "'/nowhere/x.mcap' cannot be"
+                ),
+                (
+                    "    executable: tile-cache-node\n    set: {store.path: /nowhere/store}",
+                    "store.path: '/nowhere/store' cannot be written"
+                ),
+                (
                     "    executable: navigation-node\n    set: {tiles: '\(tiles)', directions.url: 'https://127.0.0.1', "
                         + "directions.token_file: /no.tok}", "directions.token_file: '/no.tok' does not exist"
                 ),

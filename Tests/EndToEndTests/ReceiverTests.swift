@@ -95,6 +95,18 @@ struct ReceiverTests {
         }
     }
 
+    @Test func silentDaemonIsLoggedWithAdvice() async throws {
+        let server = try GPSDServer([])
+        defer { server.stop() }
+        try await withSandbox { box in
+            let node = try box.start("gnss-node", ["--set", "source=gpsd://127.0.0.1:\(server.port)"])
+            try await node.says("connected to it (gpsmon)")
+            #expect(node.errors.contains("fix_stale: no fix yet from gpsd://127.0.0.1"), "\(node.errors)")
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
     @Test func unknownHostIsNamed() async throws {
         try await withSandbox { box in
             let node = try box.start("gnss-node", ["--set", "source=gpsd://no-such-host.invalid:2947"])
@@ -127,6 +139,21 @@ struct ReceiverTests {
             #expect(places.allSatisfy { (60.1...60.3).contains($0.latitude) && (24.9...25).contains($0.longitude) })
             daemon.send(SIGINT)
             _ = try await daemon.wait()
+        }
+    }
+
+    /// The present says nothing about the latency of recorded fixes.
+    @Test func aFileHasNoTimeOfReception() async throws {
+        try await withSandbox { box in
+            let log = try box.write("drive.nmea", Self.sentences(3))
+            let (node, echo) = try await start(log, count: 3, in: box)
+            let result = try await echo.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            for line in result.outputLines {
+                let fix = try #require(try json(line) as? [String: Any])
+                #expect(fix["latitude"] != nil && fix.keys.allSatisfy { !$0.hasPrefix("receive_") }, "\(line)")
+            }
+            #expect(try await node.wait().status == 0)
         }
     }
 

@@ -40,6 +40,64 @@ import Testing
         #expect(try receive(intruder, while: [next]).payload.bytes == [2])
     }
 
+    @Test func inspectionSaysWhyAPeerRefuses() throws {
+        let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
+        let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
+        let endpoint = try #require(server.listeningEndpoint)
+        let (right, wrong) = (vehicle.keys.publicKey, try CurveKeyPair.generate().publicKey)
+        for (keys, key, reason) in [
+            (stranger.keys, right, "denies this host's key"), (desk.keys, wrong, "check its public key"),
+        ] {
+            let configuration = HostConfiguration(
+                peers: [.init(endpoint: endpoint, key: key)], security: .curve(keys, allowed: []))
+            let answer = Box<RegistrySnapshot>()
+            DispatchQueue.global().async { answer.set(try? configuration.inspect(timeout: .seconds(60))) }
+            try until("the inspection") {
+                try server.runServices(timeout: .milliseconds(5))
+                return answer.isSet
+            }
+            let problems = try #require(answer.value?.problems)
+            #expect(problems.count == 1 && problems.allSatisfy { $0.contains(reason) && $0.contains("\(endpoint)") })
+        }
+    }
+
+    @Test func keysAddedToAndRemovedFromTheFileCountForTheNextConnection() throws {
+        let (vehicle, desk) = (try TestHost(), try TestHost())
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/allowed"
+        func allow(_ keys: [CurvePublicKey]) throws {
+            try keys.map { "\($0)\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+            chmod(path, 0o644)
+        }
+        try allow([vehicle.keys.publicKey])
+        var hosts = HostConfiguration(
+            listen: try TCPEndpoint("tcp://127.0.0.1:0"), security: .curve(vehicle.keys, allowed: []))
+        hosts.allowedKeysFile = path
+        let server = try vehicle.node("server", hosts)
+        let endpoint = try #require(server.listeningEndpoint)
+        let first = try desk.node("first", peer: endpoint, key: vehicle.keys.publicKey)
+        _ = try first.subscribe(to: "/t")
+        func turn(_ what: String, _ node: BusNode, _ condition: () -> Bool) throws {
+            try until(what) {
+                for node in [server, node] { try node.runServices(timeout: .milliseconds(2)) }
+                return condition()
+            }
+        }
+        try turn("the denial", first) { server.hostStatistics.denied >= 1 }
+        #expect(first.peerAnnouncements.isEmpty)
+
+        try allow([vehicle.keys.publicKey, desk.keys.publicKey])
+        try turn("the admission", first) { !first.peerAnnouncements.isEmpty }
+        #expect(vehicle.events.all.contains(.allowedKeysChanged(path: path, count: 2)))
+
+        try allow([vehicle.keys.publicKey])
+        let denied = server.hostStatistics.denied
+        let second = try desk.node("second", peer: endpoint, key: vehicle.keys.publicKey)
+        _ = try second.subscribe(to: "/t")
+        try turn("the second denial", second) { server.hostStatistics.denied > denied }
+        #expect(second.peerAnnouncements.isEmpty)
+    }
+
     @Test func clientsWithWrongKeyOrWithoutEncryptionReceiveNothing() throws {
         let (vehicle, desk) = (try TestHost(), try TestHost())
         let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])

@@ -73,6 +73,35 @@ import Testing
         #expect(authenticator.statistics.refused == 1 && authenticator.statistics.connections == 3)
     }
 
+    @Test func allowedKeysAreReadAgainWhenTheirFileChanges() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/allowed"
+        let keys = try (0..<3).map { _ in try CurveKeyPair.generate().publicKey }
+        func write(_ text: String) throws {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            chmod(path, 0o644)
+        }
+        #expect(busError { _ = try AllowedKeys([], file: path) } != nil)
+        try write("\(keys[1])")
+        var allowed = try AllowedKeys([keys[0]], file: path)
+        #expect(allowed.keys == Set(keys[..<2]) && allowed.refresh(now: 0) == nil)
+        try write("\(keys[1])\n\(keys[2]) desk")
+        #expect(allowed.refresh(now: 0) == .allowedKeysChanged(path: path, count: 3))
+        #expect(allowed.keys == Set(keys) && allowed.refresh(now: 0) == nil)
+
+        // The last good keys stay, and the file is tried again a second later and reported once in ten.
+        try write("nonsense")
+        let event = allowed.refresh(now: second)
+        #expect(event?.isWarning == true && event?.description.contains("line 1") == true)
+        #expect(allowed.refresh(now: 2 * second) == nil && allowed.keys == Set(keys))
+        try FileManager.default.removeItem(atPath: path)
+        #expect(allowed.refresh(now: 3 * second)?.isWarning == true && allowed.keys == Set(keys))
+        try write("")
+        #expect(allowed.refresh(now: 3 * second) == nil)
+        #expect(allowed.refresh(now: 4 * second) == .allowedKeysChanged(path: path, count: 1))
+        #expect(allowed.keys == [keys[0]])
+    }
+
     // MARK: Followers
 
     @Test func followerIsSentMissingAnnouncementsWithFewRepetitions() {

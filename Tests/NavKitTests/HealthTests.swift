@@ -234,6 +234,19 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 8, at: 17 * second) == 2)
     }
 
+    @Test func aConditionLastsOnlyWithoutInterruption() {
+        var memory = HealthMemory()
+        func lasts(_ holds: Bool, at now: Int64) -> Bool {
+            memory.hasLasted("a", for: 30 * second, holds, at: now * second)
+        }
+        #expect(!lasts(true, at: 100) && !lasts(true, at: 129) && lasts(true, at: 130) && lasts(true, at: 140))
+        #expect(!lasts(false, at: 141) && !lasts(true, at: 142) && !lasts(true, at: 171) && lasts(true, at: 172))
+        let isOther = memory.hasLasted("b", for: second, true, at: 172 * second)
+        #expect(!isOther)
+        memory.startOver()
+        #expect(!lasts(true, at: 173))
+    }
+
     @Test func aRateIsMeasuredBetweenTwoReports() {
         var memory = HealthMemory()
         #expect(memory.rate("a", count: 100, at: 0) == nil)

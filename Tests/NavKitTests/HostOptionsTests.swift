@@ -45,9 +45,19 @@ struct HostOptionsTests {
         }
         let listen = "secret_key_file: a.key\nlisten: {x: 'tcp://127.0.0.1:7600'}\n"
         #expect(try problem(listen + "allowed_keys_file: a.pub\n") == nil)
+        let known = try HostOptions.fromEnvironment(
+            node: "x", environment: [HostOptions.variable: folder + "/hosts.yaml"])
+        #expect(known?.allowedKeysFile == folder + "/a.pub")
+        for text in [listen, "secret_key_file: a.key\n"] {
+            let missing = try problem(text + "allowed_keys_file: missing.pub\n")
+            #expect(missing?.contains("missing.pub") == true, "\(missing ?? "no problem")")
+        }
         #expect(try problem(listen)?.contains("no host may connect") == true)
         #expect(
             try problem("insecure: true\nlisten: {'a/b': 'tcp://127.0.0.1:7600'}\n")?.contains("'a/b'") == true)
+        #expect(throws: NodeError.self) {
+            try HostOptions.peers(environment: [HostOptions.variable: folder + "/hosts.yaml"])
+        }
         // Its mode is not the problem.
         let open = try problem("secret_key_file: a.pub\n")
         #expect(open?.contains("names the public key") == true && open?.contains("chmod") == false, "\(open ?? "")")

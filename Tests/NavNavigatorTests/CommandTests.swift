@@ -71,6 +71,57 @@ import Testing
         #expect(ride.queries.count == 7)
     }
 
+    @Test(arguments: ["the answer", "the end of the call", "a second call"])
+    func aCallThatFailsLeavesThePendingTripWanted(by end: String) throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let missing = RouteFailure(code: .tilesNeeded, message: "a tile is missing")
+        ride.answering = .failing(missing)
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 4))
+        ride.answering = .byHand
+        ride.command(.navigate([try town.waypoint("MN")]), call: 7)
+        if end == "a second call" { ride.command(.navigate([try town.waypoint("NO")]), call: 8) }
+        let asked = try #require(ride.open.last)
+        if end == "the end of the call" {
+            ride.send(.callEnded(7))
+        } else {
+            ride.answer(asked, .failed(missing))
+        }
+        if end != "the end of the call" {
+            guard case .failed(let failure)? = ride.replies.last else {
+                Issue.record("\(ride.replies)")
+                return
+            }
+            #expect(failure.code == .tilesNeeded)
+        }
+        ride.answering = .atOnce
+        ride.drive(
+            town.standing(
+                at: try town.place("FG"), seconds: 20, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
+        #expect(ride.story.last == "ROUTE(started)")
+        #expect(ride.states.last?.destination?.coordinate == (try town.place("IJ")))
+    }
+
+    @Test func aCallThatStopsOrSucceedsEndsThePendingTrip() throws {
+        let town = try Town.grid()
+        for command in [NavigatorCommand.stop, .navigate([try town.waypoint("MN")])] {
+            var ride = Ride(town.map)
+            ride.answering = .failing(RouteFailure(code: .tilesNeeded, message: "a tile is missing"))
+            ride.command(.navigate([try town.waypoint("IJ")]))
+            ride.drive(town.standing(at: try town.place("FG"), seconds: 4))
+            ride.answering = .atOnce
+            ride.command(command, call: 7)
+            ride.command(.stop, call: 8)
+            let asked = ride.queries.count
+            ride.drive(
+                town.standing(
+                    at: try town.place("FG"), seconds: 20,
+                    after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
+            #expect(ride.queries.count == asked)
+        }
+    }
+
     @Test func tripWithALateRouteIsRetried() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -121,4 +121,51 @@ struct CoverageTests {
         #expect(Set(asked).count >= 2)
         #expect(!table.node.node.findings(0).contains { $0.code == "no_tiles" })
     }
+    /// Returns the findings of the node's health with a code, some seconds from now.
+    private static func findings(_ code: String, of table: ServiceTable, in seconds: Int64 = 0) -> [HealthFinding] {
+        table.node.node.findings(Clocks.monotonic() + seconds * 1_000_000_000).filter { $0.code == code }
+    }
+
+    @Test("A route that lacks tiles for a while is a finding that names them, until they arrive")
+    func lastingLackOfTilesIsAFinding() async throws {
+        var hidden: RoadTileID?
+        let table = try ServiceTable(
+            [("destination", Helsinki.to.text)], prepare: { hidden = try Self.hide(.local, at: Helsinki.to, in: $0) })
+        let tile = try #require(hidden)
+        var drive = try Helsinki.drive.get()[...]
+        while try table.messages("/nav/reroute", as: RerouteEvent.self).isEmpty {
+            try await table.drive([try #require(drive.popFirst())])
+        }
+        let code = "route_missing_tiles"
+        #expect(Self.findings(code, of: table).isEmpty)
+        let found = try #require(Self.findings(code, of: table, in: 60).first)
+        #expect(found.message.contains(tile.description) && found.severity == .degraded && found.isLogged)
+
+        for file in [tile.path, tile.ranksPath] {
+            let path = "\(table.tiles.path)/\(file)"
+            try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        }
+        while try table.messages("/nav/route", as: Route.self).isEmpty {
+            try await table.drive([try #require(drive.popFirst())])
+        }
+        #expect(Self.findings(code, of: table, in: 60).isEmpty && Self.findings(code, of: table, in: 120).isEmpty)
+    }
+
+    @Test(
+        "A vehicle around which the map has no tiles is a finding; one far from the roads inside the map is none",
+        arguments: [(0.0, 0.0, false), (0.1, 0.0, false), (0.0, 10.0, true)])
+    func vehicleOutsideTheMapIsAFinding(north: Double, east: Double, isOutside: Bool) async throws {
+        let table = try ServiceTable()
+        try await table.drive(
+            try Helsinki.drive.get().prefix(5).map { fix in
+                var fix = fix
+                fix.latitude = fix.latitude.map { $0 + north }
+                fix.longitude = fix.longitude.map { $0 + east }
+                return fix
+            })
+        #expect(Self.findings("outside_map", of: table).isEmpty)
+        let found = Self.findings("outside_map", of: table, in: 60)
+        #expect(found.isEmpty != isOutside)
+        #expect(found.allSatisfy { $0.severity == .lost && $0.isLogged })
+    }
 }

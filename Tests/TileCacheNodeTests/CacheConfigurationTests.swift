@@ -72,6 +72,19 @@ struct CacheConfigurationTests {
         #expect(throws: ConfigError.self) { try Self.load([override]) }
     }
 
+    @Test(arguments: [
+        ("name=a,source=/x;name=a,source=/y", "two tilesets have the name 'a'"),
+        ("name=a,sorce=/x", "the tileset 'a' has an unknown field 'sorce': did you mean 'source'?"),
+        ("name=a,source=/x,quality=3", "unknown field 'quality': it takes name, source"),
+        ("source=/x", "tileset 1 needs 'name'"), ("name=a,source=", "the tileset 'a' needs 'source'"),
+        ("name=a,name=b,source=/x", "has the field 'name' twice"), ("name=../a,source=/x", "'../a' is not a name"),
+        ("name=b,source=/y;name=a,source=/x,zooms=9-3", "the tileset 'a' has an invalid value"),
+    ])
+    func defectOfATilesetIsNamed(tilesets: String, says: String) throws {
+        let error = #expect(throws: ConfigError.self) { try Self.load(["tilesets=\(tilesets)"]) }
+        #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    }
+
     @Test func contradictoryKeysFailAtStart() throws {
         for settings in [
             ["predictive.maps.zoom_min=9", "predictive.maps.zoom_max=8"],

@@ -13,7 +13,8 @@ package struct Authenticator {
     /// The most frames of a request that are read.
     static let maximumFrames = 16
 
-    private let allowed: Set<CurvePublicKey>
+    /// The keys that are admitted.
+    package var allowed: Set<CurvePublicKey>
     private var deniedReports = ReportLimiter<CurvePublicKey>()
     private var refusedReports = ReportLimiter<String>()
     private var succeeded: UInt64 = 0

@@ -18,9 +18,12 @@ final class AuthenticatorThread: Sendable {
         let owner: AuthenticatorThread
         let admission: ZeroMQSocket?
         let monitors: [ZeroMQSocket]
+        let allowed: AllowedKeys
 
-        init(_ owner: AuthenticatorThread, _ admission: ZeroMQSocket?, _ monitors: [ZeroMQSocket]) {
-            (self.owner, self.admission, self.monitors) = (owner, admission, monitors)
+        init(
+            _ owner: AuthenticatorThread, _ admission: ZeroMQSocket?, _ monitors: [ZeroMQSocket], _ allowed: AllowedKeys
+        ) {
+            (self.owner, self.admission, self.monitors, self.allowed) = (owner, admission, monitors, allowed)
         }
     }
 
@@ -28,13 +31,13 @@ final class AuthenticatorThread: Sendable {
     ///
     /// - Parameter admission: the REP socket at ZAP's endpoint, nil when the network is insecure.
     init(
-        allowed: Set<CurvePublicKey>, admission: ZeroMQSocket?, monitors: [ZeroMQSocket],
+        allowed: AllowedKeys, admission: ZeroMQSocket?, monitors: [ZeroMQSocket],
         onEvent: (@Sendable (HostEvent) -> Void)?
     ) throws(BusError) {
-        authenticator = Mutex(Authenticator(allowed: allowed))
+        authenticator = Mutex(Authenticator(allowed: allowed.keys))
         stop = try Waker()
         self.onEvent = onEvent
-        let handover = Unmanaged.passRetained(Handover(self, admission, monitors))
+        let handover = Unmanaged.passRetained(Handover(self, admission, monitors, allowed))
         // Signals are left to the program's other threads.
         var (all, before) = (sigset_t(), sigset_t())
         sigfillset(&all)
@@ -69,6 +72,7 @@ final class AuthenticatorThread: Sendable {
     private func run(_ handover: Handover) {
         let sockets = [handover.admission].compactMap { $0 } + handover.monitors
         var items = sockets.map { zmq_pollitem_t(socket: $0.handle, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0) }
+        var allowed = handover.allowed
         items.append(zmq_pollitem_t(socket: nil, fd: stop.fileDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
         while items[items.count - 1].revents == 0 {
             // With signals blocked here, only the end of the context makes this fail.
@@ -76,7 +80,7 @@ final class AuthenticatorThread: Sendable {
             do throws(ZeroMQError) {
                 // Monitor events come first: a connection is counted before its key is judged.
                 for monitor in handover.monitors { try take(monitor) }
-                if let admission = handover.admission { try answer(admission) }
+                if let admission = handover.admission { try answer(admission, &allowed) }
             } catch {
                 return
             }
@@ -98,9 +102,16 @@ final class AuthenticatorThread: Sendable {
         }
     }
 
-    private func answer(_ admission: ZeroMQSocket) throws(ZeroMQError) {
+    private func answer(_ admission: ZeroMQSocket, _ allowed: inout AllowedKeys) throws(ZeroMQError) {
         while let request = try admission.receiveFrames(limit: Authenticator.maximumFrames) {
-            let verdict = authenticator.withLock { $0.judge(request, now: Clocks.monotonic()) }
+            let now = Clocks.monotonic()
+            // Outside the lock, so that a slow disk does not hold up the node.
+            if let event = allowed.refresh(now: now) { onEvent?(event) }
+            let keys = allowed.keys
+            let verdict = authenticator.withLock { authenticator in
+                authenticator.allowed = keys
+                return authenticator.judge(request, now: now)
+            }
             admission.sendFrames(verdict.reply)
             if let event = verdict.event { onEvent?(event) }
         }

@@ -28,6 +28,10 @@ public struct HostConfiguration: Sendable {
     public var peers: [Peer]
     /// The method by which unknown hosts are kept out.
     public var security: Security
+    /// A file of further allowed keys, as ``CurvePublicKey/list(contentsOf:)`` reads it; nil for none.
+    ///
+    /// It is read when the node joins the bus, and again after a change when a host connects.
+    public var allowedKeysFile: String?
     /// The largest message accepted from a caller on another host, in bytes: 8 MiB, twice a request's default limit.
     public var maximumRequestSize = 8 << 20
     /// Receives connection events on a thread of the bus; it must return soon and not call the node.
@@ -43,6 +47,12 @@ public struct HostConfiguration: Sendable {
         return false
     }
 
+    /// Returns the allowed keys, with those that the file has now.
+    func allowedKeys() throws(BusError) -> AllowedKeys {
+        guard case .curve(_, let allowed) = security else { return try AllowedKeys([], file: nil) }
+        return try AllowedKeys(allowed, file: allowedKeysFile)
+    }
+
     /// Checks everything that needs no socket; a node that joins the bus makes the same check.
     package func check() throws(BusError) {
         guard peers.count <= Self.maximumPeers else {
@@ -54,9 +64,10 @@ public struct HostConfiguration: Sendable {
         for peer in peers where peer.endpoint.address == "*" || peer.endpoint.port == 0 {
             throw BusError(.invalidArgument, "the peer \(peer.endpoint) needs an address and a port to connect to")
         }
-        guard case .curve(_, let allowed) = security else { return }
+        guard isSecure else { return }
         try CurveKeyPair.checkCurve()
-        if let listen, allowed.isEmpty {
+        let allowed = try allowedKeys()
+        if let listen, allowed.keys.isEmpty {
             throw BusError(
                 .invalidArgument,
                 "no host may connect to \(listen): list the public keys of the other hosts as allowed keys")

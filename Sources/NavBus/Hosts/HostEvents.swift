@@ -4,6 +4,10 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
     case denied(key: CurvePublicKey, address: String)
     /// A connection failed its handshake: no encryption, no key, a wrong server key, or not a bus at all.
     case refused(endpoint: String)
+    /// The file of allowed keys was read again; so many keys are allowed now.
+    case allowedKeysChanged(path: String, count: Int)
+    /// The file of allowed keys changed and cannot be read; the keys read before stay allowed.
+    case allowedKeysUnreadable(reason: String)
     /// A peer was reached, for the first time or again.
     case peerFound(endpoint: String, node: String, bootID: UInt64)
     /// A peer left or was silent for too long.
@@ -18,6 +22,10 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
             "denied \(address) with the public key '\(key)': add it to the allowed keys if it may connect"
         case .refused(let endpoint):
             "a connection to \(endpoint) failed in its handshake: it is not encrypted for this host, or not a bus node"
+        case .allowedKeysChanged(let path, let count):
+            "read the allowed keys again from \(path): \(count) allowed for new connections"
+        case .allowedKeysUnreadable(let reason):
+            "the allowed keys have changed but are not used, the previous ones stay allowed: \(reason)"
         case .peerFound(let endpoint, let node, _): "found node '\(node)' at \(endpoint)"
         case .peerLost(let endpoint, let node, let reason): "lost node '\(node)' at \(endpoint): \(reason)"
         case .peerRefused(let endpoint, let reason): "the peer at \(endpoint) is not used: \(reason)"
@@ -26,8 +34,10 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the operator should act on the event.
     public var isWarning: Bool {
-        if case .peerFound = self { return false }
-        return true
+        switch self {
+        case .peerFound, .allowedKeysChanged: false
+        case .denied, .refused, .allowedKeysUnreadable, .peerLost, .peerRefused: true
+        }
     }
 }
 
@@ -53,7 +63,7 @@ public struct HostStatistics: Sendable, Hashable {
 }
 
 /// A limiter that reports each subject once in ten seconds, and only a bounded number of subjects.
-struct ReportLimiter<Subject: Hashable> {
+struct ReportLimiter<Subject: Hashable & Sendable>: Sendable {
     /// The time for which a subject is not reported again: ten seconds.
     static var pauseNanoseconds: Int64 { 10_000_000_000 }
     /// The most subjects that are remembered; while all are recent, no others are reported.

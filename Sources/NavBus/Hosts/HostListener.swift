@@ -51,8 +51,7 @@ final class HostListener {
             throw error.asBusError
         }
         self.publisher = publisher
-        var allowed: Set<CurvePublicKey> = []
-        if case .curve(_, let keys) = hosts.security { allowed = keys }
+        let allowed = try hosts.allowedKeys()
         // The thread starts before the sockets are bound, so that no client connects before the authenticator runs.
         authenticator = try AuthenticatorThread(
             allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)

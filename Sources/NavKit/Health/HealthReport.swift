@@ -57,6 +57,8 @@ package struct HealthMemory {
     private var since: [String: Int64] = [:]
     private var losses: [String: Loss] = [:]
     private var counts: [String: Count] = [:]
+    /// The moment since which each condition of ``hasLasted(_:for:_:at:)`` has held.
+    private var held: [String: Int64] = [:]
 
     /// Returns the moment since which each finding has lasted without interruption, given the current stamp.
     package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
@@ -76,7 +78,19 @@ package struct HealthMemory {
     package mutating func startOver() {
         since = [:]
         counts = [:]
+        held = [:]
         for key in losses.keys { losses[key]?.recent = [] }
+    }
+
+    /// Returns whether a condition has now held for so many nanoseconds without interruption.
+    package mutating func hasLasted(_ key: String, for duration: Int64, _ holds: Bool, at now: Int64) -> Bool {
+        guard holds else {
+            held[key] = nil
+            return false
+        }
+        let first = held[key] ?? now
+        held[key] = first
+        return now - first >= duration
     }
 
     /// Returns how much a counter of losses grew in the last ten seconds.

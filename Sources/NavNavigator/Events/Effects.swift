@@ -135,19 +135,26 @@ struct MissingTileCounter {
         guard let place, place.isValid else { return 0 }
         let here = RoadTileID(layer: .local, containing: place)
         if let last, last.tile == here { return last.count }
-        var count = 0
-        for layer in RoadLayer.allCases {
-            let middle = RoadTileID(layer: layer, containing: place).tile
-            let size = Int64(1) << Int64(layer.zoom)
-            for (east, south) in [(-1, -1), (0, -1), (1, -1), (-1, 0), (0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
-                let (x, y) = ((Int64(middle.x) + Int64(east) + size) % size, Int64(middle.y) + Int64(south))
-                guard (0..<size).contains(y) else { continue }
-                let id = RoadTileID(rawValue: UInt32(layer.rawValue) << 24 | UInt32(x) << 12 | UInt32(y))
-                if let id, graph.hasLoaded(id) == false { count += 1 }
-            }
-        }
+        let count = MapSurroundings.tiles(around: place).count { graph.hasLoaded($0) == false }
         last = (here, count)
         return count
+    }
+}
+
+/// The tiles around a place.
+enum MapSurroundings {
+    /// Returns the tiles of layers that contain or adjoin a valid place, whether they exist or not.
+    static func tiles(around place: Coordinate, in layers: [RoadLayer] = RoadLayer.allCases) -> [RoadTileID] {
+        layers.flatMap { layer in
+            let middle = RoadTileID(layer: layer, containing: place).tile
+            let size = Int64(1) << Int64(layer.zoom)
+            return [(-1, -1), (0, -1), (1, -1), (-1, 0), (0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)].compactMap {
+                (east: Int64, south: Int64) -> RoadTileID? in
+                let (x, y) = ((Int64(middle.x) + east + size) % size, Int64(middle.y) + south)
+                guard (0..<size).contains(y) else { return nil }
+                return RoadTileID(rawValue: UInt32(layer.rawValue) << 24 | UInt32(x) << 12 | UInt32(y))
+            }
+        }
     }
 }
 

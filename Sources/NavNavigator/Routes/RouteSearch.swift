@@ -1,4 +1,5 @@
 import NavGeo
+import NavMap
 import NavPositioning
 import NavRouting
 
@@ -83,9 +84,13 @@ struct RouteSearch {
 
     var config: NavigatorConfig
     private var state = State.idle
+    /// The trip that is wanted again if the requested one, for which a call waits, fails; nil for none.
+    private var displaced: TripOrder?
     private(set) var failures = 0
     /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
+    /// The tiles whose absence made the last request for the wanted route fail, while it is to be repeated; empty for any other outcome.
+    private(set) var missingTiles: [RoadTileID] = []
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
     /// Reroutes since the vehicle was last seen on a route: far from any road, reroutes are useless.
     private var inVain = 0
@@ -120,6 +125,9 @@ struct RouteSearch {
         case .idle, .drafting, .denied, .proposing, .pausing, .abandoned: nil
         }
     }
+
+    /// The pending trip that a call for another one displaces; nil when there is none. A trip for which a call waits ends with its call.
+    var displaceable: TripOrder? { wanted.flatMap { $0.call == 0 ? $0 : nil } ?? displaced }
 
     /// Whether a reroute is in progress.
     var isRerouting: Bool {
@@ -189,6 +197,16 @@ struct RouteSearch {
     /// Records a trip that cannot be requested yet.
     mutating func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
 
+    /// Records the trip that is wanted again if the call for another one fails.
+    mutating func displace(_ order: TripOrder?) { displaced = order }
+
+    /// Records that the requested trip failed, for which a call waits: the one that it displaced waits for the next good position.
+    mutating func failCall() {
+        let order = displaced
+        finish()
+        if let order { state = .awaitingPosition(order) }
+    }
+
     /// Records that a reroute is being decided.
     mutating func consider(_ draft: Draft) { state = .drafting(draft) }
 
@@ -218,13 +236,18 @@ struct RouteSearch {
     }
 
     /// Records that a found route is being decided.
-    mutating func propose(_ request: Request) { state = .proposing(request) }
+    mutating func propose(_ request: Request) {
+        state = .proposing(request)
+        missingTiles = []
+    }
 
     /// Records that a route came into force, or that none is needed any longer.
     mutating func finish() {
         state = .idle
         failures = 0
         refusals = 0
+        missingTiles = []
+        displaced = nil
     }
 
     /// Records that a found route was rejected: the next one is requested after some seconds.
@@ -240,23 +263,26 @@ struct RouteSearch {
         switch request.purpose {
         case .reroute(let draft) where draft.isByHand:
             state = .idle
+            missingTiles = []
             // Automatic reroutes do not wait until the vehicle has moved on from here.
             lastReroute = nil
             return nil
         case .start(let order) where order.call != 0:
-            finish()
+            failCall()
             return nil
         default: break
         }
         guard failure.isRetryable else {
             if case .start = request.purpose { finish() } else { state = .abandoned }
+            missingTiles = []
             return nil
         }
         var pause = config.rerouteBackoffFirst
         for _ in 0..<min(failures, 30) { pause = min(pause * 2, config.rerouteBackoffLongest) }
         failures += 1
         var lack: Lack?
-        if !failure.missingTiles.isEmpty { lack = .tiles }
+        missingTiles = failure.missingTiles
+        if !missingTiles.isEmpty { lack = .tiles }
         if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {
             // Far from any road, only reaching a road helps, not a later attempt.
             lack = .road

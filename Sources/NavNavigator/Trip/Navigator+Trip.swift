@@ -29,7 +29,7 @@ extension Navigator {
     func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
         if search.wanted?.call == call, call != 0 {
             cancelRequests { $0.isSearch }
-            search.finish()
+            search.failCall()
         }
         cancelRequests { $0.calculation?.call == call }
     }
@@ -48,7 +48,9 @@ extension Navigator {
     private func navigate(
         _ order: RouteOrder, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
     ) {
+        let displaced = call == 0 ? nil : search.displaceable
         cancelSearch(event)
+        search.displace(displaced)
         let wanted = RouteSearch.TripOrder(order: order, simulation: drive, call: call)
         if order.origin != nil || drive != nil && vehiclePosition == nil && config.originFallback != nil {
             requestStart(wanted, from: vehiclePosition, event)

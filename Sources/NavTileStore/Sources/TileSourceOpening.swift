@@ -86,7 +86,9 @@ extension TileSourceConfiguration {
         if lowered.hasPrefix("http:") || lowered.hasPrefix("https:") {
             guard let address = HTTPAddress(address) else {
                 throw TileSourceError(
-                    .configuration, "the source of '\(tileset)' is not a URL; use http(s)://host/path, %20 for spaces")
+                    .configuration,
+                    "the source of '\(tileset)' is not a URL; use http(s)://host[:port]/path, a port up to 65535 and %20 for spaces"
+                )
             }
             return .web(address)
         }

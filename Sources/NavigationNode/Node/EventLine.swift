@@ -31,6 +31,12 @@ package enum EventLine {
         }
     }
 
+    /// Whether a message says that a route was not found and is not searched for again.
+    static func isLastingFailure(_ message: any Message) -> Bool {
+        guard let event = message as? NavMessages.RerouteEvent else { return false }
+        return event.phase == .failed && event.nextAttemptNs == nil
+    }
+
     private static func reroute(_ event: NavMessages.RerouteEvent) -> String {
         let phase = word(event.phase?.description, "REROUTE_PHASE_")
         let reason = word(event.reason?.description, "REROUTE_REASON_")

@@ -230,7 +230,7 @@ package final class NavigationNode: Node {
         let unapproved = session.configuration.approvalProblem.map { HealthFinding("nobody_approves", $0) }
         return positioning.findings + positioning.defects(&memory, at: now)
             + [tiles, unkept, unapproved].compactMap { $0 }
-            + (session.hasRoads ? [] : [Self.isWithoutRoads])
+            + (session.hasRoads ? [] : [Self.isWithoutRoads]) + mapFindings(now)
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
                 return HealthFinding(
@@ -238,6 +238,35 @@ package final class NavigationNode: Node {
                     "receiver '\(receiver.name)': \(since), while others deliver fixes: check its node",
                     about: receiver.name)
             }
+    }
+
+    /// The time for which the map must lack what is needed before that is a finding, ns: a tile cache may fetch it meanwhile.
+    private static let toleratedLack: Int64 = 30_000_000_000
+
+    /// Returns what the map has lacked for a while: tiles of the wanted route, or any around the vehicle.
+    private func mapFindings(_ now: Int64) -> [HealthFinding] {
+        let missing = session.routeMissingTiles
+        let lacksRoute = memory.hasLasted(
+            "route_missing_tiles", for: Self.toleratedLack, !missing.isEmpty, at: now)
+        let isOutside = memory.hasLasted(
+            "outside_map", for: Self.toleratedLack, session.hasRoads && session.isOutsideMap, at: now)
+        var findings: [HealthFinding] = []
+        if lacksRoute {
+            let names = missing.prefix(10).map(\.description).joined(separator: ", ")
+            findings.append(
+                HealthFinding(
+                    "route_missing_tiles",
+                    "no route is found because road tiles are missing: \(names)\(missing.count > 10 ? ", …" : ""); check "
+                        + "the tile cache and its source, or give 'tiles' a complete map", isLogged: true))
+        }
+        if isOutside {
+            findings.append(
+                HealthFinding(
+                    "outside_map",
+                    "the vehicle is outside the map, which has no road tiles around it: map matching and routing are "
+                        + "unavailable there; give 'tiles' a map of this place", severity: .lost, isLogged: true))
+        }
+        return findings
     }
 
     private static let isWithoutRoads = HealthFinding(
@@ -258,7 +287,8 @@ package final class NavigationNode: Node {
     func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
             context.publish(message.message, on: message.entry, stamp: message.stamp)
-            if let line = EventLine.text(message.message) { context.log.info(line) }
+            guard let line = EventLine.text(message.message) else { continue }
+            if EventLine.isLastingFailure(message.message) { context.log.warning(line) } else { context.log.info(line) }
         }
         let trip = outcome.trip.flatMap { tripFile?.keep($0) }
         for (call, reply) in outcome.replies {

@@ -199,6 +199,12 @@ package final class NavigationSession {
 
     var hasRoads: Bool { map.graph.edgeCount > 0 }
 
+    /// The tiles whose absence keeps the wanted route from being found.
+    var routeMissingTiles: [RoadTileID] { navigator.routeMissingTiles }
+
+    /// Whether the vehicle was measured at a place without tiles of the map around it.
+    var isOutsideMap: Bool { navigator.isOutsideMap }
+
     /// The encoder, which holds the last published state, position, progress and route.
     var spoken: PublicationEncoder { encoder }
 
