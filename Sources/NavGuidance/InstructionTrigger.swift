@@ -70,6 +70,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The greatest acceleration that is extrapolated, and that of a vehicle which moves off, m/s².
     static let greatestAcceleration = 3.0
     static let departureAcceleration = 2.0
+    /// The usual time between two updates, seconds: that of most receivers, and of predictions between rarer fixes.
+    static let usualInterval = 1.0
     /// The most maneuvers that one announcement names, and the longest time from the first to the last of them, seconds.
     static let longestRow = 3
     static let longestRowSeconds = 15.0
@@ -278,7 +280,9 @@ public struct InstructionTrigger: Sendable, Equatable {
         let ahead = extrapolated(
             plan, speed, InstructionTrigger.departureAcceleration,
             seconds: guidance.options.text.phrases.speechSeconds(sentence.text))
-        let latest = guidance.options.timing.latest * ahead.speed + stride
+        // At the first update of a route, the interval to the next one is not known.
+        let interval = max(stride, ahead.speed * InstructionTrigger.usualInterval)
+        let latest = guidance.options.timing.latest * ahead.speed + interval
         return remaining - ahead.distance <= max(latest, speechLead(step).alone * ahead.speed)
     }
 

@@ -176,16 +176,22 @@ enum HostReach {
                         "\(hosts.path): no node '\(name)' is running in this domain, so nothing listens at "
                             + "\(hosts.listen[name] ?? "its address")\(suggestion(for: name, among: nodes))")
                 }
-                + (try peers())
+                + peers()
         } catch {
             return [Finding("hosts", .fail, error.description)]
         }
     }
 
     /// Asks the configured peers with the keys of this host, as a node does.
-    private static func peers() throws(NodeError) -> [Finding] {
-        guard let configuration = try HostOptions.peers(), !configuration.peers.isEmpty else { return [] }
-        let unanswered = try ToolBus.attempt { () throws(BusError) in try configuration.ask().unanswered }
+    private static func peers() -> [Finding] {
+        let (configuration, unanswered): (HostConfiguration, HostConfiguration.Unanswered)
+        do throws(NodeError) {
+            guard let peers = try HostOptions.peers(), !peers.peers.isEmpty else { return [] }
+            configuration = peers
+            unanswered = try ToolBus.attempt { () throws(BusError) in try peers.ask().unanswered }
+        } catch {
+            return [Finding("peer", .fail, error.description)]
+        }
         return configuration.peers.map { peer in
             let endpoint = peer.endpoint
             guard let silent = unanswered.first(where: { $0.endpoint == endpoint }) else {

@@ -327,6 +327,22 @@ import Testing
         #expect(bench.wanted("roads").present == all)
     }
 
+    @Test func editionThatLacksTilesIsUsedOnceTheVehicleNeedsOthersSooner() throws {
+        let (bench, _) = Self.benchWithShortList()
+        let tileset = try #require(bench.cache.tileset("roads"))
+        // Out of the surroundings whose tiles are on board: its source no longer has the former edition.
+        var place = CacheBench.middle
+        while bench.version("roads") == "v1", place.longitude < CacheBench.middle.longitude + 2 {
+            place = Coordinate(latitude: place.latitude, longitude: place.longitude + 0.01)
+            bench.drive(to: place)
+            bench.run(seconds: 5)
+        }
+        #expect(bench.version("roads") == "v2")
+        let wanted = Set(bench.cache.wanted(of: tileset).map(\.tile))
+        let former = bench.store.disk.tiles.values.filter { $0.edition == "v1" }.map(\.address.tile)
+        #expect(former.contains { wanted.contains($0) && tileset.newest?.has($0) == false })
+    }
+
     @Test func editionThatLacksTilesIsUsedOnceTheVehicleNeedsThemNoMore() throws {
         let (bench, _) = Self.benchWithShortList()
         bench.drive(to: Coordinate(latitude: 48, longitude: 11))
@@ -342,7 +358,10 @@ import Testing
         for _ in 0..<2 {
             bench.handle(.edition("roads", .failure(TileSourceError(.unreachable, "no route to the host"))))
             bench.tick()
+            bench.handle(.edition("roads", .failure(TileSourceError(.resting, "paused after failures"))))
+            bench.tick()
         }
+        #expect(!bench.logged.contains { $0.contains("paused after failures") })
         #expect(bench.logged.count { $0.contains("no route to the host") } == 1)
         #expect(tileset.complaint(nil) != nil && tileset.isUnreachable(nil))
         for _ in 0..<2 {

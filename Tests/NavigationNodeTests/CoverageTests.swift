@@ -121,6 +121,7 @@ struct CoverageTests {
         #expect(Set(asked).count >= 2)
         #expect(!table.node.node.findings(0).contains { $0.code == "no_tiles" })
     }
+
     /// Returns the findings of the node's health with a code, some seconds from now.
     private static func findings(_ code: String, of table: ServiceTable, in seconds: Int64 = 0) -> [HealthFinding] {
         table.node.node.findings(Clocks.monotonic() + seconds * 1_000_000_000).filter { $0.code == code }

@@ -6,7 +6,7 @@ internal import CZeroMQ
 /// `ZMQ_MAXMSGSIZE`: the publisher's other topics would then stay silent for ever. Therefore a connection that ended
 /// and is not retried within ``patienceNanoseconds`` is reported for reconnection.
 struct CutConnections {
-    /// The time that ZeroMQ has for its own next attempt: a second, five times its longest pause.
+    /// The time that ZeroMQ has for its own next attempt: a second; it announces the attempt at once.
     static let patienceNanoseconds: Int64 = 1_000_000_000
 
     private static let watchedEvents =

@@ -33,7 +33,7 @@ extension Navigator {
         }
         // A predicted position cannot be off-route.
         guard position.isSeen, config.rerouteDetect, !trip.suppressesReroute(at: position),
-            search.mayReroute(at: event.stamp, position)
+            search.mayReroute(reason, at: event.stamp, position)
         else { return }
         search.consider(draft(reason, from: position, event))
         ask(.shouldReroute(reason, trip.deviation.state), standard: true, event)

@@ -78,8 +78,9 @@ struct RouteSearch {
         case proposing(Request)
         /// The last request failed; the next may be made at `until`, or once the missing thing arrives.
         case pausing(Purpose, until: Timestamp, lacking: Lack?)
-        /// A request from the vehicle's position cannot succeed: none is made until the vehicle is back on its route.
-        case abandoned
+        /// A request from the vehicle's position cannot succeed: none is made until the vehicle is back on its route, or, for one to a missed
+        /// stop, has left its route.
+        case abandoned(RerouteEvent.Reason)
     }
 
     var config: NavigatorConfig
@@ -153,8 +154,8 @@ struct RouteSearch {
         stamp >= until || lack == .road && position.road != nil
     }
 
-    /// Whether a deviation may lead to a request now.
-    func mayReroute(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
+    /// Whether a deviation, or a missed stop, may lead to a request now.
+    func mayReroute(_ reason: RerouteEvent.Reason, at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
         switch state {
         case .idle:
             guard let lastReroute else { return true }
@@ -163,7 +164,8 @@ struct RouteSearch {
                     >= spaced(config.rerouteMinimumMovement)
         case .pausing(.reroute, let until, let lack): return isOver(until, lack, stamp, position)
         case .denied(let until): return stamp >= until
-        case .awaitingPosition, .drafting, .waiting, .proposing, .pausing, .abandoned: return false
+        case .abandoned(let former): return (former == .waypoint) != (reason == .waypoint)
+        case .awaitingPosition, .drafting, .waiting, .proposing, .pausing: return false
         }
     }
 
@@ -213,6 +215,7 @@ struct RouteSearch {
     /// Records that the owner's policy refuses reroutes for some seconds.
     mutating func deny(for seconds: Double, at stamp: Timestamp) {
         state = .denied(until: stamp.advanced(bySeconds: seconds))
+        missingTiles = []
     }
 
     /// Returns the number of the next attempt; a user's request is not repeated, and does not count with the others.
@@ -273,7 +276,7 @@ struct RouteSearch {
         default: break
         }
         guard failure.isRetryable else {
-            if case .start = request.purpose { finish() } else { state = .abandoned }
+            if case .reroute(let draft) = request.purpose { state = .abandoned(draft.reason) } else { finish() }
             missingTiles = []
             return nil
         }

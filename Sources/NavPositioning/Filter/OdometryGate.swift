@@ -19,7 +19,8 @@ struct OdometryGate: Sendable {
     private var newest = Timestamp(nanoseconds: .min)
     /// The first and last of the consecutive reports that are ahead.
     private var ahead: (first: Timestamp, last: Timestamp)?
-    /// Seconds by which the last report was ahead, negative when behind, if it was rejected; nil if it was admitted.
+    /// Seconds by which reports were ahead, negative when behind, if the last one was or showed the ones before to be on another clock; else
+    /// nil. Reports that are held until they are confirmed are not, as fixes may be late.
     private(set) var lead: Double?
 
     mutating func noteFix(_ stamp: Timestamp) {
@@ -34,22 +35,23 @@ struct OdometryGate: Sendable {
 
     /// Whether a report's stamp is consistent with the clock of the fixes.
     mutating func admits(_ stamp: Timestamp) -> Bool {
+        lead = nil
         guard let reference else { return true }
         let lead = stamp.seconds(since: reference)
-        if lead < -Self.longestLead {
+        if abs(lead) > Self.longestLead {
             self.lead = lead
-            return false
+            if lead < 0 { return false }
+        } else if let held = ahead?.last, held > stamp {
+            self.lead = held.seconds(since: reference)
         }
         if lead > Self.longestLead || stamp.seconds(since: newest) > Self.longestStep {
             let follows = ahead.map { (0...Self.confirmation).contains(stamp.seconds(since: $0.last)) } ?? false
             let first = follows ? ahead?.first ?? stamp : stamp
             ahead = (first, stamp)
-            guard stamp.seconds(since: first) >= Self.confirmation else {
-                self.lead = lead
-                return false
-            }
+            guard stamp.seconds(since: first) >= Self.confirmation else { return false }
+            self.lead = nil
         }
-        (ahead, self.lead) = (nil, nil)
+        ahead = nil
         self.reference = max(reference, stamp)
         newest = max(newest, stamp)
         return true

@@ -45,12 +45,14 @@ package struct EditionPoll {
         (asksAt, restsUntil) = (moment + interval, .min)
     }
 
-    /// Records that the source has not answered, or that its answer could not be stored.
-    package mutating func fail(at moment: Int64) {
+    /// Records that the source has not answered, or that its answer could not be used.
+    ///
+    /// - Parameter pause: The least time until the next poll, ns.
+    package mutating func fail(at moment: Int64, pause: Int64 = 0) {
         isAsking = false
         isUrgent = isUrgent || isSuperseded
         failures += 1
-        restsUntil = moment + min(Self.firstPause << Int64(min(failures - 1, 10)), Self.longestPause)
+        restsUntil = moment + max(min(Self.firstPause << Int64(min(failures - 1, 10)), Self.longestPause), pause)
         asksAt = restsUntil
     }
 

@@ -139,9 +139,11 @@ extension TileCache {
     /// Records whether the newest edition of a tileset lacks tiles that the vehicle will need and that are on board, as
     /// that of a server whose files are incomplete does.
     ///
-    /// Such an edition comes into use once the vehicle needs none of these tiles any more.
+    /// Such an edition comes into use once the vehicle needs none of these tiles any more, or needs one sooner that only
+    /// this edition still has.
     func noteDroppedTiles(_ tileset: TrackedTileset) throws(StoreError) {
-        let lost = try onBoard(tileset.dropped, tileset)
+        var lost = try onBoard(tileset.dropped, tileset)
+        if !lost.isEmpty, try gainsTile(neededBefore: Set(lost), tileset) { lost = [] }
         let before = tileset.outdatedReason
         tileset.outdatedReason = lost.first.map { first in
             "edition '\(tileset.newest?.key.version.prefix(12) ?? "")' of its source lacks \(lost.count) tiles on board "
@@ -151,6 +153,18 @@ extension TileCache {
         guard tileset.outdatedReason != before else { return }
         isChanged = true
         if before == nil, let reason = tileset.outdatedReason { warn("tileset '\(tileset.name)': \(reason)") }
+    }
+
+    /// Whether the vehicle needs a tile before all those of `lost` that the newest edition has and that is not on board
+    /// in the edition in use, whose tiles cannot be fetched any more.
+    private func gainsTile(neededBefore lost: Set<TileID>, _ tileset: TrackedTileset) throws(StoreError) -> Bool {
+        let wanted = wanted(of: tileset)
+        guard let newest = tileset.newest, let current = tileset.current,
+            let need = wanted.filter({ lost.contains($0.tile) }).map(\.need).min()
+        else { return false }
+        let sooner = wanted.filter { $0.need < need && newest.has($0.tile) }.map(\.tile)
+        guard !sooner.isEmpty else { return false }
+        return try !store.reader.absent(sooner, in: current.key).isEmpty
     }
 
     /// Returns those of `tiles` that are on board in the edition in use, in order.

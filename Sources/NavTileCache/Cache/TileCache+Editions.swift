@@ -9,6 +9,8 @@ import NavStorage
 extension TileCache {
     /// The time for which an edition stays on disk after it went out of use, ns, so that readers can finish with it.
     private static var grace: Int64 { 60_000_000_000 }
+    /// The least time before a source whose list was rejected is polled again, ns: the whole list is read each time.
+    private static var rejectionPause: Int64 { 300_000_000_000 }
 
     /// Takes the editions of the store into use until the sources report newer ones.
     func takeStoredEditions() throws(StoreError) {
@@ -35,7 +37,8 @@ extension TileCache {
     /// Whether it is useless to fetch tiles of the newest edition ahead over a metered network: the tiles on board are
     /// of another edition, and the newest one cannot come into use.
     func fetchingAheadIsUseless(_ tileset: TrackedTileset) -> Bool {
-        meteringForbidsRegionTraffic && tileset.settings.isRemote && tileset.isPending && tileset.waitsForRegions
+        meteringForbidsRegionTraffic && tileset.settings.isRemote && tileset.isPending
+            && (tileset.waitsForRegions || tileset.outdatedReason != nil)
     }
 
     /// Whether the known edition is kept, because a metered network is not used to poll for another.
@@ -84,8 +87,15 @@ extension TileCache {
         }
     }
 
-    private func take(_ error: TileSourceError, _ tileset: TrackedTileset) {
-        tileset.poll.fail(at: moment)
+    /// - Parameter pause: The least time until the next poll, ns.
+    private func take(_ error: TileSourceError, _ tileset: TrackedTileset, pause: Int64 = 0) {
+        tileset.poll.fail(at: moment, pause: pause)
+        // A source that rests after failures has not been asked: what is known about it stays.
+        guard error.code != .resting || tileset.problem == nil else {
+            noteAnswer(of: tileset.name, failure: TileFailure(error))
+            reportTilesets()
+            return
+        }
         if tileset.problem != error.message { warn("tileset '\(tileset.name)': \(error.message)") }
         (tileset.problem, tileset.pollFoundOutage, tileset.isKnownToFail) = (error.message, error.isOutage, true)
         noteAnswer(of: tileset.name, failure: TileFailure(error))
@@ -101,7 +111,7 @@ extension TileCache {
         case .edition(let edition, let validators):
             if let error = fault(in: edition, tileset) {
                 tileset.known = nil
-                return take(error, tileset)
+                return take(error, tileset, pause: Self.rejectionPause)
             }
             guard take(edition, tileset) else {
                 (tileset.known, tileset.problem) = (nil, nil)
@@ -128,7 +138,7 @@ extension TileCache {
         guard !tiles.isEmpty else {
             return TileSourceError(
                 .malformed,
-                "its source lists no tiles; complete the files of the source, until then the list is ignored")
+                "its source lists no tiles; complete the files of the source; until then the list is ignored")
         }
         guard let current = tileset.current, current.key == EditionKey(tileset.name, edition.version),
             current.edition != edition

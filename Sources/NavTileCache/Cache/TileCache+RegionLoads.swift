@@ -219,7 +219,7 @@ extension TileCache {
                     + (retries.contains(id) ? "it is retried automatically" : "load it again when that is fixed"))
         }
         if load.isUpdate {
-            outdatedReasons[id] = failure
+            (outdatedReasons[id], incompleteReasons[id]) = (failure, nil)
         } else if state == .incomplete, failure.obstacle == nil {
             let missing = load.progress.requiredCount - load.progress.completedCount
             let tile = failure == load.failure ? load.failedTile.map { "tile \($0): " } : nil

@@ -38,8 +38,7 @@ extension TileCache {
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
             let old = loads.removeValue(forKey: id)
             if let old { forget(old.owner) }
-            outdatedReasons[id] = nil
-            loggedEnds[id] = nil
+            (outdatedReasons[id], incompleteReasons[id], loggedEnds[id]) = (nil, nil, nil)
             retries.add(id, until: nextTry)
             try resume(region)
             loads[id]?.awaitedSources = old?.awaitedSources ?? []

@@ -399,7 +399,7 @@ package final class TileCache<Store: TileCacheStore> {
             if next.network != .offline {
                 for tileset in tilesets {
                     // Whether its source still fails is not known.
-                    tileset.isKnownToFail = false
+                    (tileset.problem, tileset.isKnownToFail) = (nil, false)
                     tileset.poll.restart(isUrgent: false)
                     tileset.needsReport = true
                 }

@@ -50,7 +50,8 @@ package final class TrackedTileset {
 
     /// Whether its failing source cannot be reached, rather than answering wrongly.
     package func isUnreachable(_ condition: SourceCondition?) -> Bool {
-        condition?.reason == nil ? pollFoundOutage : condition?.isUnreachable == true
+        guard let condition, condition.reachability == .offline, condition.reason != nil else { return pollFoundOutage }
+        return condition.isUnreachable
     }
 
     /// Whether a newer edition waits to be taken into use.

@@ -248,9 +248,10 @@ package final class NavigationSession {
             positioning.odometryLeftOut += 1
             return outcome
         }
-        guard isRecorded || navigator.admits(odometry) else {
+        let isAdmitted = isRecorded || navigator.admits(odometry)
+        if !isRecorded, let lead = navigator.odometryLead { positioning.noteStray(lead: lead) }
+        guard isAdmitted else {
             positioning.odometryLeftOut += 1
-            positioning.noteStray(lead: navigator.odometryLead ?? 0)
             return outcome
         }
         positioning.odometry += 1

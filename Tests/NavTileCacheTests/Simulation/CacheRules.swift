@@ -81,11 +81,16 @@ struct CacheRules {
             guard let old = used[name], old != new, let former = disk.editions[old], let edition = disk.editions[new],
                 let tileset = world.cache.tileset(name), let listed = edition.edition.tiles.map({ Set($0.map(\.tile)) })
             else { continue }
-            let lost = world.cache.wanted(of: tileset).first { wanted in
-                !listed.contains(wanted.tile)
-                    && disk.tiles[TileNumber.of(wanted.tile, edition: former.number)] != nil
+            func wasOnBoard(_ wanted: WantedTile) -> Bool {
+                disk.tiles[TileNumber.of(wanted.tile, edition: former.number)] != nil
             }
-            if let lost {
+            let wanted = world.cache.wanted(of: tileset)
+            let lost = wanted.filter { !listed.contains($0.tile) && wasOnBoard($0) }.min { $0.need < $1.need }
+            // The former edition has no tiles any more for what the vehicle needs sooner.
+            func gainsTile(before need: Double) -> Bool {
+                wanted.contains { $0.need < need && listed.contains($0.tile) && !wasOnBoard($0) }
+            }
+            if let lost, !gainsTile(before: lost.need) {
                 throw breach(
                     "no edition takes away a tile that the vehicle needs", "'\(new.version)' of '\(name)': \(lost.tile)"
                 )

@@ -155,8 +155,8 @@ struct  Navbus__V1__PolicyContext
   int64_t stamp_ns;
   /*
    * When the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or policy.approval_deadline_s, is one
-   * of real time, also with sim_time, so that a playback faster than real time leaves the owner time to answer. In a playback so fast
-   * that it passes this moment by 5 s before, the default applies then.
+   * of real time, also with sim_time, so that a playback faster than real time leaves the owner time to answer. If a fast playback
+   * reaches 5 s past this moment before that real time is over, the default applies at that point.
    */
   protobuf_c_boolean has_deadline_ns;
   int64_t deadline_ns;
