@@ -295,8 +295,8 @@ public struct InstructionTrigger: Sendable, Equatable {
             let isLast = remaining <= leads.latest
             guard !isSpeaking || isLast else { return nil }
             if let next = followers(of: step).first, !given[next].contains(.chained) {
-                // There are further maneuvers to name. A sentence that is just naming this one is interrupted only if they follow at once;
-                // otherwise they are announced after it.
+                // There are further maneuvers to name. They interrupt a sentence that is just naming this one only if they follow at once,
+                // and are announced after it otherwise.
                 if isRecent, isSpeaking, guidance.announcements[next].seconds >= InstructionTrigger.breathlessSeconds {
                     given[step].insert(.now)
                     return nil

@@ -114,8 +114,9 @@ public final class Navigator {
 
     /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile around it, loaded or missing.
     public var isOutsideMap: Bool {
-        guard positionKind == .measured, let place = lastPosition?.coordinate, place.isValid, lastPosition?.road == nil
+        guard let position = lastPosition, !isLost, position.isSeen, position.road == nil, position.coordinate.isValid
         else { return false }
+        let place = position.coordinate
         // The tiles beside a tile of the highways reach a thousand kilometres.
         let tiles =
             [RoadTileID(layer: .highway, containing: place)]

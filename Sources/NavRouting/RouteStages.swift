@@ -1,4 +1,4 @@
-public import NavMap
+internal import NavMap
 
 /// The stages of a request, for benchmarks.
 extension Router {
