@@ -122,9 +122,11 @@ struct CoverageTests {
         #expect(!table.node.node.findings(0).contains { $0.code == "no_tiles" })
     }
 
-    /// Returns the findings of the node's health with a code, some seconds from now.
-    private static func findings(_ code: String, of table: ServiceTable, in seconds: Int64 = 0) -> [HealthFinding] {
-        table.node.node.findings(Clocks.monotonic() + seconds * 1_000_000_000).filter { $0.code == code }
+    /// Returns the findings of the node's health with a code, if their condition has held for a minute from now on.
+    private static func lastingFindings(_ code: String, of table: ServiceTable) -> [HealthFinding] {
+        let now = Clocks.monotonic()
+        _ = table.node.node.findings(now)
+        return table.node.node.findings(now + 60_000_000_000).filter { $0.code == code }
     }
 
     @Test("A route that lacks tiles for a while is a finding that names them, until they arrive")
@@ -138,8 +140,7 @@ struct CoverageTests {
             try await table.drive([try #require(drive.popFirst())])
         }
         let code = "route_missing_tiles"
-        #expect(Self.findings(code, of: table).isEmpty)
-        let found = try #require(Self.findings(code, of: table, in: 60).first)
+        let found = try #require(Self.lastingFindings(code, of: table).first)
         #expect(found.message.contains(tile.description) && found.severity == .degraded && found.isLogged)
 
         for file in [tile.path, tile.ranksPath] {
@@ -149,7 +150,7 @@ struct CoverageTests {
         while try table.messages("/nav/route", as: Route.self).isEmpty {
             try await table.drive([try #require(drive.popFirst())])
         }
-        #expect(Self.findings(code, of: table, in: 60).isEmpty && Self.findings(code, of: table, in: 120).isEmpty)
+        #expect(Self.lastingFindings(code, of: table).isEmpty)
     }
 
     @Test(
@@ -164,8 +165,7 @@ struct CoverageTests {
                 fix.longitude = fix.longitude.map { $0 + east }
                 return fix
             })
-        #expect(Self.findings("outside_map", of: table).isEmpty)
-        let found = Self.findings("outside_map", of: table, in: 60)
+        let found = Self.lastingFindings("outside_map", of: table)
         #expect(found.isEmpty != isOutside)
         #expect(found.allSatisfy { $0.severity == .lost && $0.isLogged })
     }
