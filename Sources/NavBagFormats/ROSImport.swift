@@ -6,24 +6,44 @@ import NavMessages
 ///
 /// `NavSatFix` becomes a fix on `/gnss/fix`. A `TwistStamped` with the frame and stamp of a fix is the receiver's velocity to the east and
 /// north and becomes part of that fix. Any other `TwistStamped`, `Odometry` and `Imu` are the vehicle's motion on `/vehicle/odometry`.
-/// Other types are dropped and counted, and so are the matched positions of a navigation node, which are no receiver's fixes.
+/// Other types are dropped and counted, and so are the matched positions of a navigation node, which are no receiver's fixes. A fix and its
+/// velocity may come in any order within a second; the messages keep the order of the recording.
 ///
 /// A receiver is named by its frame. Where several topics have fixes in one frame, the first keeps it, and the others are named by topic.
 package struct ROSImport: RecordSource {
-    private struct Fix {
-        var message: GnssFix
-        var header: ROSHeader
-        var record: Record
+    /// A message in the order of the recording.
+    private struct Entry {
+        enum Content {
+            /// A message that is ready.
+            case record(Record)
+            /// A fix that may still get its velocity.
+            case fix(GnssFix, ROSHeader)
+            /// A velocity whose fix may still come.
+            case velocity(ROSMotion)
+            /// Nothing: it became part of another message, or was dropped.
+            case none
+        }
+
+        var content: Content
+        /// The recorded message.
+        let record: Record
     }
 
+    /// The time for which a fix and its velocity wait for each other, on the clock of the recording, ns.
+    private static let patience: UInt64 = 1_000_000_000
+    /// The most messages that wait.
+    private static let mostWaiting = 4_096
+    /// The most frames that are remembered.
+    private static let mostFrames = 64
+
     private var base: any RecordSource
-    private var ready: [Record] = []
-    /// The last fix, waiting for its velocity.
-    private var pending: Fix?
-    /// A velocity that arrived before its fix.
-    private var early: (motion: ROSMotion, record: Record)?
+    private var ready: ArraySlice<Record> = []
+    /// The messages that wait for a fix or velocity before them, and those behind.
+    private var waiting: ArraySlice<Entry> = []
     /// The frames of the fixes so far, each with the topic of its first fix.
     private var frames: [String: String] = [:]
+    /// The frames of velocities that were the vehicle's, because no fix of their time came.
+    private var vehicleFrames: Set<String> = []
     private var outputs: [ObjectIdentifier: RecordChannel] = [:]
     /// The channels of the source, kept alive because the map above refers to them by identity.
     private var inputs: [RecordChannel] = []
@@ -43,19 +63,20 @@ package struct ROSImport: RecordSource {
     package mutating func next() throws(BagError) -> Record? {
         while ready.isEmpty {
             guard !isAtEnd else { return nil }
-            guard let record = try base.next() else {
+            if let record = try base.next() {
+                // Even if it is damaged: the others need not wait longer.
+                defer { release(at: record.logTime) }
+                try take(record)
+            } else {
                 isAtEnd = true
-                releaseEarly()
-                release()
-                continue
+                release(at: nil)
             }
-            try take(record)
         }
         return ready.removeFirst()
     }
 
     private mutating func take(_ record: Record) throws(BagError) {
-        if record.channel.messageEncoding == "protobuf" { return ready.append(record) }
+        if record.channel.messageEncoding == "protobuf" { return add(.record(record), record) }
         let type = ROSMessage.shortName(record.channel.schemaName)
         guard let encoding = ROSEncoding(record.channel.messageEncoding),
             let message = try ROSMessage(record.data, type: type, encoding)
@@ -64,8 +85,39 @@ package struct ROSImport: RecordSource {
         case .fix(let fix) where fix.header.frame == ROS2Export.matchedFrame:
             leaveOut(record, "matched positions of a navigation node, not fixes of a receiver")
         case .fix(let fix): take(fix, record)
-        case .twist(let motion): takeTwist(motion, record)
-        case .motion(let motion): emit(motion, record)
+        case .twist(let motion): takeVelocity(motion, record)
+        case .motion(let motion): add(.record(odometry(motion, record)), record)
+        }
+    }
+
+    private mutating func add(_ content: Entry.Content, _ record: Record) {
+        waiting.append(Entry(content: content, record: record))
+    }
+
+    /// Releases the messages that wait for nothing, or have waited long enough at a moment of the recording; all at its end, nil.
+    private mutating func release(at moment: UInt64?) {
+        while let entry = waiting.first {
+            let waited = moment.map { $0 > entry.record.logTime ? $0 - entry.record.logTime : 0 } ?? .max
+            if waited < Self.patience, waiting.count <= Self.mostWaiting {
+                switch entry.content {
+                case .fix, .velocity: return
+                case .record, .none: break
+                }
+            }
+            waiting.removeFirst()
+            switch entry.content {
+            case .record(let record): ready.append(record)
+            case .fix(let fix, let header): ready.append(self.fix(fix, header, entry.record))
+            case .velocity(let motion):
+                let frame = motion.header.frame
+                if frames[frame] != nil {
+                    leaveOut(entry.record, "velocities without a fix of their time")
+                } else {
+                    if vehicleFrames.count < Self.mostFrames { vehicleFrames.insert(frame) }
+                    ready.append(odometry(motion, entry.record))
+                }
+            case .none: break
+            }
         }
     }
 
@@ -74,61 +126,47 @@ package struct ROSImport: RecordSource {
     }
 
     private mutating func take(_ fix: ROSNavSatFix, _ record: Record) {
-        release()
         let topic = record.channel.topic
-        if frames.count < 64, frames[fix.header.frame] == nil { frames[fix.header.frame] = topic }
+        if frames.count < Self.mostFrames, frames[fix.header.frame] == nil { frames[fix.header.frame] = topic }
         var message = GnssFix(fix)
         if let first = frames[fix.header.frame], first != topic { (message.frameId, message.source) = (nil, topic) }
-        pending = Fix(message: message, header: fix.header, record: record)
-        guard let early else { return }
-        self.early = nil
-        early.motion.header.frame == fix.header.frame
-            ? join(early.motion, early.record) : emit(early.motion, early.record)
-    }
-
-    private mutating func takeTwist(_ motion: ROSMotion, _ record: Record) {
-        if motion.header == pending?.header { return join(motion, record) }
-        // Before the first fix the frame of the fixes is unknown.
-        guard frames.isEmpty || frames[motion.header.frame] != nil else { return emit(motion, record) }
-        releaseEarly()
-        early = (motion, record)
-    }
-
-    private mutating func join(_ motion: ROSMotion, _ record: Record) {
-        guard motion.header == pending?.header, let velocity = motion.linear else {
-            return leaveOut(record, "velocities without a fix of their time")
+        for index in waiting.indices {
+            guard case .velocity(let motion) = waiting[index].content, motion.header == fix.header else { continue }
+            let velocity = waiting[index].record
+            waiting[index].content = .none
+            if message.take(motion) {
+                tally.convert(velocity.channel.topic, to: Self.velocities)
+                return add(.record(self.fix(message, fix.header, record)), record)
+            }
+            leaveOut(velocity, "velocities without a fix of their time")
         }
-        tally.convert(record.channel.topic, to: "velocities of the fixes")
-        pending?.message.velocityEastMps = velocity.x
-        pending?.message.velocityNorthMps = velocity.y
-        let speed = hypot(velocity.x, velocity.y)
-        pending?.message.speed = speed
-        let course = atan2(velocity.x, velocity.y)
-        if speed > 0 { pending?.message.course = course < 0 ? course + 2 * .pi : course }
-        release()
+        add(.fix(message, fix.header), record)
     }
 
-    private mutating func release() {
-        guard let fix = pending else { return }
-        pending = nil
-        let name = fix.message.receiverName
+    private static let velocities = "velocities of the fixes"
+
+    private mutating func takeVelocity(_ motion: ROSMotion, _ record: Record) {
+        for index in waiting.indices {
+            guard case .fix(var message, let header) = waiting[index].content, motion.header == header else { continue }
+            guard message.take(motion) else { break }
+            tally.convert(record.channel.topic, to: Self.velocities)
+            waiting[index].content = .record(fix(message, header, waiting[index].record))
+            return
+        }
+        let frame = motion.header.frame
+        let isVehicle = frames[frame] == nil && vehicleFrames.contains(frame)
+        add(isVehicle ? .record(odometry(motion, record)) : .velocity(motion), record)
+    }
+
+    private mutating func fix(_ message: GnssFix, _ header: ROSHeader, _ record: Record) -> Record {
+        let name = message.receiverName
         tally.convert(
-            fix.record.channel.topic,
+            record.channel.topic,
             to: Topics.gnssFix.name + (name.isEmpty ? " of a receiver without a name" : " of the receiver '\(name)'"))
-        emit(fix.message, Topics.gnssFix.name, stamp: fix.header.stamp, fix.record)
+        return converted(message, Topics.gnssFix.name, stamp: header.stamp, record)
     }
 
-    /// Emits the velocity whose fix has not arrived, unless it is in the frame of the fixes, where it is useless without its fix.
-    private mutating func releaseEarly() {
-        guard let held = early else { return }
-        early = nil
-        guard frames[held.motion.header.frame] == nil else {
-            return leaveOut(held.record, "velocities without a fix of their time")
-        }
-        emit(held.motion, held.record)
-    }
-
-    private mutating func emit(_ motion: ROSMotion, _ record: Record) {
+    private mutating func odometry(_ motion: ROSMotion, _ record: Record) -> Record {
         var odometry = VehicleOdometry(stampNs: motion.header.stamp)
         if let linear = motion.linear {
             odometry.speedMps = abs(linear.x)
@@ -139,10 +177,11 @@ package struct ROSImport: RecordSource {
         odometry.yawRateSigmaRadps = motion.yawRateSigma
         odometry.accelerationMps2 = motion.acceleration
         tally.convert(record.channel.topic, to: Topics.odometry.name)
-        emit(odometry, Topics.odometry.name, stamp: motion.header.stamp, record)
+        return converted(odometry, Topics.odometry.name, stamp: motion.header.stamp, record)
     }
 
-    private mutating func emit(_ message: some Message, _ topic: String, stamp: Int64, _ record: Record) {
+    private mutating func converted(_ message: some Message, _ topic: String, stamp: Int64, _ record: Record) -> Record
+    {
         let key = ObjectIdentifier(record.channel)
         let channel: RecordChannel
         if let known = outputs[key] {
@@ -152,10 +191,9 @@ package struct ROSImport: RecordSource {
             outputs[key] = channel
             inputs.append(record.channel)
         }
-        ready.append(
-            Record(
-                channel: channel, sequence: record.sequence, logTime: record.logTime,
-                publishTime: stamp > 0 ? UInt64(stamp) : record.publishTime, data: message.encoded()[...]))
+        return Record(
+            channel: channel, sequence: record.sequence, logTime: record.logTime,
+            publishTime: stamp > 0 ? UInt64(stamp) : record.publishTime, data: message.encoded()[...])
     }
 }
 
@@ -175,6 +213,17 @@ extension RecordChannel {
 }
 
 extension GnssFix {
+    /// Takes the receiver's velocity to the east and north; false if the motion has none.
+    fileprivate mutating func take(_ motion: ROSMotion) -> Bool {
+        guard let velocity = motion.linear else { return false }
+        (velocityEastMps, velocityNorthMps) = (velocity.x, velocity.y)
+        let speed = hypot(velocity.x, velocity.y)
+        self.speed = speed
+        let course = atan2(velocity.x, velocity.y)
+        if speed > 0 { self.course = course < 0 ? course + 2 * .pi : course }
+        return true
+    }
+
     fileprivate init(_ fix: ROSNavSatFix) {
         self.init(timestamp: .nanoseconds(fix.header.stamp), frameId: fix.header.frame.isEmpty ? nil : fix.header.frame)
         switch fix.status {

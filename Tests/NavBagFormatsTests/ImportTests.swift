@@ -111,6 +111,30 @@ struct ImportTests {
             ])
     }
 
+    /// Each letter is a message: f and v are a receiver's fix and velocity, r is another receiver's fix, w the wheels.
+    @Test(arguments: ["fvr", "frv", "rfv", "rvf", "vfr", "vrf", "wvrf", "vwrf", "frwv"], ["gps", "rear"])
+    func velocityBelongsToItsFixInAnyOrder(order: String, rearFrame: String) throws {
+        let messages = (1...3 as ClosedRange<UInt32>).flatMap { second in
+            order.map { letter in
+                switch letter {
+                case "f": ("/gps/fix", Self.fixType, ROSBytes.fix(second, 60, cdr: true))
+                case "r": ("/rear/fix", Self.fixType, ROSBytes.fix(second + 100, 61, frame: rearFrame, cdr: true))
+                case "v":
+                    ("/vel", Self.twistType, ROSBytes.twist(second, [3, -4, 0, 0, 0, 0], frame: "gps", cdr: true))
+                default:
+                    ("/wheels", Self.twistType, ROSBytes.twist(second, [7, 0, 0, 0, 0, 0], frame: "base", cdr: true))
+                }
+            }
+        }
+        let (records, failures) = drain(ROSImport(Listed(messages)))
+        let found = try fixes(records)
+        #expect(failures == 0 && found.count == 6)
+        #expect(found.filter { $0.latitude == 60 }.map(\.speed) == [5, 5, 5])
+        #expect(found.filter { $0.latitude == 61 }.map(\.speed) == [nil, nil, nil])
+        #expect(try odometry(records).map(\.speedMps) == (order.contains("w") ? [7, 7, 7] : []))
+        #expect(records.map(\.logTime) == records.map(\.logTime).sorted())
+    }
+
     @Test func everyMessageIsCountedOnce() throws {
         let twist = { (second: UInt32, frame: String) in
             ROSBytes.twist(second, [3, 4, 0, 0, 0, 0], frame: frame, cdr: true)
