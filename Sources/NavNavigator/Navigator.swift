@@ -37,7 +37,7 @@ public final class Navigator {
 
     var keptMark: TripMark?
 
-    /// The moment of the last position, or of a later timer; before the first fix, of the last event.
+    /// The moment of the last position, or of a later timer; before the first fix, of the latest event.
     var now: Timestamp?
     private var eventSequence: UInt64 = 0
     private var publishedState: (state: NavigatorState, sessionID: UInt64, routeID: UInt64)?
@@ -139,7 +139,8 @@ public final class Navigator {
             now = event.stamp
             position(.timer, event)
         }
-        if lastFix == nil { now = event.stamp }
+        // Their stamps may be of several clocks: the latest leaves no deadline behind.
+        if lastFix == nil { now = max(now ?? event.stamp, event.stamp) }
         simulate(at: event.stamp, event)
         decideOverdue(event)
         refuseOverdueFasterRoute(event)
