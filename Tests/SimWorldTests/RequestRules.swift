@@ -51,9 +51,9 @@ struct RequestsEndInTime: Invariant {
             default: break
             }
         }
+        guard step.tellsTime else { return nil }
         let stamp = step.event.stamp
         if step.isClockUncertain { for id in open.keys { open[id]?.stamp = stamp } }
-        guard step.tellsTime else { return nil }
         for (id, request) in open {
             let patience = request.purpose == .calculate ? RequestsEndInTime.patience : step.config.rerouteDeadline
             if stamp.seconds(since: request.stamp) > patience + 0.001 {
