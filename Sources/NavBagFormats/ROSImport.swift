@@ -111,7 +111,7 @@ package struct ROSImport: RecordSource {
             case .velocity(let motion):
                 let frame = motion.header.frame
                 if frames[frame] != nil {
-                    leaveOut(entry.record, "velocities without a fix of their time")
+                    leaveOut(entry.record, Self.withoutFix)
                 } else {
                     if vehicleFrames.count < Self.mostFrames { vehicleFrames.insert(frame) }
                     ready.append(odometry(motion, entry.record))
@@ -138,12 +138,13 @@ package struct ROSImport: RecordSource {
                 tally.convert(velocity.channel.topic, to: Self.velocities)
                 return add(.record(self.fix(message, fix.header, record)), record)
             }
-            leaveOut(velocity, "velocities without a fix of their time")
+            leaveOut(velocity, Self.withoutFix)
         }
         add(.fix(message, fix.header), record)
     }
 
     private static let velocities = "velocities of the fixes"
+    private static let withoutFix = "velocities without a fix of their time"
 
     private mutating func takeVelocity(_ motion: ROSMotion, _ record: Record) {
         for index in waiting.indices {

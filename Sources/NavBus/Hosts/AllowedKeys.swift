@@ -1,22 +1,5 @@
-internal import Glibc
-
 /// The keys of the hosts that may connect: those of the configuration, and those of a file that may change.
 package struct AllowedKeys: Sendable {
-    /// The state of a file, which differs after every change.
-    private struct FileState: Equatable {
-        var numbers: [Int64]
-
-        init?(_ path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            numbers = [
-                Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)),
-                Int64(status.st_size), Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),
-                Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec),
-            ]
-        }
-    }
-
     /// The pause between two attempts to read a file that cannot be read.
     private static let retryNanoseconds: Int64 = 1_000_000_000
 

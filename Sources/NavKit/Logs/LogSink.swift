@@ -69,7 +69,7 @@ final class LogSink: Sendable {
 
     private func emit(_ passed: [LogGate.Passed], _ state: inout State) {
         for item in passed {
-            // A line that was held is told as of its last occurrence: by now, the opposite may have been logged.
+            // A held line has the time of its last occurrence, since a later one may have been logged meanwhile.
             let stamp = Clocks.wall() - (item.heldFor ?? 0)
             if let output { write(item, stamp, to: output, &state) }
             if state.waiting.count == LogSink.maximumWaiting {

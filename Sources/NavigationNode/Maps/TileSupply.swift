@@ -1,3 +1,4 @@
+import NavBus
 package import NavKit
 package import NavMap
 

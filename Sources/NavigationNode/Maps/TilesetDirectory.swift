@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NavConfig
 import NavDigest
+import NavBus
 package import NavKit
 package import NavMap
 import Synchronization

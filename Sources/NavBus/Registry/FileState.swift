@@ -1,7 +1,7 @@
-import Glibc
+internal import Glibc
 
 /// A file's identity, which shows without reading it whether the file is still the same.
-struct FileState: Equatable, Sendable {
+package struct FileState: Equatable, Sendable {
     private var device: UInt64
     private var inode: UInt64
     private var size: Int64
@@ -9,7 +9,7 @@ struct FileState: Equatable, Sendable {
     private var times: [UInt8]
 
     /// Reads a file's state; nil when there is no such file.
-    init?(_ path: String) {
+    package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         device = UInt64(status.st_dev)
