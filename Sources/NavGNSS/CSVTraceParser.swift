@@ -23,12 +23,19 @@ public struct CSVTraceParser: Sendable {
     /// The reason why the header is unusable, once it has been read; nil for a usable header.
     public private(set) var headerProblem: String?
 
+    /// The times of interest, ns since the Unix epoch: other rows are skipped if their time comes first; nil for all.
+    private let span: ClosedRange<Int64>?
+    /// Whether a row was skipped.
+    private(set) var hasSkipped = false
     private var framer = LineFramer(limit: Self.lineLimit)
     private var columns: [Column] = []
     /// The fields of the present row, kept for its memory.
     private var row: [Bytes] = []
 
-    public init() {}
+    public init() { self.init(skippingOutside: nil) }
+
+    /// Creates a parser that may skip rows whose times are outside a span, ns since the Unix epoch.
+    package init(skippingOutside span: ClosedRange<Int64>?) { self.span = span }
 
     /// Whether the header was read and is usable.
     public var hasHeader: Bool { !columns.isEmpty }
@@ -53,6 +60,12 @@ public struct CSVTraceParser: Sendable {
     private mutating func take(_ line: Bytes, into fixes: inout [GnssFix]) {
         guard headerProblem == nil, !line.trimmed.isEmpty else { return }
         guard hasHeader else { return takeHeader(line) }
+        if let span, columns.first == .time, let time = Decimal.nanoseconds(line.prefix { $0 != .comma }.trimmed),
+            !span.contains(time)
+        {
+            hasSkipped = true
+            return
+        }
         guard Self.split(line, into: &row), row.count == columns.count else { return reject(.fieldCount) }
         switch Self.fix(row, columns) {
         case .success(let fix): fixes.append(fix)

@@ -45,6 +45,13 @@ public enum TraceReader {
     public static func read(
         _ bytes: [UInt8], format: TraceFormat? = nil, name: String = ""
     ) throws(TraceError) -> Trace {
+        try read(bytes, format: format, name: name, skippingOutside: nil)
+    }
+
+    /// Reads the bytes of a file, perhaps without fixes whose times are outside a span, ns since the Unix epoch.
+    package static func read(
+        _ bytes: [UInt8], format: TraceFormat? = nil, name: String = "", skippingOutside span: ClosedRange<Int64>?
+    ) throws(TraceError) -> Trace {
         guard let firstLine = firstLine(bytes) else {
             throw TraceError(code: .empty, format: format, line: nil, reason: "the file is empty")
         }
@@ -59,7 +66,7 @@ public enum TraceReader {
         case .nmea: return try readNMEA(bytes, firstLine)
         case .gpsd: return try readGPSD(bytes, firstLine)
         case .ubx: return try readUBX(bytes)
-        case .csv: return try readCSV(bytes, firstLine)
+        case .csv: return try readCSV(bytes, firstLine, span)
         case .gpx: return try readGPX(bytes, firstLine)
         case .mcap:
             throw TraceError(
@@ -102,15 +109,17 @@ public enum TraceReader {
         return Trace(format: .ubx, fixes: fixes, rejections: parser.rejections)
     }
 
-    private static func readCSV(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
-        var parser = CSVTraceParser()
+    private static func readCSV(
+        _ bytes: [UInt8], _ line: Int, _ span: ClosedRange<Int64>?
+    ) throws(TraceError) -> Trace {
+        var parser = CSVTraceParser(skippingOutside: span)
         let fixes = parser.consume(bytes) + parser.finish()
         guard parser.hasHeader else {
             throw TraceError(
                 code: .notThisFormat, format: .csv, line: line,
                 reason: parser.headerProblem ?? "no header: its first line must name t_s, lat and lon")
         }
-        if fixes.isEmpty, let bad = parser.firstBadLine {
+        if fixes.isEmpty, !parser.hasSkipped, let bad = parser.firstBadLine {
             let reasons = parser.rejections.all.map { "\($0.count) \($0.reason.rawValue)" }.joined(separator: ", ")
             throw TraceError(code: .notThisFormat, format: .csv, line: bad, reason: "no row is usable: \(reasons)")
         }

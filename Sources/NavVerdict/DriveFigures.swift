@@ -34,6 +34,8 @@ package struct DriveFigures {
     private var arrived: (time: Double, destination: NavGeo.Coordinate)?
     /// The time of the last progress on a route.
     private var lastProgress = 0.0
+    /// The time of the last message.
+    private var end = 0.0
 
     package init(truth: Truth?) { self.truth = truth }
 
@@ -45,6 +47,7 @@ package struct DriveFigures {
     package mutating func take(_ message: any Message, at time: Double, start: Int64) {
         // Comparing types first is faster than casting: these messages come with each fix.
         let type = type(of: message)
+        end = max(end, time)
         if truth == nil, type == MatchedPosition.self || type == RouteProgress.self { return }
         switch message {
         case let position as MatchedPosition: take(position, at: time)
@@ -167,6 +170,8 @@ package struct DriveFigures {
     }
 
     /// Returns the true deviations: the start of each, and the time of its report.
+    ///
+    /// The truth of a drive whose recording was cut goes on after its end.
     private func deviations(_ truth: Truth) -> [(start: Double, report: Double?)] {
         var found: [(start: Double, report: Double?)] = []
         var open: OpenDeviation?
@@ -186,7 +191,7 @@ package struct DriveFigures {
         var last = 0.0
         var force: Double?
         var follower: RouteFollower?
-        for index in samples(truth) {
+        for index in samples(truth) where truth.times[index] <= self.end {
             let (time, place) = (truth.times[index], truth.line.coordinates[index])
             defer { last = time }
             let route = route(at: time)

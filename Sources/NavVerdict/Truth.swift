@@ -21,7 +21,7 @@ package struct Truth: Sendable {
     /// The longest time between positions, and before the first and after the last, over which a truth covers a drive, seconds.
     ///
     /// A deviation of that length that is not reported is not yet missed.
-    static let longestGap = DriveFigures.missedAfter
+    package static let longestGap = DriveFigures.missedAfter
 
     /// The times of ``line``'s points, seconds since the drive's start.
     package let times: [Double]

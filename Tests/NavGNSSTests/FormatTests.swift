@@ -89,6 +89,18 @@ struct FormatTests {
         #expect(trace.fixes.map(\.source) == ["front", "rear, left", nil, nil] && trace.rejections.total == 0)
     }
 
+    @Test("rows of a CSV file outside a time span are skipped, whatever is in their other fields")
+    func csvSpan() throws {
+        let rows = "t_s,lat,lon\n1.5,60,24\n2,60,x\n 3 ,60,25\n4,60,26\n5,60,27\nx,60,28\n"
+        func read(_ span: ClosedRange<Int64>?) throws -> Trace {
+            try TraceReader.read(Array(rows.utf8), skippingOutside: span)
+        }
+        let some = try read(3_000_000_000...4_000_000_000)
+        #expect(some.fixes.map(\.longitude) == [25, 26])
+        #expect(some.rejections[.badTime] == 1 && some.rejections.total == 1)
+        #expect(try read(nil).fixes.count == 4 && read(6_000_000_000...7_000_000_000).fixes.isEmpty)
+    }
+
     @Test("CSV: an invalid number is unknown, in any column", arguments: ["nan", "NaN", "NAN", ""])
     func csvUnknown(text: String) throws {
         let trace = try read(

@@ -83,6 +83,13 @@ struct DriveFiguresTests {
         #expect(told["missed_deviations"] == 0 && told["deviation_delay_s"].map { $0 > 4 } == true, "\(told)")
     }
 
+    @Test func deviationAfterTheEndOfTheDriveIsNotMissed() {
+        // A bag that was cut from a longer one keeps the whole truth.
+        let whole = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
+        #expect(Self.figures(whole, [(0, Self.road)], until: 95)["missed_deviations"] == 0)
+        #expect(Self.figures(whole, [(0, Self.road)], until: 130)["missed_deviations"] == 1)
+    }
+
     @Test func routeThatPassesARoadTwiceIsFollowed() {
         let there: [Place] = [(0, 0), (1_000, 0), (0, 0), (0, 500)]
         for speed in [10.0, 2] {

@@ -60,7 +60,8 @@ final class CheckRunner {
                 configuration.via = via.split(separator: ";").compactMap { NavGeo.Coordinate(text: String($0)) }
             }
         }
-        guard let start = trace.fixes.lazy.compactMap(\.stampNs).first else {
+        let stamps = trace.fixes.compactMap { $0.stampNs }
+        guard let start = stamps.first, let earliest = stamps.min(), let latest = stamps.max() else {
             throw NodeError(.invalid, "'\(job.path)': no fix has a time")
         }
         // No verdict depends on the horizon, and it takes a quarter of a drive's time.
@@ -71,8 +72,8 @@ final class CheckRunner {
         let expectations = Expectations(
             try job.expect.map { try Expectation(SourceLine(number: $0.number, text: $0.text)) })
         var observer = DriveObserver(
-            start: start, truth: try CheckRunner.truth(job, start: start), topics: expectations.topics,
-            most: Self.mostEvents)
+            start: start, truth: try CheckRunner.truth(job, start: start, drive: earliest...latest),
+            topics: expectations.topics, most: Self.mostEvents)
         let replay = Replay(
             map: area.map, configuration: configuration, file: area.traffic, planner: area.planner)
         let summary = try replay.run(trace.fixes, others: others, into: &observer)
@@ -121,19 +122,20 @@ final class CheckRunner {
 
     // MARK: Truth
 
-    private static func truth(_ job: CheckJob, start: Int64) throws -> Truth? {
+    /// Returns the truth of a drive; nil without one.
+    private static func truth(_ job: CheckJob, start: Int64, drive: ClosedRange<Int64>) throws -> Truth? {
         let positions = try job.truthPositions.map { try file($0) } ?? attachment(DriveSimulator.truthPositions, job)
         let edges = try job.truthEdges.map { try file($0) } ?? attachment(DriveSimulator.truthEdges, job)
         guard positions != nil || edges != nil else { return nil }
-        var places: [(time: Double, coordinate: NavGeo.Coordinate)] = []
+        var places: [TruePosition] = []
         if let positions {
             let name = job.truthPositions ?? DriveSimulator.truthPositions
             do throws(TraceError) {
-                places = try TraceReader.read(positions, name: name).fixes.compactMap { message in
-                    Fix(message, sequence: nil).map {
-                        ($0.stamp.seconds(since: NavGeo.Timestamp(nanoseconds: start)), $0.coordinate)
-                    }
-                }
+                // A bag that was cut from a longer one keeps the whole truth: reading it all takes a tenth of the check.
+                let gap = Int64(Truth.longestGap * 1e9)
+                let span = max(drive.lowerBound, .min + gap) - gap...min(drive.upperBound, .max - gap) + gap
+                places = try truePositions(positions, name, start: start, around: span)
+                if places.count < 2 { places = try truePositions(positions, name, start: start, around: nil) }
             } catch {
                 throw NodeError(.invalid, "'\(name)': \(error)")
             }
@@ -143,6 +145,19 @@ final class CheckRunner {
             }
         }
         return Truth(places, segments: try edges.map { try segments($0, job.truthEdges ?? DriveSimulator.truthEdges) })
+    }
+
+    private typealias TruePosition = (time: Double, coordinate: NavGeo.Coordinate)
+
+    /// Returns the positions of a truth with their times, seconds since the drive's start.
+    private static func truePositions(
+        _ bytes: [UInt8], _ name: String, start: Int64, around span: ClosedRange<Int64>?
+    ) throws(TraceError) -> [TruePosition] {
+        try TraceReader.read(bytes, name: name, skippingOutside: span).fixes.compactMap { message in
+            Fix(message, sequence: nil).map {
+                ($0.stamp.seconds(since: NavGeo.Timestamp(nanoseconds: start)), $0.coordinate)
+            }
+        }
     }
 
     private static func file(_ path: String) throws -> [UInt8] { try TextFile.bytes(path, limit: 1 << 30) }
