@@ -163,9 +163,11 @@ public struct TopicTable: Sendable {
 /// The topics of the bus with the types of their messages: `Topics.progress` is a `Topic<RouteProgress>`.
 @dynamicMemberLookup
 public enum Topics {
-    fileprivate static let table = TopicTable()
+    @usableFromInline static let table = TopicTable()
 
     /// Returns a row of the table.
+    // Inlined, a key path that is known costs nothing.
+    @inlinable
     public static subscript<Content>(dynamicMember path: KeyPath<TopicTable, Topic<Content>>) -> Topic<Content> {
         table[keyPath: path]
     }

@@ -10,9 +10,9 @@ import NavRouting
 /// It uses no clock, socket or file. Only ``handle(_:)`` changes it, so the same events give the same effects. Slow work, such as finding a
 /// route, is an effect whose result comes back as an event with an id; nothing blocks.
 ///
-/// Each concern has a struct that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives,
-/// faster routes, preview, refresh, legs, simulation and policy. The navigator and its trip are classes because they are used at each fix,
-/// and copying kilobytes of state would take longer than the work.
+/// Each concern has a type that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives,
+/// faster routes, preview, refresh, legs, simulation and policy. Those with kilobytes of state that are used at each fix are classes: a call
+/// of a struct's method copies it.
 public final class Navigator {
     var config: NavigatorConfig
     var map: MapSnapshot

@@ -214,8 +214,9 @@ public struct Positioning: Sendable {
         assess(fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, estimate?.covariance.perAxis, at: now)
         let match = match(fix, estimate, isJump: verdict == .acceptedAfterJump, prior, &effects)
         let reason = reckoning.reason
-        let ends = reckoning.note(fix, match, tracker, metric, prior)
-        if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, metric, prior) {
+        let reading = tracker.reading(at: fix.stamp)
+        let ends = reckoning.note(fix, match, reading, metric, prior)
+        if !ends, reason != nil, let led = reckoning.lead(to: match, reading.estimate, metric, prior) {
             return emit(VehiclePosition(led, like: fix), &effects)
         }
         var position = VehiclePosition(fix: fix, match: match, directionProbability: match.directionProbability)

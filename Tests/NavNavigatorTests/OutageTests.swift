@@ -243,7 +243,7 @@ import Testing
         match.candidates[main].probability = 0.03
         match.confidence = 0.96
         var reckoning = Reckoning()
-        _ = reckoning.note(fix, match, tracker, metric)
+        _ = reckoning.note(fix, match, tracker.reading(at: fix.stamp), metric)
         guard
             case .predicted(let said, true) = reckoning.predict(
                 at: fix.stamp.advanced(bySeconds: 3), &tracker, metric, nil)

@@ -4,7 +4,7 @@ import NavPositioning
 import NavRouting
 
 /// A simulated drive along the route, which generates the fixes of a vehicle.
-struct DriveAlong {
+final class DriveAlong {
     var speedFactor: Double
     private var routeID: UInt64
     /// Metres from the route's start.
@@ -60,7 +60,7 @@ struct DriveAlong {
     }
 
     /// Returns the fix that is due; nil while the vehicle is held at a stop.
-    mutating func fix(on trip: Trip, at stamp: Timestamp) -> Fix? {
+    func fix(on trip: Trip, at stamp: Timestamp) -> Fix? {
         if trip.isHeld {
             last = stamp
             due = stamp.advanced(bySeconds: interval)

@@ -8,7 +8,7 @@ import NavRouting
 ///
 /// While there is one ahead, no search is made: the list changes only when a fork is passed, traffic changes an alternative's duration, or
 /// the route changes. A stationary vehicle passes no fork, so its list is stable.
-struct AlternativesKeeper {
+final class AlternativesKeeper {
     /// An alternative with its fork from the route in force.
     struct Kept {
         var plan: AlternativePlan
@@ -54,13 +54,13 @@ struct AlternativesKeeper {
         return next.map { stamp >= $0 } ?? true
     }
 
-    mutating func begin(at stamp: Timestamp, from position: VehiclePosition) {
+    func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
         lastLook = position.coordinate
     }
 
     /// Accepts found alternatives to a trip; drops those whose fork is less than `leastToFork` metres ahead.
-    mutating func take(
+    func take(
         _ found: FoundRoutes, with preferences: RoutePreferences, for trip: Trip, leastToFork: Double,
         at stamp: Timestamp
     ) -> AlternativesUpdate? {
@@ -113,7 +113,7 @@ struct AlternativesKeeper {
     }
 
     /// Records a failed search; current alternatives stay. Returns the update on the first failure only.
-    mutating func fail(_ failure: RouteFailure, for trip: Trip) -> AlternativesUpdate? {
+    func fail(_ failure: RouteFailure, for trip: Trip) -> AlternativesUpdate? {
         guard !hasFailed else { return nil }
         hasFailed = true
         return AlternativesUpdate(alternatives: offered(to: trip), failure: failure)
@@ -122,7 +122,7 @@ struct AlternativesKeeper {
     // MARK: Keeping
 
     /// Drops alternatives whose fork has been passed, once the vehicle has certainly continued on its route there.
-    mutating func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
+    func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard trip.deviation.state == .onRoute else { return nil }
         let limit = trip.confirmedOffset - AlternativesKeeper.passingReach
         let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
@@ -134,7 +134,7 @@ struct AlternativesKeeper {
     }
 
     /// Drops all alternatives; returns an update if there were any.
-    mutating func clear(_ reason: AlternativesUpdate.Removal, at stamp: Timestamp, except taken: UInt64? = nil)
+    func clear(_ reason: AlternativesUpdate.Removal, at stamp: Timestamp, except taken: UInt64? = nil)
         -> AlternativesUpdate?
     {
         let gone = kept.filter(\.isShown).map {
@@ -148,12 +148,12 @@ struct AlternativesKeeper {
         return gone.isEmpty ? nil : AlternativesUpdate(alternatives: [], removed: gone)
     }
 
-    private mutating func bringForward(at stamp: Timestamp) {
+    private func bringForward(at stamp: Timestamp) {
         guard let last = next?.advanced(bySeconds: -config.alternatives.interval) else { return }
         next = max(last.advanced(bySeconds: AlternativesConfig.shortestInterval), stamp)
     }
 
-    mutating func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
+    func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard !kept.isEmpty else { return nil }
         var removed: [AlternativesUpdate.Removed] = []
         var added: [UInt64] = []
@@ -234,7 +234,7 @@ struct AlternativesKeeper {
     }
 
     /// Records the vehicle's position; returns the alternative that it has turned onto, if any.
-    mutating func follow(_ position: VehiclePosition, on trip: Trip) -> OfferedAlternative? {
+    func follow(_ position: VehiclePosition, on trip: Trip) -> OfferedAlternative? {
         guard position.isSeen else { return nil }
         for index in kept.indices {
             guard let road = position.road, !road.isAgainst, kept[index].own[road.edgeKey] != nil,
@@ -263,7 +263,7 @@ struct AlternativesKeeper {
     }
 
     /// Records that the owner is not asked about an alternative until the given moment.
-    mutating func refuse(_ id: UInt64, until stamp: Timestamp) {
+    func refuse(_ id: UInt64, until stamp: Timestamp) {
         for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
     }
 }

@@ -4,7 +4,7 @@ import NavPositioning
 import NavRouting
 
 /// The schedule of searches for a faster route, and the offer that awaits a decision.
-struct FasterRouteWatch {
+final class FasterRouteWatch {
     /// A faster route that awaits a decision.
     struct Offer: Equatable {
         /// Its number, which it keeps when it comes into force.
@@ -30,7 +30,7 @@ struct FasterRouteWatch {
     init(_ config: NavigatorConfig) { self.config = config }
 
     /// Restarts the schedule when a route comes into force.
-    mutating func restart(at stamp: Timestamp) {
+    func restart(at stamp: Timestamp) {
         next = stamp.advanced(bySeconds: config.faster.interval)
         isHeldBack = false
     }
@@ -40,7 +40,7 @@ struct FasterRouteWatch {
     /// A search that is due when it is not possible is counted once and made as soon as possible.
     ///
     /// - Parameter isPossible: Whether the vehicle is known to follow its route and is not at a stop, and no other search is in progress.
-    mutating func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
+    func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
         guard config.faster.isEnabled, offer == nil, let next, stamp >= next else { return false }
         guard isPossible, trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining
         else {
@@ -52,12 +52,12 @@ struct FasterRouteWatch {
     }
 
     /// Blocks further faster routes for some seconds, after a refusal.
-    mutating func hold(for seconds: Double, at stamp: Timestamp) {
+    func hold(for seconds: Double, at stamp: Timestamp) {
         let end = stamp.advanced(bySeconds: seconds)
         next = max(next ?? end, end)
     }
 
-    mutating func begin(at stamp: Timestamp) {
+    func begin(at stamp: Timestamp) {
         counts.requests += 1
         restart(at: stamp)
     }
@@ -93,10 +93,10 @@ struct FasterRouteWatch {
     }
 
     /// Keeps an offer until it is decided.
-    mutating func keep(_ offer: Offer) { self.offer = offer }
+    func keep(_ offer: Offer) { self.offer = offer }
 
     /// Removes and returns the offer; nil when there is none.
-    mutating func take() -> Offer? {
+    func take() -> Offer? {
         defer { offer = nil }
         return offer
     }

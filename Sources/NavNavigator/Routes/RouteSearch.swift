@@ -7,7 +7,7 @@ import NavRouting
 ///
 /// A cooldown and a minimum movement separate reroutes; failures back off exponentially up to a longest pause. It decides when to request,
 /// not whether: the deviation is reported to it.
-struct RouteSearch {
+final class RouteSearch {
     struct TripOrder: Equatable {
         var order: RouteOrder
         var simulation: SimulatedDrive?
@@ -65,7 +65,8 @@ struct RouteSearch {
         case road
     }
 
-    private enum State {
+    // Indirect, as asking for the state would copy a whole request.
+    private indirect enum State {
         case idle
         /// A trip is requested but no position is good enough to start from.
         case awaitingPosition(TripOrder)
@@ -197,23 +198,23 @@ struct RouteSearch {
     // MARK: Changes
 
     /// Records a trip that cannot be requested yet.
-    mutating func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
+    func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
 
     /// Records the trip that is wanted again if the call for another one fails.
-    mutating func displace(_ order: TripOrder?) { displaced = order }
+    func displace(_ order: TripOrder?) { displaced = order }
 
     /// Records that the requested trip failed, for which a call waits: the one that it displaced waits for the next good position.
-    mutating func failCall() {
+    func failCall() {
         let order = displaced
         finish()
         if let order { state = .awaitingPosition(order) }
     }
 
     /// Records that a reroute is being decided.
-    mutating func consider(_ draft: Draft) { state = .drafting(draft) }
+    func consider(_ draft: Draft) { state = .drafting(draft) }
 
     /// Records that the owner's policy refuses reroutes for some seconds.
-    mutating func deny(for seconds: Double, at stamp: Timestamp) {
+    func deny(for seconds: Double, at stamp: Timestamp) {
         state = .denied(until: stamp.advanced(bySeconds: seconds))
         missingTiles = []
     }
@@ -226,7 +227,7 @@ struct RouteSearch {
     /// Records a request that is sent.
     ///
     /// - Parameter isRepeat: Whether it repeats one that has just failed, so that both count as one reroute.
-    mutating func begin(
+    func begin(
         _ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?, isRepeat: Bool = false
     ) -> Request {
         let request = Request(id: id, purpose: purpose, attempt: attempt(for: purpose), origin: origin)
@@ -239,13 +240,13 @@ struct RouteSearch {
     }
 
     /// Records that a found route is being decided.
-    mutating func propose(_ request: Request) {
+    func propose(_ request: Request) {
         state = .proposing(request)
         missingTiles = []
     }
 
     /// Records that a route came into force, or that none is needed any longer.
-    mutating func finish() {
+    func finish() {
         state = .idle
         failures = 0
         refusals = 0
@@ -254,7 +255,7 @@ struct RouteSearch {
     }
 
     /// Records that a found route was rejected: the next one is requested after some seconds.
-    mutating func refuse(_ request: Request, for seconds: Double, at stamp: Timestamp) {
+    func refuse(_ request: Request, for seconds: Double, at stamp: Timestamp) {
         refusals += 1
         state = .pausing(request.purpose, until: stamp.advanced(bySeconds: seconds), lacking: nil)
     }
@@ -262,7 +263,7 @@ struct RouteSearch {
     /// Records a failure; returns the moment of the next attempt, nil when there is none.
     ///
     /// Neither a user's request for a reroute nor a request that cannot succeed is repeated.
-    mutating func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
+    func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
         switch request.purpose {
         case .reroute(let draft) where draft.isByHand:
             state = .idle
@@ -297,10 +298,10 @@ struct RouteSearch {
     }
 
     /// Records that the vehicle was seen on the route in force.
-    mutating func noteSeenOnRoute() { inVain = 0 }
+    func noteSeenOnRoute() { inVain = 0 }
 
     /// Records that the vehicle follows its route, and forgets earlier failures.
-    mutating func noteOnRoute() {
+    func noteOnRoute() {
         switch state {
         case .pausing(.reroute, _, _), .abandoned, .denied: finish()
         case .drafting(let draft): if !draft.isAnnounced { finish() }
@@ -309,14 +310,14 @@ struct RouteSearch {
     }
 
     /// Records that tiles arrived: a request that lacked them need not wait any longer.
-    mutating func noteTiles(at stamp: Timestamp) {
+    func noteTiles(at stamp: Timestamp) {
         if case .pausing(let purpose, _, lacking: .tiles) = state {
             state = .pausing(purpose, until: stamp, lacking: nil)
         }
     }
 
     /// Moves all moments when the clock is set.
-    mutating func moveClock(by nanoseconds: Int64) {
+    func moveClock(by nanoseconds: Int64) {
         lastReroute?.stamp.move(by: nanoseconds)
         switch state {
         case .pausing(let purpose, var until, let lack):

@@ -125,9 +125,9 @@ public struct Reckoning: Sendable {
     /// - Parameter match: The matcher's result. While positions are predicted, ``lead(to:_:_:_:)`` blends towards it
     ///   step by step.
     public mutating func note(
-        _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior? = nil
+        _ fix: Fix, _ match: MatchedPosition, _ tracker: TrackerReading, _ metric: Metric, _ prior: RoutePrior? = nil
     ) -> Bool {
-        let late = min(tracker.odometryLead(of: fix.stamp) ?? 0, Reckoning.longestLag)
+        let late = min(tracker.odometryLead ?? 0, Reckoning.longestLag)
         lag = origin == nil ? late : lag + (late - lag) * 0.2
         if let origin, fix.stamp > origin.stamp {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
@@ -136,7 +136,7 @@ public struct Reckoning: Sendable {
             lastWait = seconds
             if reason == nil {
                 follow(
-                    match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.config.expectedSpeedTime,
+                    match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.expectedSpeedTime,
                     RoadAhead(metric: metric, prior: prior))
             }
         }
@@ -178,10 +178,10 @@ public struct Reckoning: Sendable {
     /// Each fix closes an equal part of the remaining gap. Nil when the gap is too large to blend, so that the fix
     /// takes over at once.
     public mutating func lead(
-        to match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior?
+        to match: MatchedPosition, _ estimate: MotionEstimate?, _ metric: Metric, _ prior: RoutePrior?
     ) -> PredictedPosition? {
         guard case .predicting(_, let good) = phase, good > 0, var walker, let before = newest,
-            let estimate = tracker.estimate, let road = match.road
+            let estimate, let road = match.road
         else { return nil }
         let ahead = RoadAhead(metric: metric, prior: prior)
         walker.advance(

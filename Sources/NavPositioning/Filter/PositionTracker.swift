@@ -42,6 +42,18 @@ public struct MotionEstimate: Sendable, Hashable {
     }
 }
 
+/// What ``Reckoning`` needs to know of a ``PositionTracker`` at an accepted fix.
+public struct TrackerReading: Sendable {
+    /// The estimate at the time of the fix.
+    var estimate: MotionEstimate?
+    /// Seconds by which the newest odometry is ahead of the fix; nil when it is not ahead.
+    var odometryLead: Double?
+    /// See ``PositionTracker/endsSilence``.
+    var endsSilence: Bool
+    /// See ``MotionConfig/expectedSpeedTime``.
+    var expectedSpeedTime: Double
+}
+
 /// A tracker of the vehicle's position that qualifies fixes, filters them with odometry, and predicts between them.
 ///
 /// Fixes arrive late and odometry arrives at once, so there are two filters. One is at the time of the last fix; the
@@ -105,8 +117,16 @@ public struct PositionTracker: Sendable {
     /// The relative error of the odometer and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
     /// Returns the seconds by which the newest odometry is ahead of a moment; nil when it is not ahead.
-    func odometryLead(of stamp: Timestamp) -> Double? {
+    private func odometryLead(of stamp: Timestamp) -> Double? {
         reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+    /// Returns what dead reckoning needs to know at an accepted fix.
+    // Calling it would copy the whole tracker.
+    @inline(__always)
+    public func reading(at stamp: Timestamp) -> TrackerReading {
+        TrackerReading(
+            estimate: answer, odometryLead: odometryLead(of: stamp), endsSilence: endsSilence,
+            expectedSpeedTime: config.expectedSpeedTime)
     }
     /// Usual time between a fix's stamp and its arrival, seconds; nil when unknown.
     public var usualLatency: Double? { qualifier.usualLatency }
@@ -215,6 +235,8 @@ public struct PositionTracker: Sendable {
     }
 
     /// Returns a fix without the signals that contradict the positions or are not set.
+    // Calling it would copy the whole tracker.
+    @inline(__always)
     public func trusted(_ fix: Fix) -> Fix {
         var fix = fix
         if distrusted.contains(.receiverSpeed) { fix.speed = nil }
