@@ -151,7 +151,7 @@ package final class BagPlayer {
         }
         if let warning = reader.index.origin.warning(about: path) { log.warning("\(warning)") }
         if options.clock || options.lockstep {
-            clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", fallback: .latest)
+            clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", qos: .latest)
         }
     }
 
@@ -198,7 +198,8 @@ package final class BagPlayer {
         let entry = TopicCatalogue.topic(named: channel.topic)
         let publication: Publication
         do throws(NodeError) {
-            publication = try advertise(name, type, fallback: entry.map { QoS($0.qos) } ?? .keepLast(64))
+            let qos = entry.map { QoS($0.qos) } ?? (channel.isLatched ? .latched : .keepLast(64))
+            publication = try advertise(name, type, qos: qos)
         } catch {
             // A bag of another program may have names that are no topics here, and an untyped topic cannot be announced.
             guard error.code == .usage, name == channel.topic else { throw error }
@@ -206,10 +207,10 @@ package final class BagPlayer {
             return
         }
         places[channel.id] = tracks.count
-        tracks.append(Track(topic: channel.topic, publication: publication, isLatched: entry?.qos == .latched))
+        tracks.append(Track(topic: channel.topic, publication: publication, isLatched: channel.isLatched))
     }
 
-    private func advertise(_ name: String, _ type: String, fallback qos: QoS) throws(NodeError) -> Publication {
+    private func advertise(_ name: String, _ type: String, qos: QoS) throws(NodeError) -> Publication {
         do throws(BusError) {
             return try bus.advertise(
                 TopicDescription(

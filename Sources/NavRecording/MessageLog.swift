@@ -98,3 +98,11 @@ package struct MessageLog<Sink: ByteSink> {
         return channel
     }
 }
+
+extension BagChannel {
+    /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
+    /// metadata.
+    package var isLatched: Bool {
+        TopicCatalogue.topic(named: topic).map { $0.qos == .latched } ?? (metadata["qos"] == "latched")
+    }
+}

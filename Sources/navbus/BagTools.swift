@@ -5,6 +5,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavRecording
 
 /// The damaged parts of a recording that were skipped.
 final class SkippedDamage {
@@ -249,14 +250,6 @@ struct BagCut: ParsableCommand {
                 .invalid, "cannot cut '\(bag)': \(error); 'navbus bag recover' saves what can be read")
         }
         try output.write(inputs.records(query), head: head, of: inputs, [bag])
-    }
-}
-
-extension BagChannel {
-    /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
-    /// metadata.
-    var isLatched: Bool {
-        TopicCatalogue.topic(named: topic).map { $0.qos == .latched } ?? (metadata["qos"] == "latched")
     }
 }
 

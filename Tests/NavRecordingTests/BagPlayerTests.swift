@@ -91,6 +91,24 @@ struct BagPlayerTests {
         }
     }
 
+    @Test func valueBeforeTheStartOfATopicMarkedAsLatchedIsPlayed() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/team.mcap"
+            var writer = try BagWriter(path: path)
+            for (topic, qos) in [("/team/mode", "latched"), ("/team/beat", "keep_last")] {
+                let channel = try writer.addChannel(
+                    topic: topic, schemaName: Clock.fullName, schemaEncoding: "protobuf", schemaData: [],
+                    messageEncoding: "protobuf", metadata: ["qos": qos])
+                for moment in [Self.start, Self.start + 9 * Self.second] {
+                    try writer.write(channel: channel, sequence: 1, logTime: moment, publishTime: moment, data: [])
+                }
+            }
+            try writer.close()
+            let heard = try play(path) { $0.start = 3 }
+            #expect(heard.map(\.topic).sorted() == ["/team/beat", "/team/mode", "/team/mode"])
+        }
+    }
+
     /// At rate 10 the bag would take a year.
     @Test(.timeLimit(.minutes(2))) func yearsWithoutMessagesAreSkipped() throws {
         try withTemporaryFolder { folder in
