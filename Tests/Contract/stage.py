@@ -1,6 +1,5 @@
 """Real processes on a separate bus, and the foreign nodes around them: a vehicle, an owner, web servers."""
 
-import fcntl
 import http.server
 import json
 import math
@@ -284,7 +283,7 @@ class Owner(threading.Thread):
         folder = bus.path / "0" / "owner"
         folder.mkdir(mode=0o700, parents=True)
         self._lock = open(folder / "lock", "a")
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        wire.claim(self._lock)
         context = zmq.Context.instance()
         self._socket, self._pub = context.socket(zmq.ROUTER), context.socket(zmq.XPUB)
         self._socket.bind(f"ipc://{folder}/rpc")

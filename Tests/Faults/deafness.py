@@ -12,7 +12,6 @@ the worst exceeded the possible time (latest_ms).
 
 import bisect
 import collections
-import fcntl
 import json
 import math
 import os
@@ -29,7 +28,7 @@ from dataclasses import dataclass, field
 import zmq
 from mcap.writer import Writer
 
-from bus import Messages
+from bus import Messages, claim
 from stack import Programs, SetUpFailed, folder_for
 
 KINDS = ("navbus", "c", "pyzmq")
@@ -227,7 +226,7 @@ class DeafnessRun:
         folder = self.bus / "0" / node
         folder.mkdir(mode=0o700, parents=True)
         lock = open(folder / "lock", "a")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        claim(lock)
         self._locks.append(lock)
         endpoint = f"ipc://{folder}/pub"
         topics = [

@@ -53,6 +53,21 @@ import Testing
         try waitForSubscribers(1, of: publication, on: node, while: [node])
     }
 
+    /// On a busy machine, whoever probes a lock may be interrupted while it has it.
+    @Test func lockTakenForAMomentOnlyDelaysANode() throws {
+        let bench = try Bench(.zeroMQ)
+        try FileManager.default.createDirectory(
+            atPath: bench.directory.nodePath("gnss"), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        let lock = open(bench.directory.lockPath("gnss"), O_RDWR | O_CREAT, 0o600)
+        try #require(lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) == 0)
+        Thread.detachNewThread {
+            usleep(300_000)
+            close(lock)
+        }
+        _ = try bench.node("gnss")
+    }
+
     @Test func filesOfAKilledNodeAreIgnoredAndRemoved() throws {
         let bench = try Bench(.zeroMQ)
         let other = try bench.node("other")

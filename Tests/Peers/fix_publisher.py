@@ -34,7 +34,7 @@ node = sys.argv[1]
 folder = os.path.join(os.environ.get("NAVBUS_DIR", default), os.environ.get("NAVBUS_DOMAIN", "0"), node)
 os.makedirs(folder, mode=0o700, exist_ok=True)
 lock = open(folder + "/lock", "a")
-give_up = time.monotonic() + 0.1
+give_up = time.monotonic() + 1
 while True:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

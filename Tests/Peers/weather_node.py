@@ -55,7 +55,7 @@ navbus = lambda name: message("navbus.v1." + name)
 folder = os.path.join(os.environ["NAVBUS_DIR"], os.environ.get("NAVBUS_DOMAIN", "0"), node)
 os.makedirs(folder, mode=0o700, exist_ok=True)
 lock = open(folder + "/lock", "a")
-give_up = time.monotonic() + 0.1
+give_up = time.monotonic() + 1
 while True:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

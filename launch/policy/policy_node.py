@@ -49,7 +49,7 @@ def messages():
 
 def claim(lock):
     """Takes the lock of a node's name; False when a live node holds it. Others look by taking it for a moment, hence the retries."""
-    last = time.monotonic() + 0.1
+    last = time.monotonic() + 1
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

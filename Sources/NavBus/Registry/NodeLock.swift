@@ -43,7 +43,8 @@ package final class NodeLock {
         try FileSystem.write(Array("\(getpid())\n".utf8), to: file, path: path)
     }
 
-    private static let attempts = 20
+    /// A second's: whoever probes the lock may be interrupted meanwhile on a busy machine.
+    private static let attempts = 200
 
     /// Creates the node's directory and opens its lock; nil when the directory has disappeared in the meantime.
     private static func open(
