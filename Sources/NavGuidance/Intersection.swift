@@ -248,6 +248,12 @@ package final class JunctionModel {
         return RoadOutline(points)
     }
 
+    /// Returns the direction of a road beyond its first metres, degrees clockwise from north; nil when it is too short.
+    func laterBearing(of edge: EdgeIndex) -> Double? {
+        let origin = graph.nodePositions[graph.edgeTails[edge.index].index].coordinate
+        return outline(edge, isOutwards: true, LocalFrame(origin: origin), reach: Self.outlineReach).laterBearing
+    }
+
     /// Returns the metres between two nodes.
     func distance(_ one: NodeIndex, _ other: NodeIndex) -> Double {
         Geodesy.distance(graph.nodePositions[one.index].coordinate, graph.nodePositions[other.index].coordinate)

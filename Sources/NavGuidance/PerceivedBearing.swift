@@ -53,6 +53,12 @@ struct RoadOutline {
     /// The direction of the very first metres.
     var initialBearing: Double { Self.bearing(points[0], point(at: Self.inaccuracy)) }
 
+    /// The direction beyond the first metres, as far as the junction's surroundings reach; nil when the line ends before.
+    var laterBearing: Double? {
+        guard length >= Self.farReach else { return nil }
+        return Self.bearing(point(at: 0.5 * Self.farReach), point(at: Self.farReach))
+    }
+
     /// - Parameter lanes: The largest number of lanes of the junction's roads; 0 when unknown.
     func bearing(of road: RoadProfile, lanes: Int) -> Double {
         let start = points[0]

@@ -95,7 +95,7 @@ struct TurnClassifier {
     }
 
     /// Makes a name change at a bend a turn if another road might be taken instead: one that is nearer to straight ahead, or any at a sharp
-    /// bend.
+    /// bend, also at one that becomes sharp behind the junction.
     private func announceBends(_ intersection: inout Intersection, after edge: EdgeIndex) {
         let roads = intersection.roads
         guard roads.dropFirst().contains(where: { $0.turn.type == .newName }) else { return }
@@ -113,6 +113,26 @@ struct TurnClassifier {
                 if isTurn { intersection.roads[index].turn = Turn(.turn, ManeuverModifier(turnDegrees: angles[index])) }
             }
         }
+        for (index, road) in intersection.roads.enumerated() where index > 0 && road.turn.type == .newName {
+            if bendsOn(intersection, index) { intersection.roads[index].turn.kind = .maneuver(.turn) }
+        }
+    }
+
+    /// Whether a road of another name leaves aside and soon bends on into a turn, while another street might be taken instead.
+    ///
+    /// The perceived direction is that of its first metres, which is told: it distinguishes the road from one that turns off at once.
+    private func bendsOn(_ intersection: Intersection, _ index: Int) -> Bool {
+        let road = intersection.roads[index]
+        let mayMislead = intersection.roads.indices.dropFirst().contains { other in
+            let rival = intersection.roads[other]
+            return other != index && rival.isEntry && !rival.road.isMinor && rival.deviation <= TurnAngles.backward
+        }
+        guard mayMislead, road.deviation >= TurnAngles.fuzzy, intersection.approach.sign.changes(to: road.road.sign),
+            let later = road.leaving.flatMap(model.laterBearing(of:))
+        else { return false }
+        let seen = 180 - road.angle
+        let bend = seen + difference(road.bearing, later)
+        return abs(bend) > TurnAngles.group && bend.sign == seen.sign
     }
 
     /// Names the side of a road that looks straight where a driver who goes straight on would take another one.

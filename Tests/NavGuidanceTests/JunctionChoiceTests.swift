@@ -42,6 +42,28 @@ struct JunctionChoiceTests {
         #expect(try town.told("NXKW") == ["Turn right onto High Street"])
     }
 
+    /// The same place: the side carriageway of K Street begins between Vermont Avenue and the main one, and bends on to run beside it.
+    @Test(
+        "A road of another name that begins aside is told where it bends on and another street begins there",
+        arguments: [
+            (RoadClass.residential, (-60, 14.6), ["Turn slightly left onto Side Lane"]),
+            (.residential, (-36, 49.6), []), (.service, (-60, 14.6), []),
+        ] as [(RoadClass, (Double, Double), [String])])
+    func bendThatGoesOn(crossing: RoadClass, end: (Double, Double), told: [String]) throws {
+        var town = Town(
+            """
+            W    A    E
+
+
+                 S
+            """)
+        town.road("SA", "Mill Lane")
+        town.road("WAE", "High Street", roadClass: crossing)
+        town.road("A", "L", over: [(-10.6, 14.6), end], "Side Lane")
+        #expect(try town.told("SAL") == told)
+        #expect(try town.told("SAW") == ["Turn left onto High Street"])
+    }
+
     /// Places of a road straight on to H and of another one at a small angle to B.
     private func slightExit() -> Town {
         Town(
