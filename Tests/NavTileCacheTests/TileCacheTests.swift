@@ -31,6 +31,37 @@ import Testing
         #expect(bench.wanted("roads").present == all && bench.cache.refusedCount == 0)
     }
 
+    @Test func tilesWithoutRoomAreNotFetchedAgainUntilThereMayBeSome() {
+        let bench = CacheBench([CacheBench.roads], budget: 150_000, isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 180)
+        let (all, some) = bench.wanted("roads")
+        let refused = bench.cache.refusedCount
+        // At most one tile is fetched to learn that there is no room for it.
+        #expect(some.count > 5 && refused == all.count - some.count)
+        #expect(bench.fetched.values.reduce(0, +) <= some.count + 1 && bench.fetched.values.max() == 1)
+        // Tiles come into reach at the end of the order, and others leave it.
+        for step in 1...120 {
+            bench.drive(to: Coordinate(latitude: 41.15, longitude: -8.4 + 0.0024 * Double(step)))
+            bench.run(seconds: 1)
+        }
+        #expect(bench.fetched.values.reduce(0, +) <= some.count + 20)
+        #expect((bench.fetched.values.max() ?? 0) <= 3 && bench.store.disk.bytes <= 150_000)
+    }
+
+    @Test func tilesWithoutRoomAreMissingInTheCoverageOfTheRoute() throws {
+        let bench = CacheBench([CacheBench.roads], budget: 30_000, isPredictive: true)
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        let (all, some) = bench.wanted("roads")
+        #expect(bench.cache.refusedCount > 0 && some.count < all.count)
+        #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
+    }
+
     @Test func tileLostDuringRevalidationIsFetchedInFull() throws {
         let bench = CacheBench([CacheBench.map(expiry: 100)], isPredictive: true)
         bench.drive(to: CacheBench.middle)

@@ -183,6 +183,7 @@ extension TileCache {
         return true
     }
 
+        tileset.noteRoom()
     /// Switches to newer editions once everything that comes with them is on board.
     ///
     /// All tilesets of a region switch together. Tilesets that share no region do not wait for each other.
