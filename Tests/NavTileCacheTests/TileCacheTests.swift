@@ -310,6 +310,22 @@ import Testing
 
     // MARK: Editions
 
+    @Test func impossibleSizesInAListAreSummedWithoutOverflow() throws {
+        let bench = CacheBench([CacheBench.roads], isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.tick()
+        var edition = CacheBench.roads.edition
+        edition.tiles = edition.tiles?.map { ListedTile($0.tile, parts: [ListedPart(.body, size: .max, hash: nil)]) }
+        bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
+        bench.load("home")
+        bench.run(seconds: 5)
+        // No tile is believed to fit.
+        #expect(bench.region("home") == nil && bench.cache.refusedCount > 0)
+        let index = EditionIndex(edition)
+        let all = try #require(edition.tiles).map(\.tile)
+        #expect(index.size(of: all) == Int64(all.count) * EditionIndex.greatestSize)
+    }
+
     @Test func requestedRevalidationTakesNoConfirmationFromTheSource() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
