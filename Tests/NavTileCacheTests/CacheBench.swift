@@ -14,6 +14,8 @@ final class CacheBench {
     private(set) var finished: [(id: String, isSuccess: Bool)] = []
     /// The owners whose running downloads were cancelled.
     private(set) var abandoned: [DownloadOwner] = []
+    /// The number of times that each tile was fetched.
+    private(set) var fetched: [TileAddress: Int] = [:]
     /// The lines of the log.
     private(set) var logged: [String] = []
     private var servers: [String: SimServer] = [:]
@@ -122,6 +124,7 @@ final class CacheBench {
                     let result = plan.finish(start.key, outcome, at: .nanoseconds(nanoseconds))
                 else { continue }
                 plan.hold(result)
+                if case .success(.fetched) = outcome { fetched[address, default: 0] += 1 }
                 results.append(result)
             }
         }

@@ -31,6 +31,37 @@ import Testing
         #expect(bench.wanted("roads").present == all && bench.cache.refusedCount == 0)
     }
 
+    @Test func tilesWithoutRoomAreNotFetchedAgainUntilThereMayBeSome() {
+        let bench = CacheBench([CacheBench.roads], budget: 150_000, isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 180)
+        let (all, some) = bench.wanted("roads")
+        let refused = bench.cache.refusedCount
+        // At most one tile is fetched to learn that there is no room for it.
+        #expect(some.count > 5 && refused == all.count - some.count)
+        #expect(bench.fetched.values.reduce(0, +) <= some.count + 1 && bench.fetched.values.max() == 1)
+        // Tiles come into reach at the end of the order, and others leave it.
+        for step in 1...120 {
+            bench.drive(to: Coordinate(latitude: 41.15, longitude: -8.4 + 0.0024 * Double(step)))
+            bench.run(seconds: 1)
+        }
+        #expect(bench.fetched.values.reduce(0, +) <= some.count + 20)
+        #expect((bench.fetched.values.max() ?? 0) <= 3 && bench.store.disk.bytes <= 150_000)
+    }
+
+    @Test func tilesWithoutRoomAreMissingInTheCoverageOfTheRoute() throws {
+        let bench = CacheBench([CacheBench.roads], budget: 30_000, isPredictive: true)
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        let (all, some) = bench.wanted("roads")
+        #expect(bench.cache.refusedCount > 0 && some.count < all.count)
+        #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
+    }
+
     @Test func tileLostDuringRevalidationIsFetchedInFull() throws {
         let bench = CacheBench([CacheBench.map(expiry: 100)], isPredictive: true)
         bench.drive(to: CacheBench.middle)
@@ -279,6 +310,22 @@ import Testing
 
     // MARK: Editions
 
+    @Test func impossibleSizesInAListAreSummedWithoutOverflow() throws {
+        let bench = CacheBench([CacheBench.roads], isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.tick()
+        var edition = CacheBench.roads.edition
+        edition.tiles = edition.tiles?.map { ListedTile($0.tile, parts: [ListedPart(.body, size: .max, hash: nil)]) }
+        bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
+        bench.load("home")
+        bench.run(seconds: 5)
+        // No tile is believed to fit.
+        #expect(bench.region("home") == nil && bench.cache.refusedCount > 0)
+        let index = EditionIndex(edition)
+        let all = try #require(edition.tiles).map(\.tile)
+        #expect(index.size(of: all) == Int64(all.count) * EditionIndex.greatestSize)
+    }
+
     @Test func requestedRevalidationTakesNoConfirmationFromTheSource() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
@@ -351,6 +398,80 @@ import Testing
         #expect(bench.version("roads") == "v2" && tileset.outdatedReason == nil)
     }
 
+    @Test func completeRegionKeepsItsTilesUntilAWholeEdition() throws {
+        var roads = CacheBench.roads
+        roads.publishesShortLists = true
+        let bench = CacheBench([roads])
+        bench.run(seconds: 2)
+        bench.load("home", radius: 15_000)
+        bench.run(seconds: 5)
+        let before = try #require(bench.store.disk.regions["home"])
+        #expect(before.stored.state == .complete && before.pins.count > 5)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 200)
+        // Also when it is requested again, or with another area around the same tiles.
+        bench.load("home", radius: 15_000)
+        bench.load("home", radius: 16_000)
+        bench.run(seconds: 100)
+        let kept = try #require(bench.store.disk.regions["home"])
+        #expect(kept.pins == before.pins && kept.staged == nil && bench.store.disk.isWhole(kept.pins))
+        #expect(kept.stored.state == .complete && kept.stored.editions == ["roads": "v1"])
+        #expect(bench.version("roads") == "v1" && bench.fetched.values.max() == 1)
+        let reason = try #require(bench.cache.outdatedReasons["home"]).message
+        #expect(reason.contains("lacks") && reason.contains("the first is roads/"))
+        let status = try bench.command { cache throws(TileFailure) in try cache.region("home") }
+        guard case .stored(let told, _) = status else { throw TileFailure(.notFound, "not stored") }
+        #expect(told.state == .complete && told.failure?.message == reason)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 10)
+        let after = try #require(bench.store.disk.regions["home"])
+        #expect(after.pins.count == before.pins.count && after.stored.editions == ["roads": "v3"])
+        #expect(bench.version("roads") == "v3" && bench.cache.outdatedReasons.isEmpty)
+    }
+
+    @Test func removedRegionIsLoadedWithTheTilesThatAreLeft() throws {
+        var roads = CacheBench.roads
+        roads.publishesShortLists = true
+        let bench = CacheBench([roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        let before = try #require(bench.store.disk.regions["home"])
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 5)
+        try bench.command { cache throws(TileFailure) in try cache.remove("home") }
+        bench.load("home")
+        bench.run(seconds: 10)
+        let after = try #require(bench.store.disk.regions["home"])
+        #expect(after.stored.state == .complete && after.pins.count < before.pins.count)
+        #expect(bench.version("roads") == "v2" && bench.cache.outdatedReasons.isEmpty)
+    }
+
+    @Test func endOfANegligibleTileKeepsNoRegionFromBeingUpdated() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        let region = try #require(bench.store.disk.regions["home"])
+        let tiles = region.pins.compactMap { bench.store.disk.tiles[$0] }.sorted { $0.bytes < $1.bytes }
+        let (small, large) = (try #require(tiles.first), try #require(tiles.last))
+        #expect(small.bytes <= 8_192 && large.bytes > 8_192)
+        func tell(_ version: String, without tile: MemoryDisk.Tile) {
+            var edition = CacheBench.roads.edition
+            edition.version = version
+            edition.tiles?.removeAll { $0.tile == tile.address.tile }
+            bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
+        }
+        tell("without-large", without: large)
+        #expect(bench.region("home")?.staged == nil && bench.cache.outdatedReasons["home"] != nil)
+        tell("without-small", without: small)
+        #expect(bench.region("home")?.staged?.editions == ["roads": "without-small"])
+        #expect(bench.cache.outdatedReasons.isEmpty)
+    }
+
     @Test func failingSourceAndItsRecoveryAreLoggedOnce() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
@@ -399,6 +520,25 @@ import Testing
         let tileset = try #require(bench.cache.tileset("roads"))
         #expect(tileset.current?.edition == CacheBench.roads.edition)
         #expect(tileset.problem?.contains("no longer lists \(all.count - 1) tiles") == true)
+    }
+
+    @Test func listOfTheSameEditionThatLacksTilesOfARegionIsRejected() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        let tiles = try #require(bench.store.disk.regions["home"]).pins.compactMap { bench.store.disk.tiles[$0] }
+        let large = tiles.filter { $0.bytes > 8_192 }.map(\.address)
+        let first = try #require(large.min())
+        var edition = CacheBench.roads.edition
+        let gone = Set(tiles.map(\.address.tile))
+        edition.tiles?.removeAll { gone.contains($0.tile) }
+        bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
+        bench.tick()
+        let tileset = try #require(bench.cache.tileset("roads"))
+        #expect(tileset.current?.edition == CacheBench.roads.edition)
+        #expect(tileset.problem?.contains("no longer lists \(large.count) tiles") == true)
+        #expect(tileset.problem?.contains("the first is \(first)") == true)
     }
 
     @Test func unrelatedTilesetsSwitchIndependently() throws {

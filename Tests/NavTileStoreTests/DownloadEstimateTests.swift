@@ -42,4 +42,12 @@ struct DownloadEstimateTests {
         #expect(estimate == DownloadEstimate(tileCount: 9, bytes: 297, uncertainty: 0, requestCount: 9))
         await queue.stop()
     }
+
+    @Test("Impossible sizes, as of sparse files, are summed without overflow")
+    func impossibleSizes() async throws {
+        let queue = try DownloadQueue([DownloadTestSource(knowsSizes: true, size: { _ in .bytes(.max) })])
+        let estimate = try await queue.estimate(Array(Self.tiles.suffix(9)), of: "map")
+        #expect(estimate.tileCount == 9 && estimate.bytes == 9 * EditionIndex.greatestSize)
+        await queue.stop()
+    }
 }

@@ -134,6 +134,25 @@ struct CacheHostileTests {
         await table.end()
     }
 
+    @Test func failedAttemptsAndTilesGivenUpAreCountedSeparately() async throws {
+        let table = try CacheTable([
+            "tilesets=name=roads,source=FOLDER/roads", "network.retries=1", "region.retry_s=86400",
+        ]) { try TileFolders.roads(in: $0 + "/roads", reach: 20_000) }
+        let middle = TileID(containing: TileFolders.porto, zoom: 12)
+        try FileManager.default.removeItem(atPath: "\(table.folder)/roads/12/\(middle.x)/\(middle.y).road")
+        let failed = try #require(try await table.load(try Self.region("roads")).last)
+        #expect(failed.region?.state == .incomplete && failed.progress?.erroredCount == 1, "\(failed)")
+        func counter(_ name: String) throws -> UInt64? {
+            let health = try table.messages("/health/tile-cache-node") as [NodeHealth]
+            return health.last?.counters.first { $0.name == name }?.value
+        }
+        try await table.until("the health counts both attempts") { try counter("downloads_failed") == 2 }
+        #expect(try counter("tiles_failed") == 1)
+        let statistics = try await table.call(TileCacheService.statistics, StatisticsRequest())
+        #expect(statistics.failedCount == 2)
+        await table.end()
+    }
+
     @Test(arguments: ["a bomb", "a page", "half a picture", "a huge one"])
     func invalidMapTileIsNeitherStoredNorServed(kind: String) async throws {
         let middle = TileID(containing: TileFolders.porto, zoom: 12)

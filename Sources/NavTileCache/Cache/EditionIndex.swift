@@ -1,6 +1,9 @@
 package import NavGeo
 
 package final class EditionIndex: Sendable {
+    /// The greatest size that counts for a tile, bytes: a sum of greater ones, as sparse files have, would overflow.
+    package static let greatestSize: Int64 = 1 << 40
+
     package let edition: TilesetEdition
     /// The size of each tile, bytes; nil where the source cannot list its tiles.
     package let sizes: [TileID: Int64]?
@@ -8,7 +11,8 @@ package final class EditionIndex: Sendable {
     package init(_ edition: TilesetEdition) {
         self.edition = edition
         sizes = edition.tiles.map { tiles in
-            Dictionary(tiles.map { ($0.tile, $0.size) }, uniquingKeysWith: { first, _ in first })
+            Dictionary(
+                tiles.map { ($0.tile, min($0.size, Self.greatestSize)) }, uniquingKeysWith: { first, _ in first })
         }
     }
 

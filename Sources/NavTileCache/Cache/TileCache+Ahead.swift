@@ -16,7 +16,12 @@ extension TileCache {
 
     func take(_ update: VehicleUpdate) {
         let change = vehicle.take(update)
-        if change.isRoute { isChanged = true }
+        if change.isRoute {
+            isChanged = true
+            // Tiles on board may be needed later than before, and make room for those that found none.
+            mayHaveRoom = mayHaveRoom || refusedCount > 0
+            for tileset in tilesets { tileset.noteRoom() }
+        }
         for domain in TileDomain.allCases {
             if change.isRoute, let changes = planners[domain]?.follow(vehicle) { apply(changes, domain, isMove: false) }
             if change.isMove, let changes = planners[domain]?.move(vehicle) { apply(changes, domain, isMove: true) }
@@ -64,6 +69,7 @@ extension TileCache {
         attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
             try tileset.want(wanted, store.reader, now: now)
         }
+        refusedCount += tileset.giveUp(wanted, beyond: settings.budgetBytes)
     }
 
     /// Sends the missing tiles to the queue: on every change, as the vehicle gets nearer, and periodically.
@@ -97,6 +103,14 @@ extension TileCache {
             mayLackWanted = false
             for tileset in tilesets { planAnew(tileset) }
         }
+        reportWanted()
+        // Wait until the vehicle's surroundings are known: their tiles would be evicted with the rest, and regions may leave no room for
+        // them.
+        if mayExceedBudget, tilesets.contains(where: { !wanted(of: $0).isEmpty }) { shrinkToBudget() }
+    }
+
+    /// Informs the store of the wanted tiles that have changed since it was last informed.
+    func reportWanted() {
         for tileset in tilesets where tileset.wantedTilesAreStale {
             tileset.wantedTilesAreStale = false
             if tileset.wantedTilesShrank {
@@ -114,9 +128,6 @@ extension TileCache {
                 }
             }
         }
-        // Wait until the vehicle's surroundings are known: their tiles would be evicted with the rest, and regions may leave no room for
-        // them.
-        if mayExceedBudget, tilesets.contains(where: { !wanted(of: $0).isEmpty }) { shrinkToBudget() }
     }
 
     /// Whether switching to the newest edition of a tileset takes no tile away from the vehicle.
@@ -184,7 +195,9 @@ extension TileCache {
             guard let current = tileset.current else { continue }
             let tiles = wanted.filter(current.has)
             needed += tiles.count
-            missing += tileset.isPending ? try store.reader.absent(tiles, in: current.key).count : tileset.open.count
+            // Tiles that found no room are missing, but no longer requested.
+            let isAllRequested = !tileset.isPending && refusedCount == 0
+            missing += isAllRequested ? tileset.open.count : try store.reader.absent(tiles, in: current.key).count
         }
         guard needed > 0 else { return nil }
         return Double(max(needed - missing, 0)) / Double(needed)

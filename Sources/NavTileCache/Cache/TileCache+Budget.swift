@@ -16,7 +16,10 @@ extension TileCache {
         guard refusedCount > 0 else { return }
         isChanged = true
         refusedCount = 0
-        for tileset in tilesets { planAnew(tileset) }
+        for tileset in tilesets {
+            tileset.noteRoom()
+            planAnew(tileset)
+        }
     }
 
     /// The advice to users when the budget is full.

@@ -44,6 +44,7 @@ extension TileCache {
         damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))
         // Make the check of the regions due.
         regionsCheckedAt = nil
+        mayHaveRoom = true
         for tileset in tilesets {
             guard let newest = tileset.newest, let planner = planners[tileset.domain] else { continue }
             let own = Set(

@@ -297,10 +297,14 @@ package final class TileCache<Store: TileCacheStore> {
 
     private func commit(_ tiles: [FetchedTile]) {
         let report: CommitReport
+        let bytes = tiles.reduce(0) { $0 + $1.size }
         do throws(StoreError) {
+            // A store that is about to evict must know which tiles are wanted: it would evict one and it would be fetched
+            // again.
+            if try store.reader.storedBytes() + bytes > store.budgetBytes { reportWanted() }
             report = try store.commit(tiles, now: now)
         } catch {
-            note(error, "storing \(tiles.count) tiles", bytes: tiles.reduce(0) { $0 + $1.size })
+            note(error, "storing \(tiles.count) tiles", bytes: bytes)
             // On a full disk the tiles are requested again; other failures are retried later.
             guard error.code != .diskFull else { return }
             unwrittenAt = unwrittenAt ?? moment + Self.unwrittenPause
@@ -320,13 +324,8 @@ package final class TileCache<Store: TileCacheStore> {
             tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
-        // Tiles that were evicted although they will be needed are fetched again when there is room. Until the store
-        // knows the wanted tiles, any evicted tile may be one of them.
-        if tilesets.contains(where: \.wantedTilesAreStale) {
-            mayLackWanted = mayLackWanted || report.evictedCount > 0
-        } else {
-            refusedCount += report.evictedWantedCount
-        }
+        // Tiles that were evicted although they will be needed are fetched again when there is room.
+        refusedCount += report.evictedWantedCount
         for tile in report.refused {
             refusedCount += tileset(tile.address.tileset)?.refuse(tile.address.tile, of: tile.edition) ?? 1
             failLoads(

@@ -26,6 +26,8 @@ package final class TrackedTileset {
     package private(set) var open: [TileID: Double] = [:]
     /// The validators of those missing tiles that are on board but have expired.
     private(set) var expired: [TileID: Validators] = [:]
+    /// The least need of a tile that found no room; those that are needed no sooner are not requested.
+    private var noRoomFrom = Double.infinity
     /// The tiles that will be needed and that the edition in use has, but the newest does not.
     private(set) var dropped: Set<TileID> = []
     /// Whether the queue's demands are out of date.
@@ -70,7 +72,7 @@ package final class TrackedTileset {
                 dropped.insert(wanted.tile)
             }
         }
-        let there = tiles.filter { newest.has($0.tile) }
+        let there = tiles.filter { newest.has($0.tile) && $0.need < noRoomFrom }
         guard !there.isEmpty else { return }
         let ids = there.map(\.tile)
         let stale = Set(try reader.absent(ids, in: newest.key, expiredAt: now))
@@ -103,6 +105,9 @@ package final class TrackedTileset {
         (open, expired, dropped) = ([:], [:], [])
     }
 
+    /// Lets tiles that found no room be requested again, once they are planned again.
+    func noteRoom() { noRoomFrom = .infinity }
+
     /// Takes the newest edition into use.
     func switchToNewest() {
         current = newest
@@ -123,13 +128,34 @@ package final class TrackedTileset {
         needsReport = true
     }
 
-    /// Gives up a tile that found no room, and all tiles that are needed no sooner, because they would find none
-    /// either.
+    /// Gives up a tile that found no room, and until there may be room again all tiles that are needed no sooner,
+    /// because they would find none either.
     ///
     /// - Returns: The number of tiles given up.
     func refuse(_ tile: TileID, of edition: String) -> Int {
         guard edition == newest?.key.version, let need = open[tile] else { return 1 }
+        return giveUp(from: need)
+    }
+
+    /// Gives up those of its wanted tiles, soonest needed first, for which a budget would have no room even if nothing
+    /// else were on board.
+    ///
+    /// - Returns: The number of tiles given up.
+    func giveUp(_ wanted: [WantedTile], beyond budget: Int64) -> Int {
+        guard let sizes = newest?.sizes else { return 0 }
+        var bytes: Int64 = 0
+        let last = wanted.first { tile in
+            bytes += sizes[tile.tile] ?? 0
+            return bytes > budget
+        }
+        // Tiles that are needed as soon as the last one may be smaller.
+        return last.map { giveUp(from: $0.need.nextUp) } ?? 0
+    }
+
+    private func giveUp(from need: Double) -> Int {
         let given = open.filter { $0.value >= need }.map(\.key)
+        guard !given.isEmpty else { return 0 }
+        noRoomFrom = min(noRoomFrom, need)
         unwant(given)
         return given.count
     }

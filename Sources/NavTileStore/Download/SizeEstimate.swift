@@ -102,7 +102,7 @@ enum SizeEstimate {
             if Task.isCancelled { throw TileSourceError(.cancelled, "the estimate was cancelled") }
             guard case .bytes(let size) = try await source.size(of: tile) else { continue }
             estimate.tileCount += 1
-            estimate.bytes += size
+            estimate.bytes += min(size, EditionIndex.greatestSize)
         }
         return estimate
     }

@@ -30,6 +30,7 @@ extension TileCacheShell {
                 try state(), findings: findings(),
                 counters: [
                     "tiles_fetched": statistics.fetchedCount, "tiles_failed": statistics.failedCount,
+                    "downloads_failed": statistics.failedAttempts,
                     "tiles_corrupt": statistics.corruptCount, "tiles_evicted": cache.evictedCount,
                     "tiles_damaged": cache.damagedCount,
                 ])
