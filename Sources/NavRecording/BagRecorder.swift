@@ -22,7 +22,7 @@ package final class BagRecorder {
         package var lockstep = false
         /// Whether to replace an existing bag; otherwise `drive.mcap` is kept and the recording goes to `drive_1.mcap`.
         ///
-        /// Of several snapshots, only the first one replaces it.
+        /// The recording's further files and snapshots continue after the last existing file.
         package var overwrite = false
         /// The bytes after which the recording continues in another file, which begins with the latched values; nil for no limit.
         package var splitBytes: Int?

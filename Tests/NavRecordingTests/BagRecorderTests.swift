@@ -121,6 +121,32 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func onlyTheFirstFileOfARecordingOverwrites() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/drive.mcap"
+            func record(_ run: UInt8, seconds: Int64, overwrite: Bool) throws -> [String] {
+                let change = { (options: inout BagRecorder.Options) in
+                    (options.simTime, options.splitSeconds, options.overwrite) = (true, 10, overwrite)
+                }
+                return try self.record(path, change) { publish in
+                    for second in 0..<seconds {
+                        let now = Self.recorded + second * 1_000_000_000
+                        try publish("/clock", Clock.fullName, now, Clock(stampNs: now).encoded())
+                        try publish("/gnss/fix", GnssFix.fullName, now, [run])
+                    }
+                }.paths
+            }
+            func files(_ numbers: [String]) -> [String] { numbers.map { "\(folder)/drive\($0).mcap" } }
+            #expect(try record(1, seconds: 5, overwrite: false) == files([""]))
+            #expect(try record(2, seconds: 15, overwrite: false) == files(["_1", "_2"]))
+            #expect(try record(3, seconds: 25, overwrite: true) == files(["", "_3", "_4"]))
+            let runs = try files(["", "_1", "_2", "_3", "_4"]).map { path in
+                Set(try content(of: path).filter { $0.topic == "/gnss/fix" }.map { $0.data[0] })
+            }
+            #expect(runs == [[3], [2], [2], [3], [3]])
+        }
+    }
+
     @Test func nextFileBeginsWithTheLatchedValues() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/long.mcap"
