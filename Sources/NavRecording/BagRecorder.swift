@@ -137,8 +137,8 @@ package final class BagRecorder {
     /// Creates the bag and subscribes.
     ///
     /// - Parameters:
-    ///   - directory: where to look up the types of topics outside the catalogue, besides the peers' announcements; without either, they are
-    ///     recorded without a type.
+    ///   - directory: where to look up the types of topics outside the catalogue, besides the peers' announcements; without either, they
+    ///     are recorded without a type.
     ///   - now: the clock of the bus's reception times, by which snapshots end.
     package init(
         _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog,
