@@ -128,7 +128,50 @@ static void count_signal(int number) {
     errno = kept;
 }
 
+enum { REMOVED = 16 };
+static _Atomic(char *) removed[REMOVED];
+
+static void remove_and_end(int number) {
+    char *folders[REMOVED];
+    for (int place = 0; place < REMOVED; place++) {
+        // Taken, since another thread may free it meanwhile.
+        folders[place] = atomic_exchange(&removed[place], NULL);
+        if (folders[place] != NULL && unlink(folders[place]) == 0) folders[place] = NULL;
+    }
+    for (int place = 0; place < REMOVED; place++) {
+        if (folders[place] != NULL) rmdir(folders[place]);
+    }
+    // It is blocked until this handler returns, and then ends the process.
+    let_it_end(number);
+    raise(number);
+}
+
 // MARK: Outside of handlers
+
+int cprocess_remove_on_signal(const char *path) {
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    char *copy = strdup(path);
+    if (copy == NULL) return -1;
+    for (int place = 0; place < REMOVED; place++) {
+        char *none = NULL;
+        if (!atomic_compare_exchange_strong(&removed[place], &none, copy)) continue;
+        for (size_t index = 0; index < sizeof ends / sizeof ends[0]; index++) {
+            struct sigaction action = {0};
+            // One that is ignored (nohup) or handled stays so.
+            if (sigaction(ends[index], NULL, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+            action.sa_handler = remove_and_end;
+            sigfillset(&action.sa_mask);
+            sigaction(ends[index], &action, NULL);
+        }
+        return place;
+    }
+    free(copy);
+    return -1;
+}
+
+void cprocess_keep_on_signal(int place) {
+    if (place >= 0 && place < REMOVED) free(atomic_exchange(&removed[place], NULL));
+}
 
 int cprocess_watch_signals(const int *signals, int count) {
     int counter = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

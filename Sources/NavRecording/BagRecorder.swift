@@ -2,7 +2,7 @@ import Foundation
 import NavBag
 package import NavBus
 import NavConfig
-import NavGeo
+package import NavGeo
 package import NavKit
 package import NavMessages
 
@@ -22,7 +22,7 @@ package final class BagRecorder {
         package var lockstep = false
         /// Whether to replace an existing bag; otherwise `drive.mcap` is kept and the recording goes to `drive_1.mcap`.
         ///
-        /// Of several snapshots, only the first one replaces it.
+        /// The recording's further files and snapshots continue after the last existing file.
         package var overwrite = false
         /// The bytes after which the recording continues in another file, which begins with the latched values; nil for no limit.
         package var splitBytes: Int?
@@ -111,6 +111,7 @@ package final class BagRecorder {
     /// Publishers that are not in the directory.
     private var strangers: Set<UInt64> = []
     private let clock: NodeClock
+    private let now: () -> MonotonicInstant
     private let participant: LockstepParticipant
     private var service: LockstepService?
     private let directory: BusDirectory?
@@ -135,12 +136,16 @@ package final class BagRecorder {
 
     /// Creates the bag and subscribes.
     ///
-    /// - Parameter directory: where to look up the types of topics outside the catalogue, besides the peers' announcements; without
-    ///   either, they are recorded without a type.
+    /// - Parameters:
+    ///   - directory: where to look up the types of topics outside the catalogue, besides the peers' announcements; without either, they
+    ///     are recorded without a type.
+    ///   - now: the clock of the bus's reception times, by which snapshots end.
     package init(
-        _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog
+        _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog,
+        now: @escaping () -> MonotonicInstant = MonotonicClock.now
     ) throws(NodeError) {
         self.bus = bus
+        self.now = now
         self.options = options
         self.directory = directory
         self.nodeLog = nodeLog
@@ -497,8 +502,11 @@ extension BagRecorder: RecorderServiceProvider {
         for supplement in supplements { thread.add(supplement) }
         if let reason = request.reason { thread.add(.metadata(name: "navbus.snapshot", ["reason": reason])) }
         thread.take(held: content)
-        let end = last.addingReportingOverflow(Int64(after * 1e9) + 1).partialValue
-        let deadline = MonotonicClock.now() + Duration(clampingSeconds: after)
+        let called = now()
+        // The bus may have been silent since the last message, but the time of `/clock` is known only from messages.
+        let begin = clock.isSimulated ? last : max(last, called.nanoseconds)
+        let end = begin.addingReportingOverflow(Int64(after * 1e9) + 1).partialValue
+        let deadline = called + Duration(clampingSeconds: after)
         let before = (Double(last) - Double(content.first?.steadyTime ?? last)) / 1e9
         snapshots.append(Snapshot(thread: thread, call: call, before: before, end: (end, deadline)))
     }
@@ -511,7 +519,7 @@ extension BagRecorder: RecorderServiceProvider {
     }
 
     private func finishSnapshots() {
-        for index in snapshots.indices where MonotonicClock.now() >= snapshots[index].end.deadline {
+        for index in snapshots.indices where now() >= snapshots[index].end.deadline {
             close(&snapshots[index])
         }
         snapshots.removeAll { snapshot in

@@ -11,12 +11,13 @@ struct BagSeries {
     static let most = 100_000
 
     private let first: String
-    private let overwrite: Bool
+    /// Whether to replace the first file; false once it is written, since further files may be of other recordings.
+    private var overwrite: Bool
     private var number = 0
 
     /// Creates a series from the path of its first file.
     ///
-    /// - Parameter overwrite: whether to replace existing files instead of continuing after them.
+    /// - Parameter overwrite: whether to replace the first file instead of continuing after the last one.
     init(_ first: String, overwrite: Bool) {
         self.first = first
         self.overwrite = overwrite
@@ -78,6 +79,7 @@ struct BagSeries {
             let path = path(number)
             do throws(BagError) {
                 let bag = try BagWriter(path: path, overwrite: overwrite, durable: true)
+                if overwrite { (overwrite, number) = (false, numbers.last ?? 0) }
                 number += 1
                 return (bag, path)
             } catch {

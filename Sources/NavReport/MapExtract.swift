@@ -59,12 +59,14 @@ package struct MapExtract {
     let source: String
     private(set) var roads: [Road] = []
     private(set) var names: [String] = []
+    /// The number of road tiles around the places that are not in the directory, such as the folder of a tile cache.
+    package private(set) var absentTiles = 0
     /// The greatest deviation of lines from the map's, metres.
     private(set) var tolerance = 0.0
 
-    /// Extracts the roads around places.
+    /// Extracts the roads around places, as far as their tiles are in the directory.
     ///
-    /// - Throws: ``NodeError`` when a required tile cannot be read.
+    /// - Throws: ``NodeError`` when a tile cannot be read.
     package init(_ directory: TilesetDirectory, around places: [Coordinate]) throws(NodeError) {
         attribution = directory.tileset.attribution
         source = directory.tileset.source
@@ -72,7 +74,9 @@ package struct MapExtract {
         guard !rings.isEmpty else { return }
         let wanted = rings.tiles
         let entries = directory.tileset.tiles.filter { $0.tile.map(wanted.contains) ?? false }
-        let graph = directory.graph(of: try directory.loadTiles(entries))
+        let tiles = try directory.loadPresentTiles(entries)
+        absentTiles = entries.count - tiles.count
+        let graph = directory.graph(of: tiles)
         for level in Self.levels {
             collect(graph, rings, level)
             if roads.reduce(0, { $0 + $1.line.count }) <= Self.mostPoints { break }

@@ -30,7 +30,7 @@ struct BagRecord: ParsableCommand {
     @Flag(help: "Record in the time of /clock, for example during a playback.") var simTime = false
     @Flag(help: "Take part in a lockstep playback and record only that: equal playbacks give identical bags.")
     var lockstep = false
-    @Flag(help: "Replace an existing bag.") var overwrite = false
+    @Flag(help: "Replace FILE.mcap; further files of the recording replace none.") var overwrite = false
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Start a new file after this many megabytes, 1 to 1000000.", valueName: "MB"))

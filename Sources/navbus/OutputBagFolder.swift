@@ -16,6 +16,7 @@ final class OutputBagFolder {
     private let path: String
     /// The files of the older bag; nil when there is no folder yet.
     private let replaced: Set<String>?
+    private let unfinished: UnfinishedPaths
 
     /// Checks that the folder may be written.
     ///
@@ -28,7 +29,9 @@ final class OutputBagFolder {
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
         name = (path as NSString).lastPathComponent
+        let file = ROS2Export.fileName(named: name)
         partial = path + ".partial-\(getpid())"
+        unfinished = UnfinishedPaths([file, Self.description].map { [partial] in "\(partial)/\($0)" } + [partial])
         guard FileManager.default.fileExists(atPath: path) else {
             replaced = nil
             return
@@ -43,7 +46,6 @@ final class OutputBagFolder {
         }
         let files = try Self.files(ofBagIn: path, given)
         replaced = files
-        let file = ROS2Export.fileName(named: name)
         guard files.contains(file) || !FileManager.default.fileExists(atPath: "\(path)/\(file)") else {
             throw NodeError(.system, "'\(given)/\(file)' is no file of the bag there: move it, or give another folder")
         }

@@ -40,6 +40,7 @@ final class OutputFile {
     /// The path of the file while it is written.
     let partial: String
     private let path: String
+    private let unfinished: UnfinishedPaths
 
     /// Checks that the file may be written.
     ///
@@ -54,9 +55,11 @@ final class OutputFile {
         let exists = stat(path, &status) == 0
         guard !exists || status.st_mode & S_IFMT == S_IFREG else {
             partial = path
+            unfinished = UnfinishedPaths([])
             return
         }
         partial = path + ".partial-\(getpid())"
+        unfinished = UnfinishedPaths([partial])
         guard !exists || overwrite || status.st_size == 0 || Self.isReplaceable(path, replaceable) else {
             let remedy =
                 switch replaceable {

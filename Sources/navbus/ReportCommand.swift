@@ -48,6 +48,7 @@ struct ReportCommand: ParsableCommand {
         let map = try directory.map { try MapExtract($0, around: places) }
         let page = try DriveReport(runs, map: map, version: NavbusVersion.text).page()
         bar.finish()
+        if let map { map.noteAbsentTiles() }
         try file.write(Data(page))
         print("\(out): \(Format.bytes(Double(page.count)))")
     }

@@ -76,6 +76,16 @@ struct ViewCommand: ParsableCommand {
     }
 }
 
+extension MapExtract {
+    /// Reports that road tiles are absent; returns whether some are.
+    @discardableResult
+    func noteAbsentTiles() -> Bool {
+        guard absentTiles > 0 else { return false }
+        Console.note("the map lacks the roads of \(absentTiles) tiles around the drive, which are not in the directory")
+        return true
+    }
+}
+
 /// The roads around an ongoing drive, read again when the vehicle leaves them.
 private struct RoadsAround {
     /// The greatest distance from the vehicle to the places with loaded roads, metres; roads reach twice as far.
@@ -84,6 +94,7 @@ private struct RoadsAround {
     let directory: TilesetDirectory?
     private var places: [NavGeo.Coordinate] = []
     private var routeCount = 0
+    private var isNoted = false
 
     init(directory: TilesetDirectory?) { self.directory = directory }
 
@@ -94,7 +105,9 @@ private struct RoadsAround {
         if routeCount == drive.routeCount, isNear { return nil }
         (places, routeCount) = (drive.places, drive.routeCount)
         do throws(NodeError) {
-            return try MapExtract(directory, around: places)
+            let map = try MapExtract(directory, around: places)
+            if !isNoted { isNoted = map.noteAbsentTiles() }
+            return map
         } catch {
             Console.note("the map has no roads: \(error)")
             return nil

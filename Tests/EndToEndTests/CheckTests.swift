@@ -285,6 +285,9 @@ struct CheckTests {
                   - {bags: drives/0.mcap, name: there, to: "60.1719,24.9414"}
 
                 """)
+            let names = ["drives/0.mcap [here]", "drives/0.mcap [there]"]
+            #expect(try await check(box, ["--list"]).output == names.joined(separator: "\n") + "\n")
+            #expect(try json(try await check(box, ["--list", "--json"]).output) as? [String] == names)
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
             let again = try summary(try await check(box, ["--json"]))
             #expect(again["executed"] as? Int == 0)

@@ -23,6 +23,21 @@ struct ReportTests {
         }
     }
 
+    /// As from the folder of a tile cache.
+    @Test func reportShowsTheRoadsOfThePresentTiles() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await box.copyTiles(), try await Town.shared.drive)
+            let list = try json(try #require(readFile(tiles + "/tileset.json"))) as? [String: Any]
+            let files = try #require(list?["tiles"] as? [[String: Any]]).compactMap { $0["file"] as? String }
+            for (index, file) in files.enumerated() {
+                try FileManager.default.removeItem(atPath: "\(tiles)/\(file)")
+                let report = ["report", drive, "--tiles", tiles, "--out", "drive.html"]
+                let result = try await box.succeed("navbus", report)
+                #expect(result.errors.contains("lacks the roads of \(index + 1) tiles"), "\(result.errors)")
+            }
+        }
+    }
+
     @Test func recordingWithoutADriveIsRefused() async throws {
         try await withSandbox { box in
             try box.write("empty.csv", "t_s,lat,lon\n")

@@ -133,4 +133,28 @@ struct SignalTests {
             #expect(result.outputLines.count == 1)
         }
     }
+
+    @Test func anInterruptedCommandLeavesNoPartOfItsOutput() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let fast = ["--rate", "1000", "--odometry", "1000"]
+            try await box.succeed("navbus", Town.simulation(tiles: tiles, to: "long.mcap", fast))
+            func outputs() throws -> [String] {
+                try FileManager.default.contentsOfDirectory(atPath: box.path).filter { $0.hasPrefix("out") }
+            }
+            // Each takes seconds.
+            for (signal, arguments) in [
+                (SIGINT, ["merge"] + [String](repeating: "long.mcap", count: 20) + ["-o", "out.mcap"]),
+                (SIGTERM, ["convert", "long.mcap", "-o", "out"]),
+            ] {
+                let program = try box.start("navbus", ["bag"] + arguments)
+                try await eventually("\(program.name) writes", detail: { program.errors }) {
+                    try outputs().contains { $0.contains(".partial-") }
+                }
+                program.send(signal)
+                #expect(try await program.wait().status == 128 + signal)
+                #expect(try outputs() == [])
+            }
+        }
+    }
 }

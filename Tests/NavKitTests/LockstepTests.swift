@@ -1,5 +1,8 @@
+import NavBus
 import NavGeo
 import NavKit
+import NavMessages
+import NavTestBus
 import Testing
 
 /// The barrier's two state machines, together and apart.
@@ -231,5 +234,23 @@ struct LockstepTests {
                 name, .init(published: [point(name == "a" ? "/x" : "/y", sequence, name)]))
         }
         #expect(effects == [.failed(.endless([sequence % 2 == 0 ? "/y" : "/x"]))])
+    }
+
+    // MARK: The player
+
+    @Test func aStopEndsTheWaitForTheFirstAnswer() throws {
+        let network = InProcessNetwork()
+        let silent = try InProcessBus(name: "silent", network: network)
+        var calls: [ServerCall] = []
+        try silent.serve(ServiceDescription(NodeService.descriptor)) { calls.append($0) }
+        var options = LockstepLeader.Options()
+        options.names = ["silent"]
+        let second: Int64 = 1_000_000_000
+        let leader = LockstepLeader(
+            try InProcessBus(name: "player", network: network), options: options, directory: nil,
+            isStopped: { network.now.monotonicNanoseconds >= second }, warn: { _ in })
+        try leader.begin([])
+        #expect(calls.count == 1 && leader.participants.isEmpty)
+        #expect(network.now.monotonicNanoseconds < 2 * second)
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NavBag
 import NavBus
+import NavGeo
 import NavKit
 import NavMessages
 import NavRecording
@@ -24,7 +25,8 @@ struct BagRecorderTests {
         change(&options)
         return try BagRecorder(
             try InProcessBus(name: "recorder", network: network), path: path, options: options, directory: nil,
-            log: NodeLog(node: "recorder", level: .critical))
+            log: NodeLog(node: "recorder", level: .critical),
+            now: { MonotonicInstant(nanoseconds: network.now.monotonicNanoseconds) })
     }
 
     /// Records what `body` publishes with its argument, a function of topic, type, stamp and payload.
@@ -118,6 +120,32 @@ struct BagRecorderTests {
             try Data("hello".utf8).write(to: URL(fileURLWithPath: text))
             let error = #expect(throws: NodeError.self) { try record(text) { _ in } }
             #expect(error?.description.contains("--overwrite") == true)
+        }
+    }
+
+    @Test func onlyTheFirstFileOfARecordingOverwrites() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/drive.mcap"
+            func record(_ run: UInt8, seconds: Int64, overwrite: Bool) throws -> [String] {
+                let change = { (options: inout BagRecorder.Options) in
+                    (options.simTime, options.splitSeconds, options.overwrite) = (true, 10, overwrite)
+                }
+                return try self.record(path, change) { publish in
+                    for second in 0..<seconds {
+                        let now = Self.recorded + second * 1_000_000_000
+                        try publish("/clock", Clock.fullName, now, Clock(stampNs: now).encoded())
+                        try publish("/gnss/fix", GnssFix.fullName, now, [run])
+                    }
+                }.paths
+            }
+            func files(_ numbers: [String]) -> [String] { numbers.map { "\(folder)/drive\($0).mcap" } }
+            #expect(try record(1, seconds: 5, overwrite: false) == files([""]))
+            #expect(try record(2, seconds: 15, overwrite: false) == files(["_1", "_2"]))
+            #expect(try record(3, seconds: 25, overwrite: true) == files(["", "_3", "_4"]))
+            let runs = try files(["", "_1", "_2", "_3", "_4"]).map { path in
+                Set(try content(of: path).filter { $0.topic == "/gnss/fix" }.map { $0.data[0] })
+            }
+            #expect(runs == [[3], [2], [2], [3], [3]])
         }
     }
 
@@ -287,6 +315,32 @@ struct BagRecorderTests {
             let stop = StopSignal([])
             stop.stop()
             #expect(try recorder.run(until: stop).total == 0 && recorder.paths.count == 2)
+        }
+    }
+
+    @Test func theTimeAfterASnapshotCountsFromTheCall() throws {
+        try withTemporaryFolder { folder in
+            let network = InProcessNetwork(pipeDepth: 100)
+            let speaker = try InProcessBus(name: "speaker", network: network)
+            let caller = try InProcessBus(name: "caller", network: network)
+            let recorder = try recorder(on: network, folder + "/event.mcap") { $0.snapshotSeconds = 60 }
+            let fix = try speaker.advertise(Self.fix)
+            func publish(at second: Int64) throws {
+                network.now = ReceiveTimes(
+                    monotonicNanoseconds: second * 1_000_000_000,
+                    utcNanoseconds: Self.recorded + second * 1_000_000_000)
+                try speaker.publish([UInt8(second)], on: fix, stampNanoseconds: second)
+                try recorder.turn(.zero)
+                _ = try caller.poll(timeout: .zero)
+            }
+            try publish(at: 1)
+            // Seven seconds of silence.
+            network.now.monotonicNanoseconds = 8_000_000_000
+            let answer = try snapshot(of: recorder, caller, after: 5) {
+                for second in 9..<16 as Range<Int64> { try publish(at: second) }
+            }
+            #expect(answer.messageCount == 6)
+            #expect(try content(of: folder + "/event.mcap").map { $0.data[0] } == [1, 9, 10, 11, 12, 13])
         }
     }
 

@@ -47,6 +47,25 @@ struct TilesetDirectoryTests {
         }
     }
 
+    @Test func missingTilesAreExplainedOrLeftOut() throws {
+        try withTemporaryFolder { folder in
+            let path = try Helsinki.buildTiles(in: folder)
+            let directory = try TilesetDirectory(path: path)
+            let entries = directory.tileset.tiles
+            try FileManager.default.removeItem(atPath: "\(path)/\(entries[0].file)")
+            let one = #expect(throws: NodeError.self) { try directory.loadGraph() }?.description ?? ""
+            #expect(one.contains(entries[0].file) && one.contains("rebuild the tiles"), "\(one)")
+            #expect(try directory.loadPresentTiles(entries).map(\.id) == entries.dropFirst().compactMap(\.tile))
+            // The folder of a tile cache lacks many.
+            try FileManager.default.removeItem(atPath: "\(path)/\(entries[1].ranks.file)")
+            let two = #expect(throws: NodeError.self) { try directory.loadTile(entries[1]) }?.description ?? ""
+            #expect(two.contains("incomplete") && !two.contains("rebuild"), "\(two)")
+            // A damaged tile is not left out.
+            try Data([1]).write(to: URL(fileURLWithPath: "\(path)/\(entries[0].file)"))
+            #expect(throws: NodeError.self) { try directory.loadPresentTiles(entries) }
+        }
+    }
+
     /// A mapped file would raise a signal here, which ends the process.
     @Test func fileChangesDoNotAffectLoadedTiles() throws {
         try withTemporaryFolder { folder in

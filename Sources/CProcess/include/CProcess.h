@@ -17,6 +17,13 @@ void cprocess_report_crashes(void);
 /// before anybody looks. A later call takes over from an earlier one. Returns the descriptor, or -1 with errno.
 int cprocess_watch_signals(const int *signals, int count);
 
+/// Has a file, or a folder that is empty once the other paths are removed, removed when SIGINT, SIGTERM or SIGHUP ends the process. Returns
+/// the place for `cprocess_keep_on_signal`, or -1 when there is none left. A signal that is ignored or has a handler stays so.
+int cprocess_remove_on_signal(const char *path);
+
+/// Ends what `cprocess_remove_on_signal` began.
+void cprocess_keep_on_signal(int place);
+
 /// Has the process killed when the thread that started it ends, and with it its parent.
 void cprocess_die_with_parent(void);
 

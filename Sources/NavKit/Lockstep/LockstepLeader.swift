@@ -47,7 +47,7 @@ package final class LockstepLeader {
         var known: [String: BarrierResponse] = [:]
         while !isStopped() {
             let points = try ownPoints(publications) + known.values.flatMap(\.published)
-            let heard = try ask(names, points)
+            guard let heard = try ask(names, points) else { return }
             let missing = try missingConnection(heard, publications, announced: points, names: names)
             known = heard
             if let missing {
@@ -84,6 +84,7 @@ package final class LockstepLeader {
                 let missing = options.names.filter { !serving.contains($0) }
                 if missing.isEmpty { return Array(Set(options.names)).sorted() }
             }
+            guard !isStopped() else { break }
             guard MonotonicClock.now() < deadline else {
                 let what =
                     options.names.isEmpty
@@ -101,25 +102,51 @@ package final class LockstepLeader {
     }
 
     private func usesSimulatedTime(_ node: String) -> Bool {
-        var options = CallOptions(timeout: .seconds(2))
-        options.node = node
-        return (try? bus.callBlocking(NodeService.getInfo, GetInfoRequest(), options: options))?.simTime == true
+        (try? answer(of: node, to: NodeService.getInfo, GetInfoRequest(), within: .seconds(2)))?.simTime == true
     }
 
     /// Sends BEGIN once to every participant.
-    private func ask(_ names: [String], _ points: [BarrierPoint]) throws(NodeError) -> [String: BarrierResponse] {
+    ///
+    /// - Returns: the answers by participant; nil when stopped.
+    private func ask(_ names: [String], _ points: [BarrierPoint]) throws(NodeError) -> [String: BarrierResponse]? {
         var heard: [String: BarrierResponse] = [:]
         for name in names {
-            var options = CallOptions(timeout: self.options.patience)
-            options.node = name
             let request = BarrierRequest(points: points, phase: .begin, session: bus.bootID)
             do throws(CallStatus) {
-                heard[name] = try bus.callBlocking(NodeService.barrier, request, options: options)
+                guard
+                    let response = try answer(
+                        of: name, to: NodeService.barrier, request, within: options.patience)
+                else { return nil }
+                heard[name] = response
             } catch {
                 throw NodeError(.system, "'\(name)' does not take part in the playback: \(error.message)")
             }
         }
         return heard
+    }
+
+    /// Calls a node and waits for its answer.
+    ///
+    /// - Returns: the answer; nil when stopped.
+    private func answer<Request, Response>(
+        of node: String, to method: UnaryMethod<Request, Response>, _ request: Request, within timeout: Duration
+    ) throws(CallStatus) -> Response? {
+        var options = CallOptions(timeout: timeout)
+        options.node = node
+        var result: Result<Response, CallStatus>?
+        do throws(BusError) {
+            let call = try bus.call(method, request, options: options) { result = $0 }
+            while result == nil {
+                guard !isStopped() else {
+                    try bus.cancel(call)
+                    return nil
+                }
+                try bus.runServices(timeout: .milliseconds(100))
+            }
+        } catch {
+            throw CallStatus(of: error)
+        }
+        return try result?.get()
     }
 
     /// Returns a description of a missing connection, or of a participant that has published since it was asked; nil

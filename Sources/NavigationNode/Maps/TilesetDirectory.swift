@@ -48,15 +48,54 @@ package struct TilesetDirectory: Sendable {
 
     /// Loads and checks tiles in parallel; returns them in order.
     package func loadTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
-        let results = Mutex([Swift.Result<RoadTile, NodeError>?](repeating: nil, count: entries.count))
-        DispatchQueue.concurrentPerform(iterations: entries.count) { index in
-            let result = Swift.Result { () throws(NodeError) in try loadTile(entries[index]) }
-            results.withLock { $0[index] = result }
-        }
         var tiles: [RoadTile] = []
         tiles.reserveCapacity(entries.count)
-        for case let result? in results.withLock({ $0 }) { tiles.append(try result.get()) }
+        for (entry, result) in zip(entries, results(entries)) {
+            do throws(Failure) { tiles.append(try result.get()) } catch { throw explained(error, entry) }
+        }
         return tiles
+    }
+
+    /// Loads and checks tiles in parallel; returns those whose files exist, in order.
+    package func loadPresentTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
+        var tiles: [RoadTile] = []
+        for result in results(entries) {
+            switch result {
+            case .success(let tile): tiles.append(tile)
+            case .failure(.absent): continue
+            case .failure(.other(let error)): throw error
+            }
+        }
+        return tiles
+    }
+
+    /// A reason why a tile is not loaded.
+    private enum Failure: Error {
+        case absent(file: String)
+        case other(NodeError)
+    }
+
+    private func results(_ entries: [Tileset.Entry]) -> [Swift.Result<RoadTile, Failure>] {
+        let results = Mutex([Swift.Result<RoadTile, Failure>?](repeating: nil, count: entries.count))
+        DispatchQueue.concurrentPerform(iterations: entries.count) { index in
+            let result = Swift.Result { () throws(Failure) in try load(entries[index]) }
+            results.withLock { $0[index] = result }
+        }
+        return results.withLock { $0.compactMap(\.self) }
+    }
+
+    private func explained(_ failure: Failure, _ entry: Tileset.Entry) -> NodeError {
+        switch failure {
+        case .other(let error): return error
+        case .absent(let file):
+            guard tileset.tiles.contains(where: { $0 != entry && !isPresent($0) }) else {
+                return Self.damaged(file, "the file is missing")
+            }
+            return NodeError(
+                .invalid,
+                "'\(file)': the file is missing, as are those of other tiles: the tileset is incomplete, such as in the "
+                    + "folder of a tile cache; give a complete one, as 'navbus map build' writes it")
+        }
     }
 
     package func isPresent(_ entry: Tileset.Entry) -> Bool {
@@ -81,18 +120,22 @@ package struct TilesetDirectory: Sendable {
     /// Its bytes are a copy, so later changes to the file do not affect the tile. A mapped file would raise SIGBUS when truncated or when
     /// its disk fails, and would change when overwritten. Its hash needs all bytes to be read anyway.
     package func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
+        do throws(Failure) { return try load(entry) } catch { throw explained(error, entry) }
+    }
+
+    private func load(_ entry: Tileset.Entry) throws(Failure) -> RoadTile {
         guard let id = entry.tile else {
-            throw NodeError(
-                .invalid,
-                "tileset '\(path)': tile \(entry.id) has an invalid id or file name '\(entry.file)'; rebuild it"
-            )
+            throw .other(
+                NodeError(
+                    .invalid,
+                    "tileset '\(path)': tile \(entry.id) has an invalid id or file name '\(entry.file)'; rebuild it"))
         }
         let ranks = try readFile(entry.ranks.file, bytes: entry.ranks.bytes, sha256: entry.ranks.sha256)
         let tile = try readFile(entry.file, bytes: entry.bytes, sha256: entry.sha256)
         do throws(TileError) {
             return try RoadTile(tile, expected: id, ranks: ranks)
         } catch {
-            throw Self.damaged(path + "/" + entry.file, "\(error)")
+            throw .other(Self.damaged(path + "/" + entry.file, "\(error)"))
         }
     }
 
@@ -102,16 +145,18 @@ package struct TilesetDirectory: Sendable {
 
     /// Reads a file of the directory, which must have the size and the hash that the tileset gives.
     ///
-    /// - Throws: ``NodeError`` `system` when a system error prevents reading the file, which may be sound.
-    private func readFile(_ name: String, bytes size: Int, sha256: String) throws(NodeError) -> TileStorage {
+    /// - Throws: a ``NodeError`` `system` when a system error prevents reading the file, which may be sound.
+    private func readFile(_ name: String, bytes size: Int, sha256: String) throws(Failure) -> TileStorage {
         let file = path + "/" + name
-        func refused(_ what: String) -> NodeError {
-            guard errno != ENOENT else { return Self.damaged(file, "the file is missing") }
-            return NodeError(
-                .system,
-                "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); check the disk, the memory and the "
-                    + "open-file limit (ulimit -n)")
+        func refused(_ what: String) -> Failure {
+            guard errno != ENOENT else { return .absent(file: file) }
+            return .other(
+                NodeError(
+                    .system,
+                    "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); check the disk, the memory and the "
+                        + "open-file limit (ulimit -n)"))
         }
+        func damaged(_ what: String) -> Failure { .other(Self.damaged(file, what)) }
         // A pipe in its place must not block the node.
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("opened") }
@@ -119,10 +164,10 @@ package struct TilesetDirectory: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw refused("inspected") }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-            throw Self.damaged(file, "not a regular file, or empty")
+            throw damaged("not a regular file, or empty")
         }
         guard Int(status.st_size) == size else {
-            throw Self.damaged(file, "size \(status.st_size) bytes, but the tileset says \(size)")
+            throw damaged("size \(status.st_size) bytes, but the tileset says \(size)")
         }
         guard
             let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -137,13 +182,13 @@ package struct TilesetDirectory: Sendable {
             let more = pread(descriptor, memory + count, size - count, off_t(count))
             if more < 0, errno == EINTR { continue }
             guard more >= 0 else { throw refused("read") }
-            guard more > 0 else { throw Self.damaged(file, "truncated while being read") }
+            guard more > 0 else { throw damaged("truncated while being read") }
             count += more
         }
         switch storage.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal {
         case sha256: return storage
-        case nil: throw NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)")
-        default: throw Self.damaged(file, "checksum mismatch")
+        case nil: throw .other(NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)"))
+        default: throw damaged("checksum mismatch")
         }
     }
 }

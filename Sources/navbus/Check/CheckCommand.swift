@@ -68,7 +68,7 @@ struct CheckCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Use and store cached runs.") var caching = true
     @Option(help: ArgumentHelp("Time limit for one bag, seconds.", valueName: "SECONDS")) var timeout = 600.0
     @Flag(help: "Print the names of the bags that would be checked, and exit.") var list = false
-    @Flag(help: "Print the summary as JSON.") var json = false
+    @Flag(help: "Print the summary, or with --list the names, as JSON.") var json = false
     @Flag(help: .hidden) var worker = false
 
     func validate() throws {
@@ -114,7 +114,11 @@ struct CheckCommand: ParsableCommand {
 
     private func check(_ fleet: String) throws {
         let plan = try plan(fleet, config: config)
-        if list { return plan.items.forEach { print($0.job.name) } }
+        if list {
+            let names = plan.items.map(\.job.name)
+            if json { return print(try navbus.json(names)) }
+            return names.forEach { print($0) }
+        }
         // Checked before the runs, which may take hours.
         try CheckReferences(plan).checkFolder()
         func output(_ path: String?, beginning: String) throws(NodeError) -> OutputFile? {
