@@ -224,20 +224,37 @@ function figures(run) {
     run.routes.length ? ["Routes", String(run.routes.length), reroutes ? reroutes + (reroutes > 1 ? " reroutes" : " reroute") : "no reroute"] : null,
     p.t.length ? ["Off route", off ? durationText(off / 1000) : "never", ""] : null,
     offset !== null ? ["Offset p95", offset.toFixed(1) + " m", ""] : null,
-    run.arrival !== undefined ? ["Arrived", clockText(run.arrival), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
+    run.arrivals.length ? ["Arrived", clockText(run.arrivals[run.arrivals.length - 1]), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
   ].filter(Boolean);
 }
 function signed(s) {
   return (s < 0 ? "−" : "+") + durationText(Math.abs(s));
 }
 
-/** The error of each estimate of the arrival in s; against the last estimate where the drive did not arrive. */
+/** The distance beyond which a route leads to another destination, m. */
+const ELSEWHERE = 30;
+
+/**
+ * The error of each estimate of the arrival in s, against the arrival of its trip; against the last estimate where the drive did not arrive.
+ * A trip ends at its arrival, or without one where a route leads elsewhere.
+ */
 function etaErrors(run) {
-  const p = run.progress;
-  let end = run.arrival;
-  const arrived = end !== undefined;
-  if (!arrived) for (let i = p.t.length - 1; i >= 0 && end === undefined; i--) if (p.left[i] !== null) end = p.t[i] + p.left[i] * 100;
-  const values = p.t.map((t, i) => (p.left[i] === null || end === undefined || t > end ? null : (t + p.left[i] * 100 - end) / 1000));
-  const first = values.find((v) => v !== null);
-  return { t: p.t, values, arrived, first: arrived && first !== undefined ? first : null };
+  const p = run.progress, arrived = run.arrivals.length > 0;
+  const starts = run.routes.filter((route, i) => {
+    const last = run.routes[i - 1], a = route.x.length - 1, b = last ? last.x.length - 1 : -1;
+    return route.reason === "STARTED" || (last && Math.hypot(route.x[a] - last.x[b], route.y[a] - last.y[b]) > ELSEWHERE);
+  }).map((route) => route.t).sort((a, b) => a - b);
+  let last;
+  for (let i = p.t.length - 1; i >= 0 && last === undefined; i--) if (p.left[i] !== null) last = p.t[i] + p.left[i] * 100;
+  const ends = arrived ? run.arrivals : last === undefined ? [] : [last];
+  let end = 0, next = 0, first = null;
+  const values = p.t.map((t, i) => {
+    while (end < ends.length && ends[end] < t) end++;
+    while (next < starts.length && starts[next] <= t) next++;
+    if (p.left[i] === null || end === ends.length || starts[next] <= ends[end]) return null;
+    const value = (t + p.left[i] * 100 - ends[end]) / 1000;
+    if (arrived && end === ends.length - 1 && first === null) first = value;
+    return value;
+  });
+  return { t: p.t, values, arrived, first };
 }

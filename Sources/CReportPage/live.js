@@ -94,7 +94,7 @@ class Live {
     }
     run.events.push(...news.events);
     run.instructions.push(...news.instructions);
-    if (news.arrival !== undefined) run.arrival = news.arrival;
+    run.arrivals.push(...news.arrivals);
     run.duration = Math.max(run.duration, news.duration);
     if (isFirst && track(run).t.length) {
       for (const route of run.routes) { project(route); route.d = null; }

@@ -77,8 +77,8 @@ package struct DriveCollector {
     var heard: [String: ClosedRange<Int64>] = [:]
     var latencies: [String: SampleTable] = [:]
     var topics: [String: (type: String, count: Int)] = [:]
-    /// The arrival at the destination, ns.
-    var arrival: Int64?
+    /// The arrivals at destinations, ns.
+    var arrivals: [Int64] = []
     /// The number of items omitted from the page, by kind.
     private(set) var leftOut: [String: Int] = [:]
     private var lastSequence: [String: UInt32] = [:]
@@ -263,7 +263,7 @@ package struct DriveCollector {
         case let spoken as SpokenInstruction:
             add(spoken, stamp)
         case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
-            arrival = stamp
+            if arrivals.count < Self.mostEvents { arrivals.append(stamp) }
         default: break
         }
         guard let text = EventLine.text(message, numbersRoutes: false) else { return }

@@ -129,8 +129,8 @@ package struct DriveReport {
         var nodes: [NodeDocument]
         var latencies: [LatencyDocument]
         var topics: [TopicDocument]
-        /// The arrival at the destination, milliseconds since the start.
-        var arrival: Int64?
+        /// The arrivals at destinations by time, milliseconds since the start.
+        var arrivals: [Int64]
         var notes: [String]
     }
 
@@ -306,7 +306,7 @@ package struct DriveReport {
             topics: content.topics.sorted { $0.key < $1.key }.map {
                 TopicDocument(topic: $0.key, type: $0.value.type, count: $0.value.count)
             },
-            arrival: content.arrival.flatMap { span.contains($0) ? time($0) : nil }, notes: notes)
+            arrivals: content.arrivals.filter(span.contains).map(time).sorted(), notes: notes)
     }
 
     /// Whether a node's health, published throughout a time, may be that of a drive.

@@ -179,6 +179,16 @@ struct ReportTests {
         #expect(try count() == 2)
     }
 
+    @Test func arrivalsOfAllTripsAreKept() throws {
+        var drive = DriveCollector()
+        for index in 0..<30 { drive.add(position(index)) }
+        for (second, isDestination) in [(8, true), (12, false), (25, true)] {
+            let arrival = ArrivalEvent(phase: .arrived, isDestination: isDestination)
+            drive.add(event("/nav/arrival", arrival, stamp: start + Int64(second) * 1_000_000_000))
+        }
+        #expect(try data(of: [drive]).runs.first?["arrivals"] as? [Int] == [8_000, 25_000])
+    }
+
     // MARK: Two runs
 
     @Test func twoRunsAreComparedByTheirEvents() throws {
