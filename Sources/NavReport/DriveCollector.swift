@@ -48,6 +48,12 @@ package struct DriveCollector {
         var stops: [(place: NavGeo.Coordinate, name: String)]
     }
 
+    /// The messages of one run of a publisher on a topic, which starts a new count.
+    private struct Publication: Hashable {
+        var topic: String
+        var publisher: UInt64?
+    }
+
     struct NodeState {
         var time: Int64
         var state: Int32
@@ -81,7 +87,8 @@ package struct DriveCollector {
     var arrivals: [Int64] = []
     /// The number of items omitted from the page, by kind.
     private(set) var leftOut: [String: Int] = [:]
-    private var lastSequence: [String: UInt32] = [:]
+    /// The sequence of the last message of each topic and publisher.
+    private var lastSequence: [Publication: UInt32] = [:]
 
     package init() {}
 
@@ -93,11 +100,18 @@ package struct DriveCollector {
         }
         let stamp = Int64(clamping: record.publishTime > 0 ? record.publishTime : record.logTime)
         guard Self.shown.contains(channel.schemaName) else { return }
-        add(channel.schemaName, topic: channel.topic, sequence: record.sequence, stamp: stamp, Array(record.data))
+        let publisher = channel.metadata["boot_id"].flatMap { UInt64($0, radix: 16) }
+        add(
+            channel.schemaName, topic: channel.topic, publisher: publisher, sequence: record.sequence, stamp: stamp,
+            Array(record.data))
     }
 
     /// Adds a message; an unreadable one is only counted.
-    package mutating func add(_ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]) {
+    ///
+    /// - Parameter publisher: the `boot_id` of the publisher, new at each of its starts; nil when unknown.
+    package mutating func add(
+        _ type: String, topic: String, publisher: UInt64?, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
+    ) {
         do throws(MessageError) {
             switch type {
             case GnssFix.fullName: add(try GnssFix(decoding: bytes), stamp)
@@ -107,10 +121,13 @@ package struct DriveCollector {
             case NodeHealth.fullName: add(try NodeHealth(decoding: bytes), stamp)
             default:
                 // A latched value is repeated at the start of each further file of a recording.
+                let publication = Publication(topic: topic, publisher: publisher)
                 guard let kind = Self.kinds[type], let content = Schema.type(named: type),
-                    sequence == 0 || lastSequence[topic] != sequence
+                    sequence == 0 || lastSequence[publication] != sequence
                 else { return }
-                if lastSequence.count < Self.mostTopics { lastSequence[topic] = sequence }
+                if lastSequence.count < Self.mostTopics || lastSequence[publication] != nil {
+                    lastSequence[publication] = sequence
+                }
                 add(try content.init(decoding: bytes), kind, topic, stamp)
             }
         } catch {

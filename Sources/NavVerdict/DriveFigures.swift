@@ -87,7 +87,7 @@ package struct DriveFigures {
             if event.phase == .applied { reroutes += 1 }
         case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
             arrivals += 1
-            if let destination = routes.last?.line.coordinates.last {
+            if let destination = routes.last?.line.coordinates.last, !etas.isEmpty {
                 trips.append(Trip(arrived: time, destination: destination, etas: etas))
             }
             etas = []

@@ -113,7 +113,8 @@ struct ReportTests {
         for type in DriveCollector.shown.sorted() {
             for length in [0, 1, 2, 9, 40, 300] {
                 let bytes = (0..<length).map { _ in UInt8(truncatingIfNeeded: random()) }
-                drive.add(type, topic: "/nav/route", sequence: 0, stamp: Int64(bitPattern: random()), bytes)
+                drive.add(
+                    type, topic: "/nav/route", publisher: nil, sequence: 0, stamp: Int64(bitPattern: random()), bytes)
             }
         }
         for value in [Double.nan, .infinity, -.infinity, 1e300, -91, 181] {
@@ -177,6 +178,21 @@ struct ReportTests {
         drive.add(
             event("/nav/route", Route(routeId: 8, geometry: polyline([(60, 20), (60.002, 20)])), stamp: start))
         #expect(try count() == 2)
+    }
+
+    @Test func restartedPublisherCountsAnew() throws {
+        var drive = DriveCollector()
+        for index in 0..<10 { drive.add(position(index)) }
+        // The last message of each run is latched, and repeated at the start of the recording's next file.
+        let messages: [(second: Int, boot: String, phase: NavigationPhase)] = [
+            (1, "a1", .guidance), (3, "b2", .idle), (5, "a1", .guidance), (5, "b2", .idle),
+        ]
+        for (second, boot, phase) in messages {
+            let stamp = start + Int64(second) * 1_000_000_000
+            drive.add(event("/nav/state", NavigationState(phase: phase), sequence: 1, stamp: stamp, boot: boot))
+        }
+        let events = try #require(try data(of: [drive]).runs.first?["events"] as? [[String: Any]])
+        #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")
     }
 
     @Test func arrivalsOfAllTripsAreKept() throws {
@@ -244,11 +260,13 @@ struct ReportTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(page[begin..<end].utf8)) as? [String: Any])
     }
 
-    private func event(_ topic: String, _ message: some Message, sequence: UInt32 = 0, stamp: Int64) -> Record {
+    private func event(
+        _ topic: String, _ message: some Message, sequence: UInt32 = 0, stamp: Int64, boot: String? = nil
+    ) -> Record {
         Record(
             channel: RecordChannel(
                 topic: topic, messageEncoding: "protobuf", schemaName: type(of: message).fullName,
-                schemaEncoding: "protobuf", schemaData: []),
+                schemaEncoding: "protobuf", schemaData: [], metadata: boot.map { ["boot_id": $0] } ?? [:]),
             sequence: sequence, logTime: UInt64(clamping: stamp), publishTime: UInt64(clamping: stamp),
             data: message.encoded()[...])
     }
