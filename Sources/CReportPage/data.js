@@ -39,6 +39,12 @@ function unpackTable(table) {
   return out;
 }
 
+/** The number of values by their size; a table of a long drive keeps extremes, and so has no quantiles. */
+function unpackCounts(packed) {
+  const counts = unpack(packed.counts);
+  return new Map(unpack(packed.sizes).map((size, i) => [size, counts[i]]));
+}
+
 // Mercator's projection with metres at the middle of the drive; y grows southwards.
 const earth = { lat: 0, lon: 0, cos: 1 };
 const mercator = (lat) => Math.log(Math.tan(Math.PI / 4 + Math.max(-85, Math.min(85, lat)) * Math.PI / 360));
@@ -73,7 +79,7 @@ function prepare(run, index) {
   const out = {
     ...run, index, letter: "AB"[index],
     fixes: unpackTable(run.fixes), positions: unpackTable(run.positions), progress: unpackTable(run.progress),
-    rejected: unpackTable(run.rejected),
+    rejected: unpackTable(run.rejected), offsets: unpackCounts(run.offsets),
     latencies: run.latencies.map((entry) => ({ name: entry.name, ...unpackTable(entry.table) })),
     routes: run.routes.map((route) => ({ ...route, lat: unpack(route.lat), lon: unpack(route.lon) })),
   };
@@ -198,6 +204,13 @@ function quantile(values, share) {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
 }
 
+function countedQuantile(counts, share) {
+  const sorted = [...counts].sort((a, b) => a[0] - b[0]), total = sorted.reduce((sum, entry) => sum + entry[1], 0);
+  let rank = Math.min(total - 1, Math.floor(share * total));
+  for (const [size, count] of sorted) if ((rank -= count) < 0) return size;
+  return null;
+}
+
 /** The metres along a table's places. */
 function lengthOf(table) {
   let length = 0;
@@ -214,7 +227,7 @@ function figures(run) {
   let off = 0;
   for (let i = 0; i + 1 < p.t.length; i++) if (p.deviation[i] >= 4) off += Math.min(p.t[i + 1] - p.t[i], GAP);
   const reroutes = run.events.filter((e) => e.kind === "reroute" && /APPLIED/.test(e.text)).length;
-  const offset = quantile((run.positions.offset || []).map((v) => (v === null ? null : Math.abs(v) / 100)), 0.95);
+  const offset = countedQuantile(run.offsets, 0.95);
   const rejected = run.rejected.messages, eta = etaErrors(run);
   const driven = table.t.length ? table.t[table.t.length - 1] - table.t[0] : 0;
   return [
@@ -223,7 +236,7 @@ function figures(run) {
     ["Fixes", String(run.fixes.messages || run.fixes.rows), [run.traces.length > 1 ? run.traces.length + " receivers" : "", rejected ? rejected + " rejected" : ""].filter(Boolean).join(", ")],
     run.routes.length ? ["Routes", String(run.routes.length), reroutes ? reroutes + (reroutes > 1 ? " reroutes" : " reroute") : "no reroute"] : null,
     p.t.length ? ["Off route", off ? durationText(off / 1000) : "never", ""] : null,
-    offset !== null ? ["Offset p95", offset.toFixed(1) + " m", ""] : null,
+    offset !== null ? ["Offset p95", (offset / 100).toFixed(1) + " m", ""] : null,
     run.arrivals.length ? ["Arrived", clockText(run.arrivals[run.arrivals.length - 1]), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
   ].filter(Boolean);
 }

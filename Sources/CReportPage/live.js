@@ -75,6 +75,7 @@ class Live {
       to.messages += from.messages; to.rows = to.t.length;
     };
     for (const name of ["fixes", "positions", "progress", "rejected"]) push(run[name], news[name]);
+    for (const [size, count] of news.offsets) run.offsets.set(size, (run.offsets.get(size) || 0) + count);
     run.traces = tracesOf(run);
     for (const latency of news.latencies) {
       const known = run.latencies.find((l) => l.name === latency.name);

@@ -69,6 +69,8 @@ package struct DriveCollector {
             "rawLat", "rawLon",
         ],
         measure: 7, limit: mostRows)
+    /// The number of positions by the distance of the fix beside the road, 0.01 m: of all, because the table keeps extremes.
+    private(set) var offsets: [UInt32: Int] = [:]
     var progress = SampleTable(["remaining", "left", "deviation", "distance", "next"], measure: 3, limit: mostRows)
     var rejected = SampleTable(["lat", "lon", "reason"], measure: 2, limit: 8_000)
     var roads: [String] = []
@@ -193,6 +195,8 @@ package struct DriveCollector {
             let point = LocalFrame(origin: place).point(raw)
             offset = point.east * cos(course) - point.north * sin(course)
         }
+        let scaledOffset = SampleTable.scaled(offset, 100)
+        if scaledOffset != SampleTable.absent { count(offset: scaledOffset.magnitude) }
         var flags: Int32 = position.isOnRoad == true ? 1 : 0
         if position.source == .predicted { flags |= 2 }
         if position.isTeleport == true { flags |= 8 }
@@ -206,11 +210,17 @@ package struct DriveCollector {
                 SampleTable.scaled(pose.course, 1_800 / .pi),
                 SampleTable.scaled(pose.speedMps ?? position.raw?.speedMps, 100),
                 SampleTable.scaled(position.speedLimitMps, 100), SampleTable.scaled(position.alongSigmaM, 100),
-                SampleTable.scaled(position.crossSigmaM, 100), SampleTable.scaled(offset, 100),
+                SampleTable.scaled(position.crossSigmaM, 100), scaledOffset,
                 SampleTable.scaled(position.confidence, 100), flags, road(names.joined(separator: " ")),
                 raw.map { Self.degrees($0.latitude) } ?? SampleTable.absent,
                 raw.map { Self.degrees($0.longitude) } ?? SampleTable.absent,
             ])
+    }
+
+    private mutating func count(offset: UInt32) {
+        // Ten significant bits bound the number of entries: up to 10 m nothing is lost.
+        let shift = max(UInt32.bitWidth - 10 - offset.leadingZeroBitCount, 0)
+        offsets[(offset >> shift) << shift, default: 0] += 1
     }
 
     private mutating func road(_ name: String) -> Int32 {

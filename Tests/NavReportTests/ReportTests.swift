@@ -43,6 +43,28 @@ struct ReportTests {
         #expect(times == times.sorted() && times.count == values.count)
     }
 
+    @Test func offsetsOfALongDriveAreAllCounted() throws {
+        var drive = DriveCollector()
+        // One position in a hundred is 9 m beside the road, and one in ten thousand 900 m; a table keeps these.
+        for index in 0..<40_000 {
+            let metres = index % 10_000 == 0 ? 900.0 : index % 100 == 0 ? 9 : 1
+            let matched = Pose(latitude: 60, longitude: 25, course: 0)
+            let raw = Pose(latitude: 60, longitude: 25 + metres / 55_800, course: 0)
+            drive.add(
+                event(
+                    "/nav/position", MatchedPosition(raw: raw, matched: matched), stamp: start + Int64(index) * second))
+        }
+        let run = try #require(try data(of: [drive]).runs.first)
+        let positions = try #require(run["positions"] as? [String: Any])
+        #expect(positions["messages"] as? Int == 40_000 && (positions["rows"] as? Int ?? .max) < 36_000)
+        let offsets = try #require(run["offsets"] as? [String: String])
+        let sizes = try unpacked(try #require(offsets["sizes"])).compactMap { $0 }
+        #expect(try unpacked(try #require(offsets["counts"])) == [39_600, 396, 4])
+        for (size, expected) in zip(sizes, [100.0, 900, 90_000]) {
+            #expect(abs(Double(size) / expected - 1) < 0.02, "\(sizes)")
+        }
+    }
+
     @Test func rowsOfAnotherTimeAreLeftOut() throws {
         var drive = DriveCollector()
         for index in 0..<20 { drive.add(position(index)) }
