@@ -39,6 +39,12 @@ function unpackTable(table) {
   return out;
 }
 
+/** The number of values by their size; a table of a long drive keeps extremes, and so has no quantiles. */
+function unpackCounts(packed) {
+  const counts = unpack(packed.counts);
+  return new Map(unpack(packed.sizes).map((size, i) => [size, counts[i]]));
+}
+
 // Mercator's projection with metres at the middle of the drive; y grows southwards.
 const earth = { lat: 0, lon: 0, cos: 1 };
 const mercator = (lat) => Math.log(Math.tan(Math.PI / 4 + Math.max(-85, Math.min(85, lat)) * Math.PI / 360));
@@ -73,7 +79,7 @@ function prepare(run, index) {
   const out = {
     ...run, index, letter: "AB"[index],
     fixes: unpackTable(run.fixes), positions: unpackTable(run.positions), progress: unpackTable(run.progress),
-    rejected: unpackTable(run.rejected),
+    rejected: unpackTable(run.rejected), offsets: unpackCounts(run.offsets),
     latencies: run.latencies.map((entry) => ({ name: entry.name, ...unpackTable(entry.table) })),
     routes: run.routes.map((route) => ({ ...route, lat: unpack(route.lat), lon: unpack(route.lon) })),
   };
@@ -198,6 +204,13 @@ function quantile(values, share) {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
 }
 
+function countedQuantile(counts, share) {
+  const sorted = [...counts].sort((a, b) => a[0] - b[0]), total = sorted.reduce((sum, entry) => sum + entry[1], 0);
+  let rank = Math.min(total - 1, Math.floor(share * total));
+  for (const [size, count] of sorted) if ((rank -= count) < 0) return size;
+  return null;
+}
+
 /** The metres along a table's places. */
 function lengthOf(table) {
   let length = 0;
@@ -214,7 +227,7 @@ function figures(run) {
   let off = 0;
   for (let i = 0; i + 1 < p.t.length; i++) if (p.deviation[i] >= 4) off += Math.min(p.t[i + 1] - p.t[i], GAP);
   const reroutes = run.events.filter((e) => e.kind === "reroute" && /APPLIED/.test(e.text)).length;
-  const offset = quantile((run.positions.offset || []).map((v) => (v === null ? null : Math.abs(v) / 100)), 0.95);
+  const offset = countedQuantile(run.offsets, 0.95);
   const rejected = run.rejected.messages, eta = etaErrors(run);
   const driven = table.t.length ? table.t[table.t.length - 1] - table.t[0] : 0;
   return [
@@ -223,21 +236,38 @@ function figures(run) {
     ["Fixes", String(run.fixes.messages || run.fixes.rows), [run.traces.length > 1 ? run.traces.length + " receivers" : "", rejected ? rejected + " rejected" : ""].filter(Boolean).join(", ")],
     run.routes.length ? ["Routes", String(run.routes.length), reroutes ? reroutes + (reroutes > 1 ? " reroutes" : " reroute") : "no reroute"] : null,
     p.t.length ? ["Off route", off ? durationText(off / 1000) : "never", ""] : null,
-    offset !== null ? ["Offset p95", offset.toFixed(1) + " m", ""] : null,
-    run.arrival !== undefined ? ["Arrived", clockText(run.arrival), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
+    offset !== null ? ["Offset p95", (offset / 100).toFixed(1) + " m", ""] : null,
+    run.arrivals.length ? ["Arrived", clockText(run.arrivals[run.arrivals.length - 1]), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
   ].filter(Boolean);
 }
 function signed(s) {
   return (s < 0 ? "−" : "+") + durationText(Math.abs(s));
 }
 
-/** The error of each estimate of the arrival in s; against the last estimate where the drive did not arrive. */
+/** The distance beyond which a route leads to another destination, m. */
+const ELSEWHERE = 30;
+
+/**
+ * The error of each estimate of the arrival in s, against the arrival of its trip; against the last estimate where the drive did not arrive.
+ * A trip ends at its arrival, or without one where a route leads elsewhere.
+ */
 function etaErrors(run) {
-  const p = run.progress;
-  let end = run.arrival;
-  const arrived = end !== undefined;
-  if (!arrived) for (let i = p.t.length - 1; i >= 0 && end === undefined; i--) if (p.left[i] !== null) end = p.t[i] + p.left[i] * 100;
-  const values = p.t.map((t, i) => (p.left[i] === null || end === undefined || t > end ? null : (t + p.left[i] * 100 - end) / 1000));
-  const first = values.find((v) => v !== null);
-  return { t: p.t, values, arrived, first: arrived && first !== undefined ? first : null };
+  const p = run.progress, arrived = run.arrivals.length > 0;
+  const starts = run.routes.filter((route, i) => {
+    const last = run.routes[i - 1], a = route.x.length - 1, b = last ? last.x.length - 1 : -1;
+    return route.reason === "STARTED" || (last && Math.hypot(route.x[a] - last.x[b], route.y[a] - last.y[b]) > ELSEWHERE);
+  }).map((route) => route.t).sort((a, b) => a - b);
+  let last;
+  for (let i = p.t.length - 1; i >= 0 && last === undefined; i--) if (p.left[i] !== null) last = p.t[i] + p.left[i] * 100;
+  const ends = arrived ? run.arrivals : last === undefined ? [] : [last];
+  let end = 0, next = 0, first = null;
+  const values = p.t.map((t, i) => {
+    while (end < ends.length && ends[end] < t) end++;
+    while (next < starts.length && starts[next] <= t) next++;
+    if (p.left[i] === null || end === ends.length || starts[next] <= ends[end]) return null;
+    const value = (t + p.left[i] * 100 - ends[end]) / 1000;
+    if (arrived && end === ends.length - 1 && first === null) first = value;
+    return value;
+  });
+  return { t: p.t, values, arrived, first };
 }

@@ -75,6 +75,7 @@ class Live {
       to.messages += from.messages; to.rows = to.t.length;
     };
     for (const name of ["fixes", "positions", "progress", "rejected"]) push(run[name], news[name]);
+    for (const [size, count] of news.offsets) run.offsets.set(size, (run.offsets.get(size) || 0) + count);
     run.traces = tracesOf(run);
     for (const latency of news.latencies) {
       const known = run.latencies.find((l) => l.name === latency.name);
@@ -94,7 +95,7 @@ class Live {
     }
     run.events.push(...news.events);
     run.instructions.push(...news.instructions);
-    if (news.arrival !== undefined) run.arrival = news.arrival;
+    run.arrivals.push(...news.arrivals);
     run.duration = Math.max(run.duration, news.duration);
     if (isFirst && track(run).t.length) {
       for (const route of run.routes) { project(route); route.d = null; }

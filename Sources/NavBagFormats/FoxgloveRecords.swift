@@ -39,11 +39,13 @@ package struct FoxgloveDrawing {
         let bytes = Array(record.data)
         switch record.channel.schemaName {
         case GnssFix.fullName:
-            guard let fix = try? GnssFix(decoding: bytes), fix.latitude != nil else { return nil }
+            guard let fix = try? GnssFix(decoding: bytes), GeoJSON.Position(fix.latitude, fix.longitude) != nil else {
+                return nil
+            }
             return Self.record(FoxgloveLocationFix(fix), fixes, record)
         case MatchedPosition.fullName:
             guard let position = try? MatchedPosition(decoding: bytes), let matched = position.matched,
-                matched.latitude != nil
+                GeoJSON.Position(matched.latitude, matched.longitude) != nil
             else { return nil }
             let fix = FoxgloveLocationFix(
                 latitude: matched.latitude, longitude: matched.longitude, altitude: matched.altitudeM,
@@ -53,7 +55,7 @@ package struct FoxgloveDrawing {
         case Route.fullName where record.channel.topic == Topics.route.name:
             guard let message = try? Route(decoding: bytes), message.geometry != route else { return nil }
             route = message.geometry
-            let line = message.geometry.map { GeoJSON.feature($0, properties: "{}") } ?? ""
+            let line = message.geometry.flatMap { GeoJSON.feature($0, properties: "{}") } ?? ""
             return Self.record(FoxgloveGeoJSON(geojson: GeoJSON.collection([line])), routes, record)
         default: return nil
         }
@@ -79,11 +81,24 @@ extension FoxgloveLocationFix {
 
 /// Pieces of GeoJSON (RFC 7946).
 enum GeoJSON {
-    /// Returns a position: longitude, latitude.
-    static func position(_ latitude: Double, _ longitude: Double) -> String { "[\(longitude),\(latitude)]" }
+    /// A position on the Earth, in degrees; a message may have any numbers.
+    struct Position {
+        let latitude: Double
+        let longitude: Double
 
-    static func feature(_ line: Polyline, properties: String) -> String {
-        let positions = line.coordinates().map { position($0.latitude, $0.longitude) }
+        /// Creates a position; nil when a number is unknown, not finite or out of range.
+        init?(_ latitude: Double?, _ longitude: Double?) {
+            guard let latitude, let longitude, abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
+            (self.latitude, self.longitude) = (latitude, longitude)
+        }
+
+        var text: String { "[\(longitude),\(latitude)]" }
+    }
+
+    /// Returns a line; nil when it has fewer than two positions.
+    static func feature(_ line: Polyline, properties: String) -> String? {
+        let positions = line.coordinates().compactMap { Position($0.latitude, $0.longitude)?.text }
+        guard positions.count > 1 else { return nil }
         return lineHead + positions.joined(separator: ",") + lineEnd(properties)
     }
 

@@ -55,15 +55,15 @@ package struct TraceExport {
         receivers.count < 2 || (receivers.contains(fix.receiverName) ? fix.receiverName : receivers.last) == receiver
     }
 
+    /// Passes the fixes to a closure, which returns whether it wrote the fix.
     private mutating func fixes(
         _ records: any RecordSource, of receiver: String? = nil,
-        _ body: (GnssFix, Record) throws(BagError) -> Void
+        _ body: (GnssFix, Record) throws(BagError) -> Bool
     ) throws(BagError) {
         var records = records
         while let record = try records.next() {
             guard let fix = Self.fix(record), receiver.map({ isOf($0, fix) }) ?? true else { continue }
-            try body(fix, record)
-            count += 1
+            if try body(fix, record) { count += 1 }
         }
     }
 
@@ -72,16 +72,22 @@ package struct TraceExport {
         try write("t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,t_recv_s\(isNamed ? ",receiver" : "")\n")
         let write = write
         try fixes(records) { (fix, record) throws(BagError) in
+            let position = GeoJSON.Position(fix.latitude, fix.longitude)
             let numbers = [
-                fix.latitude, fix.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop, Self.accuracy(of: fix),
-            ].map { $0.map { "\($0)" } ?? "" }
+                position?.latitude, position?.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop,
+                Self.accuracy(of: fix),
+            ].map { Self.text($0) ?? "" }
             let received = fix.receiveStampNs ?? Int64(clamping: record.logTime)
             let name = isNamed ? ",\"\(Self.plain(fix.receiverName))\"" : ""
             try write(
                 "\(fix.utcNanoseconds.map(Self.seconds) ?? ""),\(numbers.joined(separator: ",")),\(Self.seconds(received))\(name)\n"
             )
+            return true
         }
     }
+
+    /// Returns a number as text; nil when it is unknown or not finite, which none of the formats can express.
+    private static func text(_ number: Double?) -> String? { number.flatMap { $0.isFinite ? "\($0)" : nil } }
 
     /// Returns a name without the characters that none of the formats has in a quoted text.
     private static func plain(_ name: String) -> String {
@@ -94,7 +100,7 @@ package struct TraceExport {
 
     /// Returns the horizontal accuracy, metres; nil when it is unknown.
     private static func accuracy(of fix: GnssFix) -> Double? {
-        if let stated = fix.horizontalAccuracyM { return stated }
+        if let stated = fix.horizontalAccuracyM, stated.isFinite { return stated }
         guard fix.positionCovariance.count == 9 else { return nil }
         let radius = Accuracy.radius68(
             sigmaNorth: fix.positionCovariance[4].squareRoot(), sigmaEast: fix.positionCovariance[0].squareRoot())
@@ -125,18 +131,20 @@ package struct TraceExport {
     private mutating func track(_ records: any RecordSource, of receiver: String) throws(BagError) {
         let write = write
         try fixes(records, of: receiver) { (fix, _) throws(BagError) in
-            guard let latitude = fix.latitude, let longitude = fix.longitude else { return }
-            var point = "<trkpt lat=\"\(latitude)\" lon=\"\(longitude)\">"
-            if let elevation = fix.elevation { point += "<ele>\(elevation)</ele>" }
+            guard let position = GeoJSON.Position(fix.latitude, fix.longitude) else { return false }
+            var point = "<trkpt lat=\"\(position.latitude)\" lon=\"\(position.longitude)\">"
+            if let elevation = Self.text(fix.elevation) { point += "<ele>\(elevation)</ele>" }
             if let stamp = fix.utcNanoseconds { point += "<time>\(Self.iso8601(stamp))</time>" }
-            if let hdop = fix.hdop { point += "<hdop>\(hdop)</hdop>" }
-            if fix.speed != nil || fix.course != nil {
+            if let hdop = Self.text(fix.hdop) { point += "<hdop>\(hdop)</hdop>" }
+            let (speed, course) = (Self.text(fix.speed), Self.text(fix.course.map(Self.degrees)))
+            if speed != nil || course != nil {
                 point += "<extensions><tpx:TrackPointExtension>"
-                if let speed = fix.speed { point += "<tpx:speed>\(speed)</tpx:speed>" }
-                if let course = fix.course { point += "<tpx:course>\(Self.degrees(course))</tpx:course>" }
+                if let speed { point += "<tpx:speed>\(speed)</tpx:speed>" }
+                if let course { point += "<tpx:course>\(course)</tpx:course>" }
                 point += "</tpx:TrackPointExtension></extensions>"
             }
             try write(point + "</trkpt>\n")
+            return true
         }
     }
 
@@ -149,14 +157,14 @@ package struct TraceExport {
             let export = self
             try line("{\"name\":\"fixes\"\(name)}", try open(), &isFirst) { record in
                 guard let fix = Self.fix(record), export.isOf(receiver, fix) else { return nil }
-                return fix.latitude.flatMap { latitude in fix.longitude.map { (latitude, $0) } }
+                return GeoJSON.Position(fix.latitude, fix.longitude)
             }
         }
         try line("{\"name\":\"matched\"}", try open(), &isFirst) { record in
             guard record.channel.schemaName == MatchedPosition.fullName,
                 let pose = (try? MatchedPosition(decoding: Array(record.data)))?.matched
             else { return nil }
-            return pose.latitude.flatMap { latitude in pose.longitude.map { (latitude, $0) } }
+            return GeoJSON.Position(pose.latitude, pose.longitude)
         }
         var records = try open()
         var last: Polyline?
@@ -168,7 +176,8 @@ package struct TraceExport {
             last = line
             let properties =
                 "{\"name\":\"route\",\"route_id\":\"\(route.routeId ?? 0)\",\"log_ns\":\"\(record.logTime)\"}"
-            try write((isFirst ? "" : ",\n") + GeoJSON.feature(line, properties: properties))
+            guard let feature = GeoJSON.feature(line, properties: properties) else { continue }
+            try write((isFirst ? "" : ",\n") + feature)
             isFirst = false
             count += 1
         }
@@ -178,14 +187,13 @@ package struct TraceExport {
     /// Writes a line; it needs at least two positions, otherwise nothing is written.
     private mutating func line(
         _ properties: String, _ records: any RecordSource, _ isFirst: inout Bool,
-        _ position: (Record) -> (Double, Double)?
+        _ position: (Record) -> GeoJSON.Position?
     ) throws(BagError) {
         var records = records
         var start: String?
         var points = 0
         while let record = try records.next() {
-            guard let (latitude, longitude) = position(record) else { continue }
-            let point = GeoJSON.position(latitude, longitude)
+            guard let point = position(record)?.text else { continue }
             points += 1
             guard points > 1 else {
                 start = point

@@ -48,6 +48,12 @@ package struct DriveCollector {
         var stops: [(place: NavGeo.Coordinate, name: String)]
     }
 
+    /// The messages of one run of a publisher on a topic, which starts a new count.
+    private struct Publication: Hashable {
+        var topic: String
+        var publisher: UInt64?
+    }
+
     struct NodeState {
         var time: Int64
         var state: Int32
@@ -63,6 +69,8 @@ package struct DriveCollector {
             "rawLat", "rawLon",
         ],
         measure: 7, limit: mostRows)
+    /// The number of positions by the distance of the fix beside the road, 0.01 m: of all, because the table keeps extremes.
+    private(set) var offsets: [UInt32: Int] = [:]
     var progress = SampleTable(["remaining", "left", "deviation", "distance", "next"], measure: 3, limit: mostRows)
     var rejected = SampleTable(["lat", "lon", "reason"], measure: 2, limit: 8_000)
     var roads: [String] = []
@@ -77,11 +85,12 @@ package struct DriveCollector {
     var heard: [String: ClosedRange<Int64>] = [:]
     var latencies: [String: SampleTable] = [:]
     var topics: [String: (type: String, count: Int)] = [:]
-    /// The arrival at the destination, ns.
-    var arrival: Int64?
+    /// The arrivals at destinations, ns.
+    var arrivals: [Int64] = []
     /// The number of items omitted from the page, by kind.
     private(set) var leftOut: [String: Int] = [:]
-    private var lastSequence: [String: UInt32] = [:]
+    /// The sequence of the last message of each topic and publisher.
+    private var lastSequence: [Publication: UInt32] = [:]
 
     package init() {}
 
@@ -93,11 +102,18 @@ package struct DriveCollector {
         }
         let stamp = Int64(clamping: record.publishTime > 0 ? record.publishTime : record.logTime)
         guard Self.shown.contains(channel.schemaName) else { return }
-        add(channel.schemaName, topic: channel.topic, sequence: record.sequence, stamp: stamp, Array(record.data))
+        let publisher = channel.metadata["boot_id"].flatMap { UInt64($0, radix: 16) }
+        add(
+            channel.schemaName, topic: channel.topic, publisher: publisher, sequence: record.sequence, stamp: stamp,
+            Array(record.data))
     }
 
     /// Adds a message; an unreadable one is only counted.
-    package mutating func add(_ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]) {
+    ///
+    /// - Parameter publisher: the `boot_id` of the publisher, new at each of its starts; nil when unknown.
+    package mutating func add(
+        _ type: String, topic: String, publisher: UInt64?, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
+    ) {
         do throws(MessageError) {
             switch type {
             case GnssFix.fullName: add(try GnssFix(decoding: bytes), stamp)
@@ -107,10 +123,13 @@ package struct DriveCollector {
             case NodeHealth.fullName: add(try NodeHealth(decoding: bytes), stamp)
             default:
                 // A latched value is repeated at the start of each further file of a recording.
+                let publication = Publication(topic: topic, publisher: publisher)
                 guard let kind = Self.kinds[type], let content = Schema.type(named: type),
-                    sequence == 0 || lastSequence[topic] != sequence
+                    sequence == 0 || lastSequence[publication] != sequence
                 else { return }
-                if lastSequence.count < Self.mostTopics { lastSequence[topic] = sequence }
+                if lastSequence.count < Self.mostTopics || lastSequence[publication] != nil {
+                    lastSequence[publication] = sequence
+                }
                 add(try content.init(decoding: bytes), kind, topic, stamp)
             }
         } catch {
@@ -176,6 +195,8 @@ package struct DriveCollector {
             let point = LocalFrame(origin: place).point(raw)
             offset = point.east * cos(course) - point.north * sin(course)
         }
+        let scaledOffset = SampleTable.scaled(offset, 100)
+        if scaledOffset != SampleTable.absent { count(offset: scaledOffset.magnitude) }
         var flags: Int32 = position.isOnRoad == true ? 1 : 0
         if position.source == .predicted { flags |= 2 }
         if position.isTeleport == true { flags |= 8 }
@@ -189,11 +210,17 @@ package struct DriveCollector {
                 SampleTable.scaled(pose.course, 1_800 / .pi),
                 SampleTable.scaled(pose.speedMps ?? position.raw?.speedMps, 100),
                 SampleTable.scaled(position.speedLimitMps, 100), SampleTable.scaled(position.alongSigmaM, 100),
-                SampleTable.scaled(position.crossSigmaM, 100), SampleTable.scaled(offset, 100),
+                SampleTable.scaled(position.crossSigmaM, 100), scaledOffset,
                 SampleTable.scaled(position.confidence, 100), flags, road(names.joined(separator: " ")),
                 raw.map { Self.degrees($0.latitude) } ?? SampleTable.absent,
                 raw.map { Self.degrees($0.longitude) } ?? SampleTable.absent,
             ])
+    }
+
+    private mutating func count(offset: UInt32) {
+        // Ten significant bits bound the number of entries: up to 10 m nothing is lost.
+        let shift = max(UInt32.bitWidth - 10 - offset.leadingZeroBitCount, 0)
+        offsets[(offset >> shift) << shift, default: 0] += 1
     }
 
     private mutating func road(_ name: String) -> Int32 {
@@ -263,7 +290,7 @@ package struct DriveCollector {
         case let spoken as SpokenInstruction:
             add(spoken, stamp)
         case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
-            arrival = stamp
+            if arrivals.count < Self.mostEvents { arrivals.append(stamp) }
         default: break
         }
         guard let text = EventLine.text(message, numbersRoutes: false) else { return }

@@ -118,6 +118,7 @@ package struct DriveReport {
         var duration: Int64
         var fixes: PackedTable
         var positions: PackedTable
+        var offsets: OffsetDocument
         var progress: PackedTable
         var rejected: PackedTable
         var reasons: [String: String]
@@ -129,9 +130,16 @@ package struct DriveReport {
         var nodes: [NodeDocument]
         var latencies: [LatencyDocument]
         var topics: [TopicDocument]
-        /// The arrival at the destination, milliseconds since the start.
-        var arrival: Int64?
+        /// The arrivals at destinations by time, milliseconds since the start.
+        var arrivals: [Int64]
         var notes: [String]
+    }
+
+    /// The number of positions by the distance of the fix beside the road.
+    struct OffsetDocument: Encodable {
+        /// Distances in 0.01 m, packed.
+        var sizes: String
+        var counts: String
     }
 
     struct RouteDocument: Encodable {
@@ -269,9 +277,14 @@ package struct DriveReport {
                     + "'sim_time: true' puts a node on the clock of a playback")
         }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
+        let offsets = content.offsets.sorted { $0.key < $1.key }
         return RunDocument(
             name: run.name, start: start / 1_000_000, duration: time(span.upperBound), fixes: table(content.fixes),
-            positions: table(content.positions), progress: table(content.progress), rejected: table(content.rejected),
+            positions: table(content.positions),
+            offsets: OffsetDocument(
+                sizes: Packing.text(offsets.map { Int64($0.key) }),
+                counts: Packing.text(offsets.map { Int64($0.value) })), progress: table(content.progress),
+            rejected: table(content.rejected),
             reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first }), roads: content.roads,
             receivers: content.receivers,
             routes: content.routes.filter { span.contains($0.time) }.map { route in
@@ -306,7 +319,7 @@ package struct DriveReport {
             topics: content.topics.sorted { $0.key < $1.key }.map {
                 TopicDocument(topic: $0.key, type: $0.value.type, count: $0.value.count)
             },
-            arrival: content.arrival.flatMap { span.contains($0) ? time($0) : nil }, notes: notes)
+            arrivals: content.arrivals.filter(span.contains).map(time).sorted(), notes: notes)
     }
 
     /// Whether a node's health, published throughout a time, may be that of a drive.

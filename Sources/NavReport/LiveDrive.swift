@@ -51,6 +51,7 @@ package struct LiveDrive {
     private struct Message {
         var type: String
         var topic: String
+        var publisher: UInt64?
         var sequence: UInt32
         var stamp: Int64
         var bytes: [UInt8]
@@ -91,14 +92,16 @@ package struct LiveDrive {
 
     /// Adds a message.
     ///
+    /// - Parameter publisher: the `boot_id` of the publisher, new at each of its starts; nil when unknown.
     /// - Returns: whether a new drive has begun, so that pages must be reloaded.
     package mutating func add(
-        _ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
+        _ type: String, topic: String, publisher: UInt64?, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
     ) -> Bool {
         guard DriveCollector.shown.contains(type) else { return false }
         // Differences of such stamps cannot overflow.
         let stamp = max(stamp, 0)
-        let message = Message(type: type, topic: topic, sequence: sequence, stamp: stamp, bytes: bytes)
+        let message = Message(
+            type: type, topic: topic, publisher: publisher, sequence: sequence, stamp: stamp, bytes: bytes)
         guard start != nil else {
             hold(message)
             if message.isPlace { begin(at: stamp) }
@@ -145,8 +148,12 @@ package struct LiveDrive {
         // A stamp from another clock or from before the drive counts as the drive's start.
         let stamp = max(message.stamp, start ?? message.stamp)
         if stamp - latest < Self.forwards { latest = max(latest, stamp) }
-        whole.add(message.type, topic: message.topic, sequence: message.sequence, stamp: stamp, message.bytes)
-        news.add(message.type, topic: message.topic, sequence: message.sequence, stamp: stamp, message.bytes)
+        whole.add(
+            message.type, topic: message.topic, publisher: message.publisher, sequence: message.sequence, stamp: stamp,
+            message.bytes)
+        news.add(
+            message.type, topic: message.topic, publisher: message.publisher, sequence: message.sequence, stamp: stamp,
+            message.bytes)
         hasNews = true
     }
 

@@ -19,10 +19,22 @@ package struct DriveFigures {
     /// The distance from the destination within which the true position has arrived, metres.
     private static let arrivalDistance = 30.0
 
+    /// A trip that arrived at its destination.
+    private struct Trip {
+        /// The reported time of the arrival.
+        var arrived: Double
+        var destination: NavGeo.Coordinate
+        var etas: [(time: Double, arrival: Double)]
+    }
+
     private let truth: Truth?
     private var crossTrack: [Double] = []
     private var (rightCount, measuredCount) = (0, 0)
+    /// The estimates of the trip under way.
     private var etas: [(time: Double, arrival: Double)] = []
+    /// The destination of the latest route.
+    private var destination: NavGeo.Coordinate?
+    private var trips: [Trip] = []
     private var routes: [(time: Double, line: NavGeo.Polyline)] = []
     /// The reports of deviations: reroutes, and the times during which the progress tells of one.
     private var reports: [(start: Double, end: Double)] = []
@@ -30,8 +42,6 @@ package struct DriveFigures {
     /// The index of the report that the latest progress continues; nil when that is on the route.
     private var openReport: Int?
     private var (arrivals, reroutes) = (0, 0)
-    /// The time of the last arrival at a destination, and its place.
-    private var arrived: (time: Double, destination: NavGeo.Coordinate)?
     /// The time of the last progress on a route.
     private var lastProgress = 0.0
     /// The time of the last message.
@@ -57,10 +67,18 @@ package struct DriveFigures {
             if isOff, openReport == nil { reports.append((time, time)) }
             openReport = isOff ? openReport ?? reports.count - 1 : nil
             if let openReport { reports[openReport].end = time }
-            if let eta = progress.etaNs { etas.append((time, Double(eta &- start) / 1e9)) }
+            // After an arrival no trip is under way until the next route.
+            if let eta = progress.etaNs, routes.last?.line.coordinates.isEmpty != true {
+                etas.append((time, Double(eta &- start) / 1e9))
+            }
         case let route as Route:
             guard truth != nil else { return }
-            routes.append((time, NavGeo.Polyline(route.geometry?.corners ?? [])))
+            let line = NavGeo.Polyline(route.geometry?.corners ?? [])
+            routes.append((time, line))
+            guard let place = line.coordinates.last else { return }
+            let isElsewhere = destination.map { Geodesy.distance($0, place) > Self.arrivalDistance } ?? false
+            if route.reason == .started || isElsewhere { etas = [] }
+            destination = place
         case let event as RerouteEvent:
             if event.phase == .willReroute, event.reason == .offRoute {
                 starts.append(time)
@@ -69,7 +87,10 @@ package struct DriveFigures {
             if event.phase == .applied { reroutes += 1 }
         case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
             arrivals += 1
-            if let destination = routes.last?.line.coordinates.last { arrived = (time, destination) }
+            if let destination = routes.last?.line.coordinates.last, !etas.isEmpty {
+                trips.append(Trip(arrived: time, destination: destination, etas: etas))
+            }
+            etas = []
             // Guidance ends here, though the route is not withdrawn.
             if truth != nil { routes.append((time, NavGeo.Polyline([]))) }
         default: break
@@ -110,10 +131,11 @@ package struct DriveFigures {
                     metrics[.falseReroutes] = Double(starts.count { isFalse($0, truth) })
                 }
             }
-            if let arrival = arrival(truth) {
-                let errors = etas.filter { $0.time < arrival }.map { abs($0.arrival - arrival) }
-                if !errors.isEmpty { metrics[.etaError] = errors.reduce(0, +) / Double(errors.count) }
+            let errors = trips.flatMap { trip in
+                guard let arrival = arrival(of: trip, truth) else { return [Double]() }
+                return trip.etas.filter { $0.time < arrival }.map { abs($0.arrival - arrival) }
             }
+            if !errors.isEmpty { metrics[.etaError] = errors.reduce(0, +) / Double(errors.count) }
         }
         return Dictionary(
             uniqueKeysWithValues: metrics.map { ($0.key.rawValue, ($0.value * 10_000).rounded() / 10_000) })
@@ -223,15 +245,14 @@ package struct DriveFigures {
         return !before.isEmpty && before.allSatisfy { follower.relation(at: $0) == .along }
     }
 
-    /// Returns the true time of arrival at the destination; nil when the truth does not show it.
-    private func arrival(_ truth: Truth) -> Double? {
-        guard let arrived else { return nil }
+    /// Returns the true time of a trip's arrival at its destination; nil when the truth does not show it.
+    private func arrival(of trip: Trip, _ truth: Truth) -> Double? {
         func isFar(_ index: Int) -> Bool {
-            Geodesy.distance(truth.line.coordinates[index], arrived.destination) > Self.arrivalDistance
+            Geodesy.distance(truth.line.coordinates[index], trip.destination) > Self.arrivalDistance
         }
         // The vehicle may pass its destination more than once, before and after.
         return truth.times.indices.dropFirst().filter { index in
             truth.times[index] - truth.times[index - 1] <= Truth.longestGap && isFar(index - 1) && !isFar(index)
-        }.map { truth.times[$0 - 1] }.min { abs($0 - arrived.time) < abs($1 - arrived.time) }
+        }.map { truth.times[$0 - 1] }.min { abs($0 - trip.arrived) < abs($1 - trip.arrived) }
     }
 }

@@ -173,7 +173,7 @@ package enum Metric: String, Sendable, Codable, CaseIterable {
     case rightRoad = "right_road"
     /// The 95 % quantile of the distance from the published position to the line that was driven, metres.
     case crossTrack = "cross_track_p95_m"
-    /// The mean absolute difference between the published and the true time of arrival, seconds.
+    /// The mean absolute difference between the published and the true time of arrival, over the trips that arrived, seconds.
     case etaError = "eta_error_s"
     /// The longest time from leaving the route to its report, seconds.
     case deviationDelay = "deviation_delay_s"

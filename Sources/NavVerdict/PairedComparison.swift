@@ -1,11 +1,9 @@
-import Glibc
-import NavGeo
-
 /// A comparison of two runs over the same bags, metric by metric.
 ///
 /// Each bag is its own control: only the difference between its two values counts. The interval of the mean difference holds
 /// the means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
 /// samples from any populations", 1937; P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3).
+/// Whether it holds 0 is decided by the bags that differ, see ``SignFlipTest``; neither the names of the bags nor their order count.
 /// It assumes only that chance moves a bag as often one way as the other. The level of 1 % is shared among the compared
 /// metrics (Bonferroni), so at most one in a hundred comparisons of equal builds reports any metric. A difference in few bags,
 /// fewer than eight for one metric and fewer than eleven for all of them, cannot be distinguished from chance and is not
@@ -33,10 +31,10 @@ package struct PairedComparison: Sendable {
 
     /// The probability of a false report when nothing differs.
     package static let level = 0.01
-    /// The number of random sign patterns when there are too many to try all.
-    private static let draws = 1_000
-    /// The most pairs for which signs are flipped; the mean of more is practically normal.
-    private static let mostFlipped = 200
+    /// The most sums that the test of a mean of 0 tells apart, which decides whether there is a change.
+    private static let mostSums = 4_096
+    /// The most sums that the tests of other means tell apart: enough for a bound to within 1 % of its distance from the mean.
+    private static let mostBoundSums = 256
 
     package let rows: [Row]
     /// The bags whose verdict differs, with the verdicts before and after.
@@ -84,66 +82,38 @@ package struct PairedComparison: Sendable {
     }
 
     static func row(_ metric: String, _ differences: [Double], level: Double) -> Row {
-        let mean = differences.reduce(0, +) / Double(max(differences.count, 1))
+        // Sums must not depend on the order of the bags, not even in their last digit.
+        let ordered = differences.sorted()
+        let mean = ordered.reduce(0, +) / Double(max(ordered.count, 1))
         return Row(
-            metric: metric, pairs: differences.count, differing: differences.count { $0 != 0 }, mean: mean,
-            interval: interval(differences, mean: mean, level: level))
+            metric: metric, pairs: ordered.count, differing: ordered.count { $0 != 0 }, mean: mean,
+            interval: interval(ordered, mean: mean, level: level))
     }
 
     /// Returns the interval of means that the test does not reject.
-    static func interval(_ differences: [Double], mean: Double, level: Double) -> ClosedRange<Double> {
-        guard let least = differences.min(), let greatest = differences.max(), least < greatest || least != 0 else {
+    private static func interval(_ differences: [Double], mean: Double, level: Double) -> ClosedRange<Double> {
+        guard let least = differences.first, let greatest = differences.last, least < greatest || least != 0 else {
             return 0...0
         }
-        let count = Double(differences.count)
-        guard differences.count <= mostFlipped else {
-            let squares = differences.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
-            let reach = normalQuantile(1 - level / 2) * (squares / (count - 1) / count).squareRoot()
-            return (mean - reach)...(mean + reach)
-        }
-        let signs = Self.signs(differences.count)
         func rejects(_ candidate: Double) -> Bool {
-            let moved = differences.map { $0 - candidate }
-            let actual = abs(moved.reduce(0, +))
-            let asFar = signs.count { pattern in
-                var sum = 0.0
-                for (value, sign) in zip(moved, pattern) { sum += sign ? value : -value }
-                return abs(sum) >= actual - 1e-9
-            }
-            return Double(asFar) / Double(signs.count) <= level
+            SignFlipTest.rejects(differences.map { $0 - candidate }, level: level, limit: mostBoundSums)
         }
-        // If a mean beyond the reach of the values is not rejected either, the interval is unbounded on that side.
+        let rejectsZero = SignFlipTest.rejects(differences, level: level, limit: mostSums)
         let width = max(greatest - least, abs(greatest), abs(least)) * 2
         func bound(_ far: Double) -> Double {
-            guard rejects(far) else { return far > mean ? .infinity : -.infinity }
             var (inside, outside) = (mean, far)
+            // The bound is on that side of 0 where the test of 0, the most precise one, has it.
+            if (far < 0) == (mean > 0), mean != 0 {
+                if rejectsZero { outside = 0 } else { inside = 0 }
+            }
+            // If a mean beyond the reach of the values is not rejected either, the interval is unbounded on that side.
+            guard outside == 0 || rejects(outside) else { return far > mean ? .infinity : -.infinity }
             for _ in 0..<24 {
                 let middle = (inside + outside) / 2
                 if rejects(middle) { outside = middle } else { inside = middle }
             }
-            return outside
+            return inside
         }
-        // The limited precision of the bounds must not exclude 0 if the test does not reject it.
-        let (low, high) = (bound(mean - width), bound(mean + width))
-        return rejects(0) ? low...high : min(low, 0)...max(high, 0)
-    }
-
-    /// Returns patterns of signs: all of them for few values, else patterns drawn with a fixed seed.
-    private static func signs(_ count: Int) -> [[Bool]] {
-        if count <= 12 { return (0..<(1 << count)).map { bits in (0..<count).map { bits >> $0 & 1 == 1 } } }
-        var generator = SplitMix64(seed: 0x9e37_79b9_7f4a_7c15)
-        // The observed pattern is one of the possible ones.
-        return [[Bool](repeating: true, count: count)]
-            + (1..<draws).map { _ in (0..<count).map { _ in generator.next() & 1 == 1 } }
-    }
-
-    /// Returns the quantile of the normal distribution, by bisection of its distribution function.
-    private static func normalQuantile(_ share: Double) -> Double {
-        var (low, high) = (0.0, 10.0)
-        for _ in 0..<60 {
-            let middle = (low + high) / 2
-            if 1 - erfc(middle / 2.0.squareRoot()) / 2 < share { low = middle } else { high = middle }
-        }
-        return high
+        return bound(mean - width)...bound(mean + width)
     }
 }

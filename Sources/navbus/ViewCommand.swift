@@ -57,7 +57,8 @@ struct ViewCommand: ParsableCommand {
                     health[node] = message
                 }
                 view.add(
-                    type, topic: delivery.topic, sequence: UInt32(truncatingIfNeeded: delivery.header.sequence),
+                    type, topic: delivery.topic, publisher: delivery.header.bootID,
+                    sequence: UInt32(truncatingIfNeeded: delivery.header.sequence),
                     stamp: delivery.header.stampNanoseconds, bytes)
             }
             let now = MonotonicClock.now()
@@ -136,9 +137,12 @@ private final class LiveView: WebService {
 
     func set(_ map: MapExtract) { state.withLock { $0.drive.set(map) } }
 
-    func add(_ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]) {
+    func add(_ type: String, topic: String, publisher: UInt64, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]) {
         state.withLock { state in
-            guard state.drive.add(type, topic: topic, sequence: sequence, stamp: stamp, bytes) else { return }
+            guard
+                state.drive.add(
+                    type, topic: topic, publisher: publisher, sequence: sequence, stamp: stamp, bytes)
+            else { return }
             state.batches = []
             for client in state.clients { client.send(Self.reset) }
         }

@@ -36,10 +36,16 @@ struct ExportTests {
     }
 
     private func text(_ format: TraceExport.Format, of recording: Listed) throws -> String {
+        try document(format, of: recording).text
+    }
+
+    private func document(
+        _ format: TraceExport.Format, of recording: Listed
+    ) throws -> (text: String, count: Int) {
         var text = ""
         var export = TraceExport { text += $0 }
         try export.run(format) { () throws(BagError) in recording }
-        return text
+        return (text, export.count)
     }
 
     @Test func receiversHaveTracksOfTheirOwnInGPX() throws {
@@ -79,6 +85,49 @@ struct ExportTests {
         #expect(fixes.map(\.source) == (0..<10).map { $0 % 2 == 0 ? "front" : "rear, left" })
         #expect(fixes.map(\.latitude) == (0..<10).map { $0 % 2 == 0 ? 60 : 61 })
         #expect(try !text(.csv, of: recording(["front"])).contains("receiver"))
+    }
+
+    /// A recording with a good position, or none of use, in its messages by turns; no other number is finite.
+    private var wild: Listed {
+        let positions: [(Double?, Double?)] = [
+            (60, 24), (.nan, 24), (60, .nan), (60.1, 24), (.infinity, 24), (nil, 24), (91, 24), (60, 181), (60.2, 24),
+        ]
+        let fixes = RecordChannel.protobuf("/gnss/fix", named: GnssFix.fullName)
+        let matched = RecordChannel.protobuf("/nav/position", named: MatchedPosition.fullName)
+        var listed = Listed([])
+        for (index, (latitude, longitude)) in positions.enumerated() {
+            let stamp = UInt64(Self.start + Int64(index)) * 1_000_000_000
+            let fix = GnssFix(
+                latitude: latitude, longitude: longitude, altitude: .nan,
+                timestamp: Timestamp(seconds: Self.start + Int64(index), nanos: 0), speed: .infinity, course: .nan,
+                hdop: -.infinity, horizontalAccuracyM: .nan)
+            let pose = Pose(latitude: latitude, longitude: longitude)
+            for (channel, bytes) in [(fixes, fix.encoded()), (matched, MatchedPosition(matched: pose).encoded())] {
+                listed.records.append(
+                    Record(channel: channel, logTime: stamp, publishTime: stamp, data: bytes[...]))
+            }
+        }
+        return listed
+    }
+
+    @Test func numbersThatAreNotFiniteAreUnknown() throws {
+        let gpx = try document(.gpx, of: wild)
+        #expect(gpx.count == 3 && gpx.text.components(separatedBy: "<trkpt").count == 4)
+        let geojson = try document(.geojson, of: wild)
+        let root = try JSONSerialization.jsonObject(with: Data(geojson.text.utf8)) as? [String: Any]
+        let lines = (root?["features"] as? [[String: Any]])?.map {
+            ($0["geometry"] as? [String: Any])?["coordinates"] as? [[Double]]
+        }
+        #expect(lines == [[[24, 60], [24, 60.1], [24, 60.2]], [[24, 60], [24, 60.1], [24, 60.2]]])
+        #expect(geojson.count == 6)
+        let csv = try document(.csv, of: wild)
+        #expect(csv.count == 9 && csv.text.contains("\n1767258001,,,,,,,1767258001\n"), "\(csv.text)")
+        for text in [gpx.text, csv.text] { #expect(!text.contains("nan") && !text.contains("inf"), "\(text)") }
+        let (drawn, failures) = drain(FoxgloveRecords(wild))
+        #expect(failures == 0)
+        for topic in ["/foxglove/fix", "/foxglove/position"] {
+            #expect(drawn.count { $0.channel.topic == topic } == 3, "\(topic)")
+        }
     }
 
     @Test func aROS2BagOfTwoReceiversIsReadBack() throws {

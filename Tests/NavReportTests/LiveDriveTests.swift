@@ -37,6 +37,15 @@ struct LiveDriveTests {
         #expect(try rows(["run": run(of: drive)]) == 12)
     }
 
+    @Test func restartedPublisherCountsAnew() throws {
+        var drive = LiveDrive(sequence: 7)
+        add(position(0), "/nav/position", at: 0, to: &drive)
+        for (publisher, phase) in [(1, NavigationPhase.guidance), (2, .idle)] as [(UInt64, NavigationPhase)] {
+            add(NavigationState(phase: phase), "/nav/state", publisher: publisher, sequence: 1, at: 1, to: &drive)
+        }
+        #expect(try (run(of: drive)["events"] as? [Any])?.count == 2)
+    }
+
     @Test func severalPositionsOfAnotherTimeBeginANewDrive() throws {
         var drive = LiveDrive(sequence: 7)
         for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
@@ -59,8 +68,10 @@ struct LiveDriveTests {
         var drive = LiveDrive(sequence: 7)
         for stamp in [Int64.min, .max, 0, start, .min, .max] {
             _ = drive.add(
-                MatchedPosition.fullName, topic: "/nav/position", sequence: 0, stamp: stamp, position(1).encoded())
-            _ = drive.add(NavigationState.fullName, topic: "/nav/state", sequence: 0, stamp: stamp, [0xFF])
+                MatchedPosition.fullName, topic: "/nav/position", publisher: nil, sequence: 0, stamp: stamp,
+                position(1).encoded())
+            _ = drive.add(
+                NavigationState.fullName, topic: "/nav/state", publisher: nil, sequence: 0, stamp: stamp, [0xFF])
         }
         let health = NodeHealth(
             node: "n", topics: [TopicHealth(topic: "/x", rateHz: .nan)], cpuLoad: .nan, uptimeS: .infinity)
@@ -79,10 +90,13 @@ struct LiveDriveTests {
     }
 
     @discardableResult
-    private func add(_ message: some Message, _ topic: String, at seconds: Int, to drive: inout LiveDrive) -> Bool {
+    private func add(
+        _ message: some Message, _ topic: String, publisher: UInt64? = nil, sequence: UInt32 = 0, at seconds: Int,
+        to drive: inout LiveDrive
+    ) -> Bool {
         drive.add(
-            type(of: message).fullName, topic: topic, sequence: 0, stamp: start + Int64(seconds) * second,
-            message.encoded())
+            type(of: message).fullName, topic: topic, publisher: publisher, sequence: sequence,
+            stamp: start + Int64(seconds) * second, message.encoded())
     }
 
     private func batch(of drive: inout LiveDrive) throws -> [String: Any]? {

@@ -43,6 +43,28 @@ struct ReportTests {
         #expect(times == times.sorted() && times.count == values.count)
     }
 
+    @Test func offsetsOfALongDriveAreAllCounted() throws {
+        var drive = DriveCollector()
+        // One position in a hundred is 9 m beside the road, and one in ten thousand 900 m; a table keeps these.
+        for index in 0..<40_000 {
+            let metres = index % 10_000 == 0 ? 900.0 : index % 100 == 0 ? 9 : 1
+            let matched = Pose(latitude: 60, longitude: 25, course: 0)
+            let raw = Pose(latitude: 60, longitude: 25 + metres / 55_800, course: 0)
+            drive.add(
+                event(
+                    "/nav/position", MatchedPosition(raw: raw, matched: matched), stamp: start + Int64(index) * second))
+        }
+        let run = try #require(try data(of: [drive]).runs.first)
+        let positions = try #require(run["positions"] as? [String: Any])
+        #expect(positions["messages"] as? Int == 40_000 && (positions["rows"] as? Int ?? .max) < 36_000)
+        let offsets = try #require(run["offsets"] as? [String: String])
+        let sizes = try unpacked(try #require(offsets["sizes"])).compactMap { $0 }
+        #expect(try unpacked(try #require(offsets["counts"])) == [39_600, 396, 4])
+        for (size, expected) in zip(sizes, [100.0, 900, 90_000]) {
+            #expect(abs(Double(size) / expected - 1) < 0.02, "\(sizes)")
+        }
+    }
+
     @Test func rowsOfAnotherTimeAreLeftOut() throws {
         var drive = DriveCollector()
         for index in 0..<20 { drive.add(position(index)) }
@@ -113,7 +135,8 @@ struct ReportTests {
         for type in DriveCollector.shown.sorted() {
             for length in [0, 1, 2, 9, 40, 300] {
                 let bytes = (0..<length).map { _ in UInt8(truncatingIfNeeded: random()) }
-                drive.add(type, topic: "/nav/route", sequence: 0, stamp: Int64(bitPattern: random()), bytes)
+                drive.add(
+                    type, topic: "/nav/route", publisher: nil, sequence: 0, stamp: Int64(bitPattern: random()), bytes)
             }
         }
         for value in [Double.nan, .infinity, -.infinity, 1e300, -91, 181] {
@@ -179,6 +202,31 @@ struct ReportTests {
         #expect(try count() == 2)
     }
 
+    @Test func restartedPublisherCountsAnew() throws {
+        var drive = DriveCollector()
+        for index in 0..<10 { drive.add(position(index)) }
+        // The last message of each run is latched, and repeated at the start of the recording's next file.
+        let messages: [(second: Int, boot: String, phase: NavigationPhase)] = [
+            (1, "a1", .guidance), (3, "b2", .idle), (5, "a1", .guidance), (5, "b2", .idle),
+        ]
+        for (second, boot, phase) in messages {
+            let stamp = start + Int64(second) * 1_000_000_000
+            drive.add(event("/nav/state", NavigationState(phase: phase), sequence: 1, stamp: stamp, boot: boot))
+        }
+        let events = try #require(try data(of: [drive]).runs.first?["events"] as? [[String: Any]])
+        #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")
+    }
+
+    @Test func arrivalsOfAllTripsAreKept() throws {
+        var drive = DriveCollector()
+        for index in 0..<30 { drive.add(position(index)) }
+        for (second, isDestination) in [(8, true), (12, false), (25, true)] {
+            let arrival = ArrivalEvent(phase: .arrived, isDestination: isDestination)
+            drive.add(event("/nav/arrival", arrival, stamp: start + Int64(second) * 1_000_000_000))
+        }
+        #expect(try data(of: [drive]).runs.first?["arrivals"] as? [Int] == [8_000, 25_000])
+    }
+
     // MARK: Two runs
 
     @Test func twoRunsAreComparedByTheirEvents() throws {
@@ -234,11 +282,13 @@ struct ReportTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(page[begin..<end].utf8)) as? [String: Any])
     }
 
-    private func event(_ topic: String, _ message: some Message, sequence: UInt32 = 0, stamp: Int64) -> Record {
+    private func event(
+        _ topic: String, _ message: some Message, sequence: UInt32 = 0, stamp: Int64, boot: String? = nil
+    ) -> Record {
         Record(
             channel: RecordChannel(
                 topic: topic, messageEncoding: "protobuf", schemaName: type(of: message).fullName,
-                schemaEncoding: "protobuf", schemaData: []),
+                schemaEncoding: "protobuf", schemaData: [], metadata: boot.map { ["boot_id": $0] } ?? [:]),
             sequence: sequence, logTime: UInt64(clamping: stamp), publishTime: UInt64(clamping: stamp),
             data: message.encoded()[...])
     }

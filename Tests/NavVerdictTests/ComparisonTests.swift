@@ -3,12 +3,14 @@ import Testing
 
 /// The paired comparison.
 struct ComparisonTests {
-    private static func fleet(_ values: [Double]) -> FleetResult {
+    /// Returns the result of bags whose figures are the same but for one.
+    private static func fleet(_ values: [Double], others: [String] = ["reroutes"]) -> FleetResult {
         FleetResult(
             build: "b",
             bags: values.enumerated().map { index, value in
                 var record = DriveRecord()
-                record.metrics = ["cross_track_p95_m": value, "reroutes": 1]
+                for name in others { record.metrics[name] = 1 }
+                record.metrics["cross_track_p95_m"] = value
                 return BagResult(
                     bag: "bag\(index)", tags: [], command: "", record: record, criteria: [],
                     tolerances: EventDiff.Tolerances(), reference: nil)
@@ -54,6 +56,39 @@ struct ComparisonTests {
         let row = try #require(Self.compare(before, after).rows.first { $0.metric == "cross_track_p95_m" })
         #expect(row.isChange && row.interval.contains(0.4) && row.interval.lowerBound > 0.2)
         #expect(row.pairs == count && abs(row.mean - 0.4) < 0.1)
+    }
+
+    /// The least number of changed bags that is reported depends on the number of figures alone.
+    @Test(arguments: [12, 13, 20, 37, 400])
+    func changeIsReportedFromAFewBagsOn(count: Int) throws {
+        let (before, sizes) = (Self.noise(count, seed: 3), Self.noise(count, seed: 4))
+        for (others, least) in [([], 8), (Metric.allCases.map(\.rawValue), 11)] {
+            for changed in [least - 1, least] {
+                let after = before.indices.map { before[$0] + ($0 < changed ? 1 + sizes[$0] : 0) }
+                // The bags have their names by their place.
+                let rows = try [0, 5, count / 2].map { shift in
+                    let order = before.indices.map { ($0 + shift) % count }
+                    let comparison = PairedComparison(
+                        Self.fleet(order.map { before[$0] }, others: others),
+                        Self.fleet(order.map { after[$0] }, others: others)
+                    ) { _ in EventDiff.Tolerances() }
+                    return try #require(comparison.rows.first { $0.metric == "cross_track_p95_m" })
+                }
+                #expect(rows.allSatisfy { $0 == rows[0] }, "\(rows)")
+                #expect(rows[0].hasShifted == (changed == least), "\(changed) of \(count): \(rows[0])")
+            }
+        }
+    }
+
+    /// With equal differences the test is the sign test, whose level the binomial distribution gives.
+    @Test(arguments: [(40, 30), (100, 65), (1_000, 545)])
+    func equalDifferencesAreCounted(count: Int, least: Int) throws {
+        let before = [Double](repeating: 1, count: count)
+        for risen in [least - 1, least] {
+            let after = before.indices.map { $0 < risen ? 2.0 : 0 }
+            let row = try #require(Self.compare(before, after).rows.first { $0.metric == "cross_track_p95_m" })
+            #expect(row.hasShifted == (risen == least), "\(risen) of \(count): \(row)")
+        }
     }
 
     @Test func fewBagsAreInconclusive() throws {

@@ -150,6 +150,26 @@ struct DriveFiguresTests {
         #expect(short["missed_deviations"] == 0 && short["false_reroutes"] == nil)
     }
 
+    @Test func eachTripHasItsOwnArrival() {
+        let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
+        var figures = DriveFigures(truth: truth)
+        // The first destination is given up after 20 s; the second is reached at 97 s, the third at 197 s.
+        for second in 0...200 {
+            let time = Double(second)
+            switch second {
+            case 0: figures.take(Self.route(Self.road), at: time, start: 0)
+            case 20: figures.take(Self.route([(200, 0), (1_000, 0)]), at: time, start: 0)
+            case 110: figures.take(Self.route([(1_000, 100), (1_000, 1_000)]), at: time, start: 0)
+            case 97, 197: figures.take(ArrivalEvent(phase: .arrived, isDestination: true), at: time, start: 0)
+            default: break
+            }
+            let eta = second < 20 ? 300 : second <= 97 ? 107.6 : second < 110 ? 400 : 207.6
+            figures.take(RouteProgress(etaNs: Int64(eta * 1e9), deviation: .onRoute), at: time, start: 0)
+        }
+        let error = figures.metrics()["eta_error_s"]
+        #expect(error.map { abs($0 - 11) < 1 } == true, "\(error ?? -1)")
+    }
+
     @Test func driveEndsAtItsDestination() {
         // After its arrival the vehicle drives on, past the destination again.
         let drive = Self.drive([(0, 0), (1_000, 0), (1_000, 500), (1_000, -500)])
