@@ -165,8 +165,7 @@ public struct TopicTable: Sendable {
 public enum Topics {
     @usableFromInline static let table = TopicTable()
 
-    /// Returns a row of the table.
-    // Inlined, a key path that is known costs nothing.
+    /// Returns a row of the table; inlined, since a key path that is known then costs nothing.
     @inlinable
     public static subscript<Content>(dynamicMember path: KeyPath<TopicTable, Topic<Content>>) -> Topic<Content> {
         table[keyPath: path]

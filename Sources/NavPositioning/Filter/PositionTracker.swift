@@ -121,7 +121,8 @@ public struct PositionTracker: Sendable {
         reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
     }
     /// Returns what dead reckoning needs to know at an accepted fix.
-    // Calling it would copy the whole tracker.
+    ///
+    /// Inlined, since a call would copy the whole tracker.
     @inline(__always)
     public func reading(at stamp: Timestamp) -> TrackerReading {
         TrackerReading(
@@ -235,7 +236,8 @@ public struct PositionTracker: Sendable {
     }
 
     /// Returns a fix without the signals that contradict the positions or are not set.
-    // Calling it would copy the whole tracker.
+    ///
+    /// Inlined, since a call would copy the whole tracker.
     @inline(__always)
     public func trusted(_ fix: Fix) -> Fix {
         var fix = fix
