@@ -16,7 +16,7 @@ final class OutputBagFolder {
     private let path: String
     /// The files of the older bag; nil when there is no folder yet.
     private let replaced: Set<String>?
-    private let unfinished: UnfinishedPaths
+    private var unfinished: UnfinishedPaths?
 
     /// Checks that the folder may be written.
     ///
@@ -79,6 +79,8 @@ final class OutputBagFolder {
             guard rename(partial, path) == 0 else { throw failure() }
             return
         }
+        // From here on the older bag is replaced file by file, and what is not yet moved must not be lost.
+        unfinished = nil
         // The description comes last, since it names the files.
         let names =
             ((try? FileManager.default.contentsOfDirectory(atPath: partial)) ?? [])

@@ -62,7 +62,7 @@ import Testing
         let lock = open(bench.directory.lockPath("gnss"), O_RDWR | O_CREAT, 0o600)
         try #require(lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) == 0)
         Thread.detachNewThread {
-            usleep(300_000)
+            usleep(150_000)
             close(lock)
         }
         _ = try bench.node("gnss")

@@ -398,80 +398,6 @@ import Testing
         #expect(bench.version("roads") == "v2" && tileset.outdatedReason == nil)
     }
 
-    @Test func completeRegionKeepsItsTilesUntilAWholeEdition() throws {
-        var roads = CacheBench.roads
-        roads.publishesShortLists = true
-        let bench = CacheBench([roads])
-        bench.run(seconds: 2)
-        bench.load("home", radius: 15_000)
-        bench.run(seconds: 5)
-        let before = try #require(bench.store.disk.regions["home"])
-        #expect(before.stored.state == .complete && before.pins.count > 5)
-        bench.publish("roads")
-        bench.tellEdition("roads")
-        bench.run(seconds: 200)
-        // Also when it is requested again, or with another area around the same tiles.
-        bench.load("home", radius: 15_000)
-        bench.load("home", radius: 16_000)
-        bench.run(seconds: 100)
-        let kept = try #require(bench.store.disk.regions["home"])
-        #expect(kept.pins == before.pins && kept.staged == nil && bench.store.disk.isWhole(kept.pins))
-        #expect(kept.stored.state == .complete && kept.stored.editions == ["roads": "v1"])
-        #expect(bench.version("roads") == "v1" && bench.fetched.values.max() == 1)
-        let reason = try #require(bench.cache.outdatedReasons["home"]).message
-        #expect(reason.contains("lacks") && reason.contains("the first is roads/"))
-        let status = try bench.command { cache throws(TileFailure) in try cache.region("home") }
-        guard case .stored(let told, _) = status else { throw TileFailure(.notFound, "not stored") }
-        #expect(told.state == .complete && told.failure?.message == reason)
-        bench.publish("roads")
-        bench.tellEdition("roads")
-        bench.run(seconds: 10)
-        let after = try #require(bench.store.disk.regions["home"])
-        #expect(after.pins.count == before.pins.count && after.stored.editions == ["roads": "v3"])
-        #expect(bench.version("roads") == "v3" && bench.cache.outdatedReasons.isEmpty)
-    }
-
-    @Test func removedRegionIsLoadedWithTheTilesThatAreLeft() throws {
-        var roads = CacheBench.roads
-        roads.publishesShortLists = true
-        let bench = CacheBench([roads])
-        bench.run(seconds: 2)
-        bench.load("home")
-        bench.run(seconds: 5)
-        let before = try #require(bench.store.disk.regions["home"])
-        bench.publish("roads")
-        bench.tellEdition("roads")
-        bench.run(seconds: 5)
-        try bench.command { cache throws(TileFailure) in try cache.remove("home") }
-        bench.load("home")
-        bench.run(seconds: 10)
-        let after = try #require(bench.store.disk.regions["home"])
-        #expect(after.stored.state == .complete && after.pins.count < before.pins.count)
-        #expect(bench.version("roads") == "v2" && bench.cache.outdatedReasons.isEmpty)
-    }
-
-    @Test func endOfANegligibleTileKeepsNoRegionFromBeingUpdated() throws {
-        let bench = CacheBench([CacheBench.roads])
-        bench.run(seconds: 2)
-        bench.load("home")
-        bench.run(seconds: 5)
-        let region = try #require(bench.store.disk.regions["home"])
-        let tiles = region.pins.compactMap { bench.store.disk.tiles[$0] }.sorted { $0.bytes < $1.bytes }
-        let (small, large) = (try #require(tiles.first), try #require(tiles.last))
-        #expect(small.bytes <= 8_192 && large.bytes > 8_192)
-        func tell(_ version: String, without tile: MemoryDisk.Tile) {
-            var edition = CacheBench.roads.edition
-            edition.version = version
-            edition.tiles?.removeAll { $0.tile == tile.address.tile }
-            bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
-        }
-        tell("without-large", without: large)
-        #expect(bench.region("home")?.staged == nil && bench.cache.outdatedReasons["home"] != nil)
-        tell("without-small", without: small)
-        #expect(bench.region("home")?.staged?.editions == ["roads": "without-small"])
-        #expect(bench.cache.outdatedReasons.isEmpty)
-    }
-
     @Test func failingSourceAndItsRecoveryAreLoggedOnce() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
@@ -520,25 +446,6 @@ import Testing
         let tileset = try #require(bench.cache.tileset("roads"))
         #expect(tileset.current?.edition == CacheBench.roads.edition)
         #expect(tileset.problem?.contains("no longer lists \(all.count - 1) tiles") == true)
-    }
-
-    @Test func listOfTheSameEditionThatLacksTilesOfARegionIsRejected() throws {
-        let bench = CacheBench([CacheBench.roads])
-        bench.run(seconds: 2)
-        bench.load("home")
-        bench.run(seconds: 5)
-        let tiles = try #require(bench.store.disk.regions["home"]).pins.compactMap { bench.store.disk.tiles[$0] }
-        let large = tiles.filter { $0.bytes > 8_192 }.map(\.address)
-        let first = try #require(large.min())
-        var edition = CacheBench.roads.edition
-        let gone = Set(tiles.map(\.address.tile))
-        edition.tiles?.removeAll { gone.contains($0.tile) }
-        bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
-        bench.tick()
-        let tileset = try #require(bench.cache.tileset("roads"))
-        #expect(tileset.current?.edition == CacheBench.roads.edition)
-        #expect(tileset.problem?.contains("no longer lists \(large.count) tiles") == true)
-        #expect(tileset.problem?.contains("the first is \(first)") == true)
     }
 
     @Test func unrelatedTilesetsSwitchIndependently() throws {

@@ -14,7 +14,7 @@ internal import Glibc
 /// A directory whose lock is free is left over from a crash; readers ignore it and the next node removes it.
 ///
 /// Once a node has announced itself, others briefly take its lock in shared mode to check whether it is alive. Therefore a node that claims
-/// the name of a crashed one retries for 100 ms before it accepts a refusal.
+/// the name of a crashed one retries for a second before it accepts a refusal.
 public struct BusDirectory: Sendable, Hashable {
     /// The longest path of a Unix socket, in bytes: `sun_path` less its NUL (unix(7)).
     public static let maximumSocketPathLength = 107

@@ -132,7 +132,7 @@ extension TileCache {
     }
 
     /// Returns the fault of a list of tiles that must not come into use: it is empty, or it takes tiles out of the
-    /// edition in use that the vehicle or a region needs, which cannot stay in use beside it.
+    /// edition in use that the vehicle needs, which cannot stay in use beside it.
     private func fault(in edition: TilesetEdition, _ tileset: TrackedTileset) -> TileSourceError? {
         guard let tiles = edition.tiles else { return nil }
         guard !tiles.isEmpty else {
@@ -145,19 +145,14 @@ extension TileCache {
         else { return nil }
         let index = EditionIndex(edition)
         let dropped = wanted(of: tileset).map(\.tile).filter { current.has($0) && !index.has($0) }
-        // Where tiles change one by one, those on board stay good without being listed.
-        let isVersioned = !edition.version.isEmpty
-        let ended = isVersioned ? current.edition.tiles?.map(\.tile).filter { !index.has($0) } ?? [] : []
         var lost: [TileID] = []
-        attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
-            lost = Set(try onBoard(Set(dropped), tileset) + kept(ended, tileset)).sorted()
-        }
+        attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in lost = try onBoard(Set(dropped), tileset) }
         return lost.first.map { first in
             TileSourceError(
                 .mismatch,
                 "its source no longer lists \(lost.count) tiles of edition '\(edition.version.prefix(12))' that the "
-                    + "vehicle or a region needs, the first is \(TileAddress(tileset.name, first)); complete the files of "
-                    + "the source, or give changed tiles another version")
+                    + "vehicle needs, the first is \(TileAddress(tileset.name, first)); complete the files of the source, "
+                    + "or give changed tiles another version")
         }
     }
 
@@ -183,6 +178,8 @@ extension TileCache {
                     + "'\(tileset.current?.key.version.prefix(12) ?? "")' stays in use")
         }
         reportTilesets()
+        // Its tiles may be smaller.
+        mayHaveRoom = mayHaveRoom || refusedCount > 0
         tileset.noteRoom()
         planAnew(tileset)
         if isNews { restageRegions(of: tileset) }
@@ -210,7 +207,7 @@ extension TileCache {
                 }) { held.formUnion(next.tilesets) }
             }
             for region in regions where !readyIDs.contains(region.definition.id) {
-                if region.servesTiles { hold(region.tilesets) }
+                if region.state == .complete || region.staged != nil { hold(region.tilesets) }
             }
             for tileset in pending where tileset.waitsForRegions != held.contains(tileset.name) {
                 tileset.waitsForRegions.toggle()

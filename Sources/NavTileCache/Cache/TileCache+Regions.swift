@@ -32,7 +32,6 @@ extension TileCache {
         }
         let (tiles, editions) = try tiles(of: definition)
         let id = definition.id
-        try expectNoLoss(definition)
         try expectRoom(id, tiles, editions, estimates)
         try checked { () throws(StoreError) in
             // Until this succeeds, the region is unchanged, and its load or its scheduled retry continues.

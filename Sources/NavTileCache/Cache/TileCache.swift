@@ -301,7 +301,8 @@ package final class TileCache<Store: TileCacheStore> {
         do throws(StoreError) {
             // A store that is about to evict must know which tiles are wanted: it would evict one and it would be fetched
             // again.
-            if try store.reader.storedBytes() + bytes > store.budgetBytes { reportWanted() }
+            let (total, overflow) = try store.reader.storedBytes().addingReportingOverflow(bytes)
+            if overflow || total > store.budgetBytes { reportWanted() }
             report = try store.commit(tiles, now: now)
         } catch {
             note(error, "storing \(tiles.count) tiles", bytes: bytes)
