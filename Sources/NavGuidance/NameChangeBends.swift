@@ -26,14 +26,16 @@ extension TurnClassifier {
         }
     }
 
-    /// Whether a road of another name leaves aside and soon bends on into a turn, while another street might be taken instead.
+    /// Whether a road of another name leaves aside and soon bends on into a turn, while another street might be taken instead: one of nearly
+    /// the same class at least, since a driver follows a main road past lesser ones.
     ///
     /// The perceived direction is that of its first metres, which is told: it distinguishes the road from one that turns off at once.
     private func bendsOn(_ intersection: Intersection, _ index: Int) -> Bool {
         let road = intersection.roads[index]
         let mayMislead = intersection.roads.indices.dropFirst().contains { other in
             let rival = intersection.roads[other]
-            return other != index && rival.isEntry && !rival.road.isMinor && rival.deviation <= TurnAngles.backward
+            return other != index && rival.isEntry && !rival.road.isMinor
+                && rival.road.priority <= road.road.priority + 2 && rival.deviation <= TurnAngles.backward
         }
         guard mayMislead, road.deviation >= TurnAngles.fuzzy, intersection.approach.sign.changes(to: road.road.sign),
             let later = road.leaving.flatMap(model.laterBearing(of:))

@@ -46,10 +46,11 @@ struct JunctionChoiceTests {
     @Test(
         "A road of another name that begins aside is told where it bends on and another street begins there",
         arguments: [
-            (RoadClass.residential, (-60, 14.6), ["Turn slightly left onto Side Lane"]),
-            (.residential, (-36, 49.6), []), (.service, (-60, 14.6), []),
-        ] as [(RoadClass, (Double, Double), [String])])
-    func bendThatGoesOn(crossing: RoadClass, end: (Double, Double), told: [String]) throws {
+            (RoadClass.residential, .residential, (-60, 14.6), ["Turn slightly left onto Side Lane"]),
+            (.residential, .residential, (-36, 49.6), []), (.residential, .service, (-60, 14.6), []),
+            (.secondary, .residential, (-60, 14.6), []),
+        ] as [(RoadClass, RoadClass, (Double, Double), [String])])
+    func bendThatGoesOn(road: RoadClass, crossing: RoadClass, end: (Double, Double), told: [String]) throws {
         var town = Town(
             """
             W    A    E
@@ -57,9 +58,9 @@ struct JunctionChoiceTests {
 
                  S
             """)
-        town.road("SA", "Mill Lane")
+        town.road("SA", "Mill Lane", roadClass: road)
         town.road("WAE", "High Street", roadClass: crossing)
-        town.road("A", "L", over: [(-10.6, 14.6), end], "Side Lane")
+        town.road("A", "L", over: [(-10.6, 14.6), end], "Side Lane", roadClass: road)
         #expect(try town.told("SAL") == told)
         #expect(try town.told("SAW") == ["Turn left onto High Street"])
     }

@@ -80,13 +80,14 @@ struct Town {
     /// Adds a winding road, which may be driven both ways unless it is `oneway`; it leads over points, metres east and north of
     /// its start, to a new letter at the last one.
     mutating func road(
-        _ from: Character, _ to: Character, over points: [(Double, Double)], _ name: String, oneway: Bool = false
+        _ from: Character, _ to: Character, over points: [(Double, Double)], _ name: String, oneway: Bool = false,
+        roadClass: RoadClass = .residential
     ) {
         guard let start = places[from], let last = points.last else { return }
         place(to, from, east: last.0, north: last.1)
         ways += 1
         let attributes = RoadAttributes(
-            roadClass: .residential, flags: oneway ? .oneway : [], access: [.car], freeFlowSpeed: 14, name: name)
+            roadClass: roadClass, flags: oneway ? .oneway : [], access: [.car], freeFlowSpeed: 14, name: name)
         let course = points.map { LocalPoint(east: start.east + $0.0, north: start.north + $0.1) }
         roads.append(Road(from: from, to: to, wayID: ways, attributes: attributes, course: course))
         guard !oneway else { return }
