@@ -147,7 +147,7 @@ let package = Package(
             "NavRecording", ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavGeo"]),
 
         // Recordings of other tools, and bags in their formats; no node links it.
-        library("NavBagFormats", ["NavBag", "NavGNSS", "NavMessages", "CBzip2", grdb]),
+        library("NavBagFormats", ["NavBag", "NavGNSS", "NavGeo", "NavMessages", "CBzip2", grdb]),
 
         // A library per node.
         library("GNSSNode", ["NavKit", "NavRecording", "NavConfig", "NavBus", "NavMessages", "NavGNSS", "NavGeo"]),

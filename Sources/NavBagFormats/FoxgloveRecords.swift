@@ -1,4 +1,5 @@
 package import NavBag
+import NavGeo
 import NavMessages
 
 /// A recording with added messages for map panels: `foxglove.LocationFix` for fixes and matched positions, and the route as
@@ -30,7 +31,7 @@ package struct FoxgloveDrawing {
     private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
     private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)
     private let routes = RecordChannel.protobuf("/foxglove/route", FoxgloveGeoJSON.self)
-    private var route: Polyline?
+    private var route: NavMessages.Polyline?
 
     package init() {}
 
@@ -39,13 +40,15 @@ package struct FoxgloveDrawing {
         let bytes = Array(record.data)
         switch record.channel.schemaName {
         case GnssFix.fullName:
-            guard let fix = try? GnssFix(decoding: bytes), GeoJSON.Position(fix.latitude, fix.longitude) != nil else {
+            guard let fix = try? GnssFix(decoding: bytes),
+                NavGeo.Coordinate(ifValid: fix.latitude, fix.longitude) != nil
+            else {
                 return nil
             }
             return Self.record(FoxgloveLocationFix(fix), fixes, record)
         case MatchedPosition.fullName:
             guard let position = try? MatchedPosition(decoding: bytes), let matched = position.matched,
-                GeoJSON.Position(matched.latitude, matched.longitude) != nil
+                NavGeo.Coordinate(ifValid: matched.latitude, matched.longitude) != nil
             else { return nil }
             let fix = FoxgloveLocationFix(
                 latitude: matched.latitude, longitude: matched.longitude, altitude: matched.altitudeM,
@@ -81,23 +84,14 @@ extension FoxgloveLocationFix {
 
 /// Pieces of GeoJSON (RFC 7946).
 enum GeoJSON {
-    /// A position on the Earth, in degrees; a message may have any numbers.
-    struct Position {
-        let latitude: Double
-        let longitude: Double
-
-        /// Creates a position; nil when a number is unknown, not finite or out of range.
-        init?(_ latitude: Double?, _ longitude: Double?) {
-            guard let latitude, let longitude, abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
-            (self.latitude, self.longitude) = (latitude, longitude)
-        }
-
-        var text: String { "[\(longitude),\(latitude)]" }
-    }
+    /// Returns a position: longitude, latitude.
+    static func position(_ place: NavGeo.Coordinate) -> String { "[\(place.longitude),\(place.latitude)]" }
 
     /// Returns a line; nil when it has fewer than two positions.
-    static func feature(_ line: Polyline, properties: String) -> String? {
-        let positions = line.coordinates().compactMap { Position($0.latitude, $0.longitude)?.text }
+    static func feature(_ line: NavMessages.Polyline, properties: String) -> String? {
+        let positions = line.coordinates().compactMap {
+            NavGeo.Coordinate(ifValid: $0.latitude, $0.longitude).map(position)
+        }
         guard positions.count > 1 else { return nil }
         return lineHead + positions.joined(separator: ",") + lineEnd(properties)
     }

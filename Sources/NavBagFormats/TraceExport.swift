@@ -1,5 +1,6 @@
 package import NavBag
 import NavGNSS
+import NavGeo
 import NavMessages
 
 /// A writer of a recording's fixes as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
@@ -72,7 +73,7 @@ package struct TraceExport {
         try write("t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,t_recv_s\(isNamed ? ",receiver" : "")\n")
         let write = write
         try fixes(records) { (fix, record) throws(BagError) in
-            let position = GeoJSON.Position(fix.latitude, fix.longitude)
+            let position = NavGeo.Coordinate(ifValid: fix.latitude, fix.longitude)
             let numbers = [
                 position?.latitude, position?.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop,
                 Self.accuracy(of: fix),
@@ -131,7 +132,7 @@ package struct TraceExport {
     private mutating func track(_ records: any RecordSource, of receiver: String) throws(BagError) {
         let write = write
         try fixes(records, of: receiver) { (fix, _) throws(BagError) in
-            guard let position = GeoJSON.Position(fix.latitude, fix.longitude) else { return false }
+            guard let position = NavGeo.Coordinate(ifValid: fix.latitude, fix.longitude) else { return false }
             var point = "<trkpt lat=\"\(position.latitude)\" lon=\"\(position.longitude)\">"
             if let elevation = Self.text(fix.elevation) { point += "<ele>\(elevation)</ele>" }
             if let stamp = fix.utcNanoseconds { point += "<time>\(Self.iso8601(stamp))</time>" }
@@ -157,17 +158,17 @@ package struct TraceExport {
             let export = self
             try line("{\"name\":\"fixes\"\(name)}", try open(), &isFirst) { record in
                 guard let fix = Self.fix(record), export.isOf(receiver, fix) else { return nil }
-                return GeoJSON.Position(fix.latitude, fix.longitude)
+                return NavGeo.Coordinate(ifValid: fix.latitude, fix.longitude)
             }
         }
         try line("{\"name\":\"matched\"}", try open(), &isFirst) { record in
             guard record.channel.schemaName == MatchedPosition.fullName,
                 let pose = (try? MatchedPosition(decoding: Array(record.data)))?.matched
             else { return nil }
-            return GeoJSON.Position(pose.latitude, pose.longitude)
+            return NavGeo.Coordinate(ifValid: pose.latitude, pose.longitude)
         }
         var records = try open()
-        var last: Polyline?
+        var last: NavMessages.Polyline?
         while let record = try records.next() {
             guard record.channel.topic == Topics.route.name, record.channel.schemaName == Route.fullName,
                 let route = try? Route(decoding: Array(record.data)), let line = route.geometry, line.count > 1,
@@ -187,13 +188,13 @@ package struct TraceExport {
     /// Writes a line; it needs at least two positions, otherwise nothing is written.
     private mutating func line(
         _ properties: String, _ records: any RecordSource, _ isFirst: inout Bool,
-        _ position: (Record) -> GeoJSON.Position?
+        _ position: (Record) -> NavGeo.Coordinate?
     ) throws(BagError) {
         var records = records
         var start: String?
         var points = 0
         while let record = try records.next() {
-            guard let point = position(record)?.text else { continue }
+            guard let point = position(record).map(GeoJSON.position) else { continue }
             points += 1
             guard points > 1 else {
                 start = point

@@ -12,6 +12,13 @@ public struct Coordinate: Sendable, Hashable {
         self.longitude = longitude
     }
 
+    /// Creates a coordinate from degrees that may be any numbers; nil when one is unknown, not finite or out of range.
+    package init?(ifValid latitude: Double?, _ longitude: Double?) {
+        guard let latitude, let longitude else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
+        guard isValid else { return nil }
+    }
+
     /// Whether both values are finite and inside their ranges.
     @inlinable
     public var isValid: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }

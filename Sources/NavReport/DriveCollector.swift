@@ -159,14 +159,10 @@ package struct DriveCollector {
     /// Returns millionths of a degree: a tenth of a metre.
     private static func degrees(_ value: Double) -> Int32 { SampleTable.scaled(value, 1e6) }
 
-    private static func place(_ latitude: Double?, _ longitude: Double?) -> NavGeo.Coordinate? {
-        guard let latitude, let longitude else { return nil }
-        let place = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
-        return place.isValid ? place : nil
-    }
-
     private mutating func add(_ fix: GnssFix, _ stamp: Int64) {
-        guard let place = Self.place(fix.latitude, fix.longitude) else { return leave("fixes without a position") }
+        guard let place = NavGeo.Coordinate(ifValid: fix.latitude, fix.longitude) else {
+            return leave("fixes without a position")
+        }
         fixes.append(
             stamp,
             [
@@ -186,10 +182,10 @@ package struct DriveCollector {
     }
 
     private mutating func add(_ position: MatchedPosition, _ stamp: Int64) {
-        guard let pose = position.matched, let place = Self.place(pose.latitude, pose.longitude) else {
+        guard let pose = position.matched, let place = NavGeo.Coordinate(ifValid: pose.latitude, pose.longitude) else {
             return leave("positions without a place")
         }
-        let raw = position.raw.flatMap { Self.place($0.latitude, $0.longitude) }
+        let raw = position.raw.flatMap { NavGeo.Coordinate(ifValid: $0.latitude, $0.longitude) }
         var offset: Double?
         if let raw, let course = pose.course, course.isFinite {
             let point = LocalFrame(origin: place).point(raw)
@@ -246,7 +242,7 @@ package struct DriveCollector {
     }
 
     private mutating func add(_ message: FixRejected, _ stamp: Int64) {
-        let place = message.fix.flatMap { Self.place($0.latitude, $0.longitude) }
+        let place = message.fix.flatMap { NavGeo.Coordinate(ifValid: $0.latitude, $0.longitude) }
         rejected.append(
             stamp,
             [
@@ -315,10 +311,12 @@ package struct DriveCollector {
         guard geometry.count <= Self.mostRoutePoints else { return leave("routes") }
         guard routes.count < Self.mostRoutes, routePoints < Self.mostRoutePoints else { return leave("routes") }
         let line = Line.simplified(
-            geometry.coordinates().compactMap { Self.place($0.latitude, $0.longitude) }, tolerance: 0.5)
+            geometry.coordinates().compactMap { NavGeo.Coordinate(ifValid: $0.latitude, $0.longitude) }, tolerance: 0.5)
         routePoints += line.count
         let stops = route.waypoints.prefix(50).compactMap { waypoint in
-            Self.place(waypoint.latitude, waypoint.longitude).map { (place: $0, name: Self.cut(waypoint.name ?? "")) }
+            NavGeo.Coordinate(ifValid: waypoint.latitude, waypoint.longitude).map {
+                (place: $0, name: Self.cut(waypoint.name ?? ""))
+            }
         }
         let reason = (route.reason?.description ?? "").replacing("ROUTE_REASON_", with: "")
         routes.append(

@@ -80,9 +80,7 @@ extension NavMessages.Waypoint {
 extension NavRouting.Waypoint {
     /// Creates the core's waypoint from a message; nil without a position.
     package init?(_ message: NavMessages.Waypoint) {
-        guard let latitude = message.latitude, let longitude = message.longitude else { return nil }
-        let coordinate = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
-        guard coordinate.isValid else { return nil }
+        guard let coordinate = NavGeo.Coordinate(ifValid: message.latitude, message.longitude) else { return nil }
         self.init(
             coordinate, bearing: message.course.map { Angle.normalised($0) },
             bearingTolerance: min(max(message.courseToleranceRad ?? .pi / 4, 0), .pi),
