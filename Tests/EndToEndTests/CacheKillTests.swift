@@ -276,7 +276,7 @@ private struct KillDrill {
         try await eventually("both regions are complete, of the newest edition") {
             let regions = try await regions()
             return regions.count == 2 && regions.values.allSatisfy { $0.state == "REGION_STATE_COMPLETE" }
-                && (readFile(box.path + "/store/tilesets/roads/current/tileset.json") ?? "").contains(
+                && (readFile(current + "/tileset.json") ?? "").contains(
                     "\"\(MadeUpRoads.version(newest))\"")
         }
         server.stop()
@@ -291,7 +291,7 @@ private struct KillDrill {
         #expect(country.completed == MadeUpRoads.tiles.count && country.required == country.completed)
         for tile in MadeUpRoads.tiles {
             for kind in ["road", "rank"] {
-                let bytes = readBytes("\(box.path)/store/tilesets/roads/current/\(tile.path).\(kind)")
+                let bytes = readBytes("\(current)/\(tile.path).\(kind)")
                 #expect(bytes == tile.content(newest, kind), "\(tile.path).\(kind)")
             }
         }

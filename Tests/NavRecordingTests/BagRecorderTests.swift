@@ -29,6 +29,34 @@ struct BagRecorderTests {
             now: { MonotonicInstant(nanoseconds: network.now.monotonicNanoseconds) })
     }
 
+    /// A recorder with a publisher of fixes and a caller on a network without a clock of its own.
+    private struct Stand {
+        let network = InProcessNetwork(pipeDepth: 100_000)
+        let speaker: InProcessBus
+        let caller: InProcessBus
+        let fix: Publication
+
+        init() throws {
+            speaker = try InProcessBus(name: "speaker", network: network)
+            caller = try InProcessBus(name: "caller", network: network)
+            fix = try speaker.advertise(BagRecorderTests.fix)
+        }
+
+        /// Sets the time, seconds since the network's start, which was at `origin` on the wall clock, ns.
+        func setTime(_ second: Int64, origin: Int64 = BagRecorderTests.recorded) {
+            network.now = ReceiveTimes(
+                monotonicNanoseconds: second * 1_000_000_000, utcNanoseconds: origin + second * 1_000_000_000)
+        }
+
+        /// Publishes a fix, which the recorder takes.
+        func publish(_ payload: [UInt8], at second: Int64, to recorder: BagRecorder) throws {
+            try speaker.publish(payload, on: fix, stampNanoseconds: second)
+            try recorder.turn(.zero)
+            // A client that says nothing for ten seconds counts as gone.
+            _ = try caller.poll(timeout: .zero)
+        }
+    }
+
     /// Records what `body` publishes with its argument, a function of topic, type, stamp and payload.
     ///
     /// - Parameters:
@@ -270,30 +298,22 @@ struct BagRecorderTests {
 
     @Test func aSnapshotHasTheLastSecondsAndTheLatchedValues() throws {
         try withTemporaryFolder { folder in
-            let network = InProcessNetwork(pipeDepth: 100_000)
-            network.now.utcNanoseconds = Self.recorded
-            let speaker = try InProcessBus(name: "speaker", network: network)
-            let caller = try InProcessBus(name: "caller", network: network)
-            let recorder = try recorder(on: network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
-            let fix = try speaker.advertise(Self.fix)
-            let state = try speaker.advertise(
+            let stand = try Stand()
+            stand.setTime(0)
+            let recorder = try recorder(on: stand.network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
+            let state = try stand.speaker.advertise(
                 TopicDescription(name: "/nav/state", typeName: NavigationState.fullName, maximumPayloadSize: 100))
             func run(_ seconds: Range<Int64>) throws {
                 for second in seconds {
-                    network.now = ReceiveTimes(
-                        monotonicNanoseconds: second * 1_000_000_000,
-                        utcNanoseconds: Self.recorded + second * 1_000_000_000)
+                    stand.setTime(second)
                     if second % 20 == 3 {
-                        try speaker.publish([8, 1], on: state, stampNanoseconds: second)
+                        try stand.speaker.publish([8, 1], on: state, stampNanoseconds: second)
                     }
-                    try speaker.publish([], on: fix, stampNanoseconds: second)
-                    try recorder.turn(.zero)
-                    // A client that says nothing for ten seconds counts as gone.
-                    _ = try caller.poll(timeout: .zero)
+                    try stand.publish([], at: second, to: recorder)
                 }
             }
             try run(0..<30)
-            let first = try snapshot(of: recorder, caller)
+            let first = try snapshot(of: recorder, stand.caller)
             #expect(first.path == folder + "/event.mcap" && first.beforeS == 10)
             let content = try content(of: folder + "/event.mcap")
             // Seconds 19 to 29, with the state of second 3 at the beginning and that of second 23 at its time.
@@ -308,7 +328,7 @@ struct BagRecorderTests {
             #expect(reasons == [["reason": "a bump"]])
 
             // The messages after the call go into the next snapshot, for the requested time.
-            let second = try snapshot(of: recorder, caller, after: 2) { try run(30..<40) }
+            let second = try snapshot(of: recorder, stand.caller, after: 2) { try run(30..<40) }
             #expect(second.path == folder + "/event_1.mcap")
             let last = try NavTestSystem.content(of: folder + "/event_1.mcap").map(\.logTime).max()
             #expect(last == UInt64(Self.recorded) + 31_000_000_000)
@@ -320,23 +340,16 @@ struct BagRecorderTests {
 
     @Test func theTimeAfterASnapshotCountsFromTheCall() throws {
         try withTemporaryFolder { folder in
-            let network = InProcessNetwork(pipeDepth: 100)
-            let speaker = try InProcessBus(name: "speaker", network: network)
-            let caller = try InProcessBus(name: "caller", network: network)
-            let recorder = try recorder(on: network, folder + "/event.mcap") { $0.snapshotSeconds = 60 }
-            let fix = try speaker.advertise(Self.fix)
+            let stand = try Stand()
+            let recorder = try recorder(on: stand.network, folder + "/event.mcap") { $0.snapshotSeconds = 60 }
             func publish(at second: Int64) throws {
-                network.now = ReceiveTimes(
-                    monotonicNanoseconds: second * 1_000_000_000,
-                    utcNanoseconds: Self.recorded + second * 1_000_000_000)
-                try speaker.publish([UInt8(second)], on: fix, stampNanoseconds: second)
-                try recorder.turn(.zero)
-                _ = try caller.poll(timeout: .zero)
+                stand.setTime(second)
+                try stand.publish([UInt8(second)], at: second, to: recorder)
             }
             try publish(at: 1)
             // Seven seconds of silence.
-            network.now.monotonicNanoseconds = 8_000_000_000
-            let answer = try snapshot(of: recorder, caller, after: 5) {
+            stand.setTime(8)
+            let answer = try snapshot(of: recorder, stand.caller, after: 5) {
                 for second in 9..<16 as Range<Int64> { try publish(at: second) }
             }
             #expect(answer.messageCount == 6)
@@ -347,19 +360,15 @@ struct BagRecorderTests {
     @Test func onlyTheFirstSnapshotOverwrites() throws {
         try withTemporaryFolder { folder in
             for run in 0..<2 as Range<UInt8> {
-                let network = InProcessNetwork(pipeDepth: 100)
-                network.now.utcNanoseconds = Self.recorded
-                let speaker = try InProcessBus(name: "speaker", network: network)
-                let caller = try InProcessBus(name: "caller", network: network)
-                let recorder = try recorder(on: network, folder + "/event.mcap") {
+                let stand = try Stand()
+                stand.setTime(0)
+                let recorder = try recorder(on: stand.network, folder + "/event.mcap") {
                     ($0.snapshotSeconds, $0.overwrite) = (3_600, true)
                 }
-                let fix = try speaker.advertise(Self.fix)
                 let names = [["event", "event_1"], ["event", "event_2"]][Int(run)]
                 for (index, name) in names.enumerated() {
-                    try speaker.publish([run, UInt8(index)], on: fix, stampNanoseconds: 1)
-                    try recorder.turn(.zero)
-                    #expect(try snapshot(of: recorder, caller).path == "\(folder)/\(name).mcap")
+                    try stand.publish([run, UInt8(index)], at: 1, to: recorder)
+                    #expect(try snapshot(of: recorder, stand.caller).path == "\(folder)/\(name).mcap")
                 }
                 #expect(recorder.paths.count == 2)
             }
@@ -390,19 +399,14 @@ struct BagRecorderTests {
     /// The wall clock is set from 1970 to the present at second 25, and back by a minute at second 28.
     @Test func aSnapshotHasTheLastSecondsWhenTheClockIsSet() throws {
         try withTemporaryFolder { folder in
-            let network = InProcessNetwork(pipeDepth: 100_000)
-            let speaker = try InProcessBus(name: "speaker", network: network)
-            let caller = try InProcessBus(name: "caller", network: network)
-            let recorder = try recorder(on: network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
-            let fix = try speaker.advertise(Self.fix)
+            let stand = try Stand()
+            let recorder = try recorder(on: stand.network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
             for second in 0..<30 as Range<Int64> {
                 let origin: Int64 = second < 25 ? 0 : second < 28 ? Self.recorded : Self.recorded - 60_000_000_000
-                network.now = ReceiveTimes(
-                    monotonicNanoseconds: second * 1_000_000_000, utcNanoseconds: origin + second * 1_000_000_000)
-                try speaker.publish([UInt8(second)], on: fix, stampNanoseconds: second)
-                try recorder.turn(.zero)
+                stand.setTime(second, origin: origin)
+                try stand.publish([UInt8(second)], at: second, to: recorder)
             }
-            let answer = try snapshot(of: recorder, caller)
+            let answer = try snapshot(of: recorder, stand.caller)
             #expect(answer.beforeS == 10 && answer.messageCount == 11)
             #expect(try content(of: folder + "/event.mcap").map { $0.data[0] }.sorted() == Array(19...29))
         }
