@@ -26,10 +26,10 @@ extension TurnClassifier {
         }
     }
 
-    /// Whether a road of another name leaves aside and soon bends on into a turn, while another street might be taken instead: one of nearly
-    /// the same class at least, since a driver follows a main road past lesser ones.
+    /// Whether a road with another name leaves at a small angle and soon bends into a turn, while the driver might take another street
+    /// instead. That street must have nearly the same class, since drivers follow a main road past lesser ones.
     ///
-    /// The perceived direction is that of its first metres, which is told: it distinguishes the road from one that turns off at once.
+    /// The instruction names the side of the road's first metres, which distinguishes it from a road that turns off at once.
     private func bendsOn(_ intersection: Intersection, _ index: Int) -> Bool {
         let road = intersection.roads[index]
         let mayMislead = intersection.roads.indices.dropFirst().contains { other in

@@ -196,9 +196,9 @@ package final class BagPlayer {
         let name = options.remaps[channel.topic] ?? channel.topic
         let type = reader.index.schema(channel.schemaID)?.name ?? ""
         let entry = TopicCatalogue.topic(named: channel.topic)
+        let qos = entry.map { QoS($0.qos) } ?? (channel.isLatched ? .latched : .keepLast(64))
         let publication: Publication
         do throws(NodeError) {
-            let qos = entry.map { QoS($0.qos) } ?? (channel.isLatched ? .latched : .keepLast(64))
             publication = try advertise(name, type, qos: qos)
         } catch {
             // A bag of another program may have names that are no topics here, and an untyped topic cannot be announced.
@@ -207,7 +207,7 @@ package final class BagPlayer {
             return
         }
         places[channel.id] = tracks.count
-        tracks.append(Track(topic: channel.topic, publication: publication, isLatched: channel.isLatched))
+        tracks.append(Track(topic: channel.topic, publication: publication, isLatched: qos == .latched))
     }
 
     private func advertise(_ name: String, _ type: String, qos: QoS) throws(NodeError) -> Publication {

@@ -193,7 +193,7 @@ package struct DriveFigures {
 
     /// Returns the true deviations: the start of each, and the time of its report.
     ///
-    /// The truth of a drive whose recording was cut goes on after its end.
+    /// The truth after the last message is not used: a recording that was cut from a longer one keeps the whole truth.
     private func deviations(_ truth: Truth) -> [(start: Double, report: Double?)] {
         var found: [(start: Double, report: Double?)] = []
         var open: OpenDeviation?

@@ -53,7 +53,7 @@ import Testing
         try waitForSubscribers(1, of: publication, on: node, while: [node])
     }
 
-    /// On a busy machine, whoever probes a lock may be interrupted while it has it.
+    /// A process that checks whether a node lives may be interrupted while it holds the lock.
     @Test func lockTakenForAMomentOnlyDelaysANode() throws {
         let bench = try Bench(.zeroMQ)
         try FileManager.default.createDirectory(

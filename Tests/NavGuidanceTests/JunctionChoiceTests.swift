@@ -44,7 +44,7 @@ struct JunctionChoiceTests {
 
     /// The same place: the side carriageway of K Street begins between Vermont Avenue and the main one, and bends on to run beside it.
     @Test(
-        "A road of another name that begins aside is told where it bends on and another street begins there",
+        "A road with another name that leaves at a small angle and then bends is announced where another street begins",
         arguments: [
             (RoadClass.residential, .residential, (-60, 14.6), ["Turn slightly left onto Side Lane"]),
             (.residential, .residential, (-36, 49.6), []), (.residential, .service, (-60, 14.6), []),

@@ -84,7 +84,7 @@ struct DriveFiguresTests {
     }
 
     @Test func deviationAfterTheEndOfTheDriveIsNotMissed() {
-        // A bag that was cut from a longer one keeps the whole truth.
+        // A recording that was cut from a longer one keeps the whole truth.
         let whole = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
         #expect(Self.figures(whole, [(0, Self.road)], until: 95)["missed_deviations"] == 0)
         #expect(Self.figures(whole, [(0, Self.road)], until: 130)["missed_deviations"] == 1)

@@ -43,7 +43,7 @@ package final class NodeLock {
         try FileSystem.write(Array("\(getpid())\n".utf8), to: file, path: path)
     }
 
-    /// A second's: whoever probes the lock may be interrupted meanwhile on a busy machine.
+    /// The number of attempts, 5 ms apart: a second, because a busy machine may interrupt a process while it probes the lock.
     private static let attempts = 200
 
     /// Creates the node's directory and opens its lock; nil when the directory has disappeared in the meantime.

@@ -42,7 +42,7 @@ public struct MotionEstimate: Sendable, Hashable {
     }
 }
 
-/// What ``Reckoning`` needs to know of a ``PositionTracker`` at an accepted fix.
+/// The part of a ``PositionTracker``'s state that ``Reckoning`` uses at an accepted fix.
 public struct TrackerReading: Sendable {
     /// The estimate at the time of the fix.
     var estimate: MotionEstimate?
@@ -116,17 +116,14 @@ public struct PositionTracker: Sendable {
     public var inflation: Double { base?.inflation ?? 1 }
     /// The relative error of the odometer and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
-    /// Returns the seconds by which the newest odometry is ahead of a moment; nil when it is not ahead.
-    private func odometryLead(of stamp: Timestamp) -> Double? {
-        reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
-    }
-    /// Returns what dead reckoning needs to know at an accepted fix.
+    /// Returns the state that dead reckoning uses at an accepted fix.
     ///
     /// Inlined, since a call would copy the whole tracker.
     @inline(__always)
     public func reading(at stamp: Timestamp) -> TrackerReading {
-        TrackerReading(
-            estimate: answer, odometryLead: odometryLead(of: stamp), endsSilence: endsSilence,
+        let lead = reports.newest.map { $0.seconds(since: stamp) }
+        return TrackerReading(
+            estimate: answer, odometryLead: lead.flatMap { $0 > 0 ? $0 : nil }, endsSilence: endsSilence,
             expectedSpeedTime: config.expectedSpeedTime)
     }
     /// Usual time between a fix's stamp and its arrival, seconds; nil when unknown.

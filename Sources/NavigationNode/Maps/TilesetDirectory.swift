@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
+import NavBus
 import NavConfig
 import NavDigest
-import NavBus
 package import NavKit
 package import NavMap
 import Synchronization
