@@ -148,18 +148,24 @@ package struct RoadFinder: Sendable {
 
     private mutating func rememberPieces(of index: Int) {
         let tile = tiles[index]
-        let top = tile.levelCount - 1
-        stack.append(Visit(level: top, index: 0))
+        func box(_ level: Int, _ node: Int) -> BoxRecord { tile.boxes[levels[tile.firstLevel + level].start + node] }
+        stack.append(Visit(level: tile.levelCount, index: 0))
         while let node = stack.popLast() {
-            let box = tile.boxes[levels[tile.firstLevel + node.level].start + node.index]
-            guard box.intersects(pieceRegion) else { continue }
-            guard node.level > 0 else {
-                nearPieces.append(Piece(box: box, tile: Int32(index), item: Int32(node.index)))
+            let level = node.level - 1
+            let first = node.index * TileLayout.indexNodeSize
+            let end = min(first + TileLayout.indexNodeSize, levels[tile.firstLevel + level].count)
+            guard level > 0 else {
+                // In the order in which the stack gives nodes.
+                for leaf in stride(from: end - 1, through: first, by: -1) {
+                    let box = box(0, leaf)
+                    guard box.intersects(pieceRegion) else { continue }
+                    nearPieces.append(Piece(box: box, tile: Int32(index), item: Int32(leaf)))
+                }
                 continue
             }
-            let first = node.index * TileLayout.indexNodeSize
-            let end = min(first + TileLayout.indexNodeSize, levels[tile.firstLevel + node.level - 1].count)
-            for child in first..<end { stack.append(Visit(level: node.level - 1, index: child)) }
+            for child in first..<end where box(level, child).intersects(pieceRegion) {
+                stack.append(Visit(level: level, index: child))
+            }
         }
     }
 

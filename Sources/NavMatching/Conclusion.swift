@@ -17,12 +17,11 @@ struct Conclusion {
         var candidates: [MatchedPosition.Candidate] = []
         candidates.reserveCapacity(belief.places.count)
         var onRoad = 0.0
-        for place in belief.places {
-            onRoad += place.probability
-            insert(
-                MatchedPosition.Candidate(
-                    edge: place.edge, offset: place.offset, distance: place.distance, bearing: place.bearing,
-                    probability: min(place.probability, 1)), into: &candidates)
+        // A place is large: by index, only the fields in use are read.
+        for index in belief.places.indices {
+            onRoad += belief.places[index].probability
+            candidates.append(candidate(index))
+            moveUp(index, of: &candidates)
         }
         merge(&candidates)
         let offRoad = min(belief.offRoadProbability, 1)
@@ -36,15 +35,22 @@ struct Conclusion {
             return result
         }
         result.state = .onRoad
-        result.isHeld = place.holds > 0
-        result.road = road(place, candidates)
+        result.isHeld = belief.places[place].holds > 0
+        result.road = road(belief.places[place])
         return result
     }
 
-    /// Inserts by descending probability; equal candidates keep their order.
-    private func insert(_ candidate: MatchedPosition.Candidate, into candidates: inout [MatchedPosition.Candidate]) {
-        candidates.append(candidate)
-        var hole = candidates.count - 1
+    private func candidate(_ index: Int) -> MatchedPosition.Candidate {
+        MatchedPosition.Candidate(
+            edge: belief.places[index].edge, offset: belief.places[index].offset,
+            distance: belief.places[index].distance, bearing: belief.places[index].bearing,
+            probability: min(belief.places[index].probability, 1))
+    }
+
+    /// Moves a candidate before all less probable ones that precede it; equal candidates keep their order.
+    private func moveUp(_ index: Int, of candidates: inout [MatchedPosition.Candidate]) {
+        let candidate = candidates[index]
+        var hole = index
         while hole > 0, candidates[hole - 1].probability < candidate.probability {
             candidates[hole] = candidates[hole - 1]
             hole -= 1
@@ -54,28 +60,34 @@ struct Conclusion {
 
     /// Merges the candidates of each edge into its most probable place, with the sum of their probabilities.
     private func merge(_ candidates: inout [MatchedPosition.Candidate]) {
-        var merged: [MatchedPosition.Candidate] = []
-        for candidate in candidates {
-            if let index = merged.firstIndex(where: { $0.edge == candidate.edge }) {
-                merged[index].probability = min(merged[index].probability + candidate.probability, 1)
+        var count = 0
+        for index in candidates.indices {
+            let candidate = candidates[index]
+            var place = 0
+            while place < count, candidates[place].edge != candidate.edge { place += 1 }
+            if place < count {
+                candidates[place].probability = min(candidates[place].probability + candidate.probability, 1)
             } else {
-                merged.append(candidate)
+                candidates[count] = candidate
+                count += 1
             }
         }
-        guard merged.count < candidates.count else { return }
-        candidates.removeAll(keepingCapacity: true)
-        for candidate in merged { insert(candidate, into: &candidates) }
+        guard count < candidates.count else { return }
+        candidates.removeLast(candidates.count - count)
+        for index in candidates.indices.dropFirst() { moveUp(index, of: &candidates) }
     }
 
-    private func mostProbablePlace(on edge: EdgeIndex) -> Place? {
-        var best: Place?
-        for place in belief.places where place.edge == edge {
-            if best.map({ place.probability > $0.probability }) ?? true { best = place }
+    /// Returns the index of the most probable place on an edge; the first of equal ones.
+    private func mostProbablePlace(on edge: EdgeIndex) -> Int? {
+        let places = belief.places
+        var best: Int?
+        for index in places.indices where places[index].edge == edge {
+            if best.map({ places[index].probability > places[$0].probability }) ?? true { best = index }
         }
         return best
     }
 
-    private func road(_ place: Place, _ candidates: [MatchedPosition.Candidate]) -> MatchedPosition.RoadPosition {
+    private func road(_ place: Place) -> MatchedPosition.RoadPosition {
         let shape = graph.shape(of: place.edge)
         let segment = min(max(Int(place.segment), 0), shape.count - 2)
         let (along, cross) = spread(around: place)
@@ -93,12 +105,12 @@ struct Conclusion {
         let origin = sight.frame.point(place.coordinate)
         var along = sight.sigma * sight.sigma
         var cross = Conclusion.lateralSigma * Conclusion.lateralSigma
-        for other in belief.places where other.edge != place.edge {
-            let point = sight.frame.point(other.coordinate) - origin
+        for index in belief.places.indices where belief.places[index].edge != place.edge {
+            let point = sight.frame.point(belief.places[index].coordinate) - origin
             let forward = point.east * sine + point.north * cosine
             let right = point.east * cosine - point.north * sine
-            along += other.probability * forward * forward
-            cross += other.probability * right * right
+            along += belief.places[index].probability * forward * forward
+            cross += belief.places[index].probability * right * right
         }
         // The distance that the receiver's error does not explain.
         let excess = max(place.distance - Conclusion.explained * sight.sigma, 0)

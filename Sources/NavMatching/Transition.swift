@@ -11,21 +11,22 @@ struct Transition {
     private var search = RouteSearch()
     private var stretches: ContiguousArray<Stretch> = []
     private var chain: ContiguousArray<TurnState> = []
-    private var sums: ContiguousArray<Double> = []
     private var order: ContiguousArray<Int> = []
     private var goals: ContiguousArray<Goal> = []
     private var movements: ContiguousArray<Movement> = []
     private var bounds: ContiguousArray<Float> = []
-    /// For each candidate, a bitmap of the sources that reach it along their own edge so well that no search for a detour is needed.
-    private var settledBy: ContiguousArray<UInt64> = []
     /// Log probability of the most probable history computed so far; paths far below it are not searched.
     private var greatest = -Double.infinity
 
-    /// A candidate's place, as the searches need it.
+    /// A candidate's place, as the searches need it, and what they have found so far.
     private struct Goal {
         var edge: EdgeIndex
         var offset: Double
         var emission: Double
+        /// The sum of the probabilities of all paths to it.
+        var sum = 0.0
+        /// A bitmap of the sources that reach it along their own edge so well that no search for a detour is needed.
+        var settledBy: UInt64 = 0
     }
 
     /// The roads around the last fix.
@@ -84,7 +85,7 @@ struct Transition {
         }
         for index in next.places.indices {
             let emission = next.places[index].emission
-            next.places[index].probability = sums[index] * exp(emission)
+            next.places[index].probability = goals[index].sum * exp(emission)
             next.places[index].best += emission
         }
         hold(sight)
@@ -112,9 +113,12 @@ struct Transition {
         let limit = min(max(config.maximumCandidates, 0), 31)
         let emission = Emission(sight.fix, sigma: sight.sigma, weight: sight.weight, config: config)
         search.removeCandidates()
-        for hit in finder.hits where metric.allows(hit.edge) { search.addCandidate(hit.edge) }
-        for hit in finder.hits where hit.opposite != RoadGraph.noEdge && metric.allows(hit.opposite) {
-            search.addCandidate(hit.opposite)
+        for index in finder.hits.indices where metric.allows(finder.hits[index].edge) {
+            search.addCandidate(finder.hits[index].edge)
+        }
+        for index in finder.hits.indices {
+            let opposite = finder.hits[index].opposite
+            if opposite != RoadGraph.noEdge, metric.allows(opposite) { search.addCandidate(opposite) }
         }
         for hit in finder.hits {
             guard next.places.count < limit else { break }
@@ -134,9 +138,12 @@ struct Transition {
         }
         search.removeCandidates()
         goals.removeAll(keepingCapacity: true)
-        for place in next.places {
-            search.addCandidate(place.edge)
-            goals.append(Goal(edge: place.edge, offset: place.offset, emission: place.emission))
+        for index in next.places.indices {
+            let goal = Goal(
+                edge: next.places[index].edge, offset: next.places[index].offset,
+                emission: next.places[index].emission)
+            search.addCandidate(goal.edge)
+            goals.append(goal)
         }
     }
 
@@ -167,11 +174,8 @@ struct Transition {
             best = top.best + config.jumpLog + shareLog
             parent = top.node
         }
-        sums.removeAll(keepingCapacity: true)
-        settledBy.removeAll(keepingCapacity: true)
         for index in next.places.indices {
-            sums.append(arriving)
-            settledBy.append(0)
+            goals[index].sum = arriving
             next.places[index].best = best
             next.places[index].parent = parent
         }
@@ -204,7 +208,7 @@ struct Transition {
                 let distance = goal.offset - place.offset
                 if distance >= -movement.backwardTolerance {
                     let log = movement.log(distance: distance, uTurns: 0)
-                    if log >= Transition.direct { settledBy[target] |= 1 << UInt64(rank) }
+                    if log >= Transition.direct { goals[target].settledBy |= 1 << UInt64(rank) }
                     if improve(target, place, log, state: place.state), recordsPath {
                         stretches.append(Stretch(edge: place.edge, from: place.offset, to: goal.offset))
                         noteStretches(1, of: target)
@@ -245,7 +249,7 @@ struct Transition {
             for target in 0..<goals.count {
                 let reach =
                     movement.straight + movement.scale * (advantage + goals[target].emission) - goals[target].offset
-                let isSettled = settledBy[target] & 1 << UInt64(rank) != 0
+                let isSettled = goals[target].settledBy & 1 << UInt64(rank) != 0
                 bounds.append(isSettled ? -1 : Float(min(reach, movement.bound)))
             }
             search.run(
@@ -315,7 +319,7 @@ struct Transition {
 
     /// Adds a path to a place; returns whether it is the most probable so far.
     private mutating func improve(_ target: Int, _ place: Place, _ log: Double, state: TurnState) -> Bool {
-        sums[target] += place.probability * exp(log)
+        goals[target].sum += place.probability * exp(log)
         let best = place.best + log
         greatest = max(greatest, best + goals[target].emission)
         guard best > next.places[target].best else { return false }
