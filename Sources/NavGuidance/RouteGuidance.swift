@@ -123,6 +123,12 @@ public struct RouteGuidance: Sendable, Equatable {
         }
     }
 
+    /// Creates guidance without steps, for a route that is only measured.
+    package init(withoutSteps options: GuidanceOptions) {
+        self.options = options
+        (steps, legs, visuals, announcements, approaches) = ([], [], [], [], [])
+    }
+
     /// Returns the first known lanes in a part of the route, with their junction's distance from the route's start.
     public func lanes(in part: ClosedRange<Double>) -> (routeOffset: Double, lanes: [Lane])? {
         var (low, high) = (0, approaches.count)

@@ -76,7 +76,7 @@ package final class RoutePlanner {
             if query.alternatives > 0, router.isHierarchical { return .found(try several(query, router, map)) }
             let route = try router.route(query.request, workspace: workspace).route(
                 of: query.request, isRest: query.isRest)
-            return .found(FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map))))
+            return .found(FoundRoutes(main: plan(route, query, map)))
         } catch {
             return .failed(error)
         }
@@ -89,15 +89,23 @@ package final class RoutePlanner {
         {
         case .found(let found):
             return FoundRoutes(
-                main: RoutePlan(route: found.main, guidance: guidance(found.main, query, map)),
-                mainIsCurrent: found.mainIsCurrent, via: found.via,
+                main: plan(found.main, query, map), mainIsCurrent: found.mainIsCurrent, via: found.via,
                 alternatives: found.alternatives.map {
                     AlternativePlan(alternative: $0, guidance: guidance($0.route, query, map))
                 })
         case .notFound(let outcome):
             let route = try outcome.route(of: query.request, isRest: query.isRest)
-            return FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map)))
+            return FoundRoutes(main: plan(route, query, map))
         }
+    }
+
+    private func plan(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RoutePlan {
+        // A search for others than the route in force only measures them by it, and nobody is guided along its copy.
+        let isOnlyMeasured = query.purpose == .alternatives
+        return RoutePlan(
+            route: route,
+            guidance: isOnlyMeasured
+                ? RouteGuidance(withoutSteps: GuidanceOptions(query.wording)) : guidance(route, query, map))
     }
 
     private func guidance(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RouteGuidance {
