@@ -24,7 +24,7 @@ public struct PositionHealth: Sendable, Hashable {
         public static let noFix = Reasons(rawValue: 1 << 0)
         /// The position is less accurate than required, or the receiver's stated accuracy is too optimistic.
         public static let accuracy = Reasons(rawValue: 1 << 1)
-        /// The receiver is dead reckoning.
+        /// The receiver is dead reckoning, or its fixes are of a lower type than required.
         public static let fixType = Reasons(rawValue: 1 << 2)
         /// Counterfeit signals.
         public static let spoofing = Reasons(rawValue: 1 << 3)
@@ -98,6 +98,9 @@ public struct HealthJudge: Sendable {
         }
         judge(at: stamp)
     }
+
+    /// Records that a fix is of a lower type than required.
+    public mutating func noteFixType(at stamp: Timestamp) { mark(.fixType, .reduced, at: stamp) }
 
     /// Records that a signal is ignored.
     public mutating func noteContradiction(at stamp: Timestamp) { mark(.contradiction, .reduced, at: stamp) }

@@ -326,6 +326,8 @@ public struct Positioning: Sendable {
         reckoning.noteBad()
         // The fix's time was not checked. A fix from another time must not drive predictions and health.
         if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
+        // A fix without a position is missing, not of a lower type.
+        if rejection.reason == .fixType, fix.type.hasPosition { judge.noteFixType(at: now) }
         assess(fix, isAccepted: false, at: now)
         predict(at: now, prior, &effects)
     }

@@ -80,7 +80,7 @@ package struct DriveFigures {
             if route.reason == .started || isElsewhere { etas = [] }
             destination = place
         case let event as RerouteEvent:
-            if event.phase == .willReroute, event.reason == .offRoute {
+            if event.phase == .willReroute, event.reason == .offRoute || event.reason == .wrongWay {
                 starts.append(time)
                 if truth != nil { reports.append((time, time)) }
             }

@@ -46,7 +46,9 @@ package struct TilesetKeys: Sendable, Hashable {
 
     /// The description of a record for people.
     static let range =
-        "a list of name=…,source=…[,domain=navigation|maps][,kind=…][,zooms=5-14][,cacheable=true|false,reason=…]"
+        "a list of name=…,source=…[,domain=navigation|maps]"
+        + "[,kind=\(TileSourceConfiguration.Kind.allCases.map(\.rawValue).joined(separator: "|"))]"
+        + "[,zooms=5-14][,cacheable=true|false,reason=…]"
         + "[,auth_file=…][,auth_header=…][,ca_file=…][,concurrency=1…64][,pixel_ratio=…][,hosts=A B]"
         + "[,store_anyway=true|false], separated by semicolons"
 

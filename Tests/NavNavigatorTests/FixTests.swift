@@ -89,6 +89,31 @@ import Testing
             }, .fixType)
     }
 
+    @Test(arguments: [FixType.fix3D, .unknown, .noFix])
+    func healthStatesWhetherTheTypeOfRejectedFixesIsTooLow(type: FixType) throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHI")
+        var config = NavigatorConfig()
+        config.positioning.fixes.minimumType = .rtkFixed
+        var ride = Ride(town.map, config: config)
+        func drive(_ fixes: ArraySlice<Fix>, _ type: FixType) {
+            ride.drive(
+                fixes.map {
+                    var fix = $0
+                    fix.type = type
+                    return fix
+                })
+        }
+        drive(fixes[..<10], .rtkFixed)
+        #expect(ride.states.last?.health?.level == .full)
+        drive(fixes[10..<16], type)
+        #expect(ride.rejections.count == 6 && ride.rejections.allSatisfy { $0.reason == .fixType })
+        #expect(ride.states.last?.health?.level != .full)
+        #expect(ride.states.last?.health?.reasons.contains(.fixType) == (type != .noFix))
+        drive(fixes[16..<26], .rtkFixed)
+        #expect(ride.states.last?.health?.level == .full)
+    }
+
     @Test(arguments: [100.1, 1e300, .infinity])
     func inaccurateFixIsRejected(sigma: Double) throws {
         try FixTests.expectRejection({ FixTests.good(try $0.place("FG"), 10, sigma: sigma) }, .accuracy)

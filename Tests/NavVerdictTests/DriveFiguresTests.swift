@@ -39,13 +39,14 @@ struct DriveFiguresTests {
 
     /// Returns the figures of a drive whose routes came into force at some times, with reroutes at others.
     private static func figures(
-        _ truth: Truth, _ routes: [(time: Double, corners: [Place])], reroutes: [Double] = [], until end: Double,
-        off: Range<Double>? = nil, arrival: Double? = nil, eta: Double? = nil
+        _ truth: Truth, _ routes: [(time: Double, corners: [Place])], reroutes: [Double] = [],
+        because reason: RerouteReason = .offRoute, until end: Double, off: Range<Double>? = nil, arrival: Double? = nil,
+        eta: Double? = nil
     ) -> [String: Double] {
         var figures = DriveFigures(truth: truth)
         for (time, corners) in routes { figures.take(route(corners), at: time, start: 0) }
         for time in reroutes {
-            figures.take(RerouteEvent(phase: .willReroute, reason: .offRoute), at: time, start: 0)
+            figures.take(RerouteEvent(phase: .willReroute, reason: reason), at: time, start: 0)
         }
         for second in 0...Int(end) {
             let deviation: DeviationState = off?.contains(Double(second)) == true ? .wrongWay : .onRoute
@@ -70,6 +71,15 @@ struct DriveFiguresTests {
         #expect((8...10).contains(seen["deviation_delay_s"] ?? 0))
         // Before the turn the reroute has no cause.
         #expect(Self.figures(Self.truth(drive), [(0, Self.road)], reroutes: [90], until: 200)["false_reroutes"] == 1)
+    }
+
+    @Test func reroutesBecauseOfADeviationAreFalseWithoutOne() {
+        let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (0, 0)]))
+        for (reason, count) in [(RerouteReason.offRoute, 1.0), (.wrongWay, 1), (.manual, 0), (.waypoint, 0)] {
+            // The first has no cause; at the second the vehicle is driving back.
+            let figures = Self.figures(truth, [(0, Self.road)], reroutes: [90, 110], because: reason, until: 200)
+            #expect(figures["false_reroutes"] == count, "\(reason)")
+        }
     }
 
     @Test func turningBackBeforeACornerIsOneDeviation() {

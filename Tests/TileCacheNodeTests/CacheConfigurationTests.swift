@@ -79,6 +79,7 @@ struct CacheConfigurationTests {
         ("source=/x", "tileset 1 needs 'name'"), ("name=a,source=", "the tileset 'a' needs 'source'"),
         ("name=a,name=b,source=/x", "has the field 'name' twice"), ("name=../a,source=/x", "'../a' is not a name"),
         ("name=b,source=/y;name=a,source=/x,zooms=9-3", "the tileset 'a' has an invalid value"),
+        ("name=a,source=/x,kind=zip", "[,kind=folder|webFolder|template|tileJSON|pmtiles|mbtiles]"),
     ])
     func defectOfATilesetIsNamed(tilesets: String, says: String) throws {
         let error = #expect(throws: ConfigError.self) { try Self.load(["tilesets=\(tilesets)"]) }

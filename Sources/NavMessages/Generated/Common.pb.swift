@@ -29,13 +29,14 @@ public struct ErrorCode: ProtoEnum {
     public static let deadlineExceeded = Self(rawValue: 6)
     /// The caller or a newer request cancelled the request.
     public static let cancelled = Self(rawValue: 7)
-    /// The online provider could not be reached or answered with an error.
+    /// The source of a tileset cannot be reached, answers with errors or has not answered yet, or the network mode does not allow to ask
+    /// it. Navigation does not return it: without the online provider, routes are calculated on board.
     public static let providerUnavailable = Self(rawValue: 8)
     /// The request is not possible in the current state.
     public static let wrongState = Self(rawValue: 9)
     /// The named route, alternative, region or parameter does not exist.
     public static let notFound = Self(rawValue: 10)
-    /// A policy decided against the request.
+    /// Tiles of the tileset must not be stored, by its configuration (cacheable=false) or by its server. Navigation does not return it.
     public static let deniedByPolicy = Self(rawValue: 11)
     /// Disk, memory or a quota is exhausted.
     public static let resourceExhausted = Self(rawValue: 12)

@@ -226,7 +226,8 @@ public struct GnssQuality: ProtoEnum {
     public static let full = Self(rawValue: 1)
     /// Usable, but one of the reasons applies.
     public static let reduced = Self(rawValue: 2)
-    /// No accepted fix for 10 s and no prediction, or an accuracy worse than 100 m.
+    /// No accepted fix for 10 s and no prediction, or an accuracy worse than 100 m; and at once when spoofing is DETECTED, jamming is
+    /// CRITICAL or integrity is ALERT.
     public static let lost = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -254,15 +255,18 @@ public struct GnssQualityReason: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// No fix arrives.
     public static let noFix = Self(rawValue: 1)
-    /// The accuracy of the position is worse than 15 m (1 sigma per axis), beyond which parallel roads are confused.
+    /// The accuracy of the position is worse than 15 m (1 sigma per axis), beyond which parallel roads are confused, or fixes err more
+    /// than the receiver states.
     public static let accuracy = Self(rawValue: 2)
-    /// The fix type is worse than configured, for example no RTK.
+    /// A fix was rejected because its type is below fix.min_type, for example without RTK, or the receiver itself predicts its positions
+    /// (DEAD_RECKONING, GNSS_DEAD_RECKONING).
     public static let fixType = Self(rawValue: 3)
     /// Spoofing is suspected.
     public static let spoofing = Self(rawValue: 4)
     /// Interference.
     public static let jamming = Self(rawValue: 5)
-    /// Integrity monitoring raised a warning or an alert.
+    /// Integrity monitoring raised a warning or an alert, or within the last 10 s a position was accepted that the vehicle cannot have reached
+    /// (a jump).
     public static let integrity = Self(rawValue: 6)
     /// Fixes arrive late or too rarely.
     public static let latency = Self(rawValue: 7)
@@ -324,7 +328,7 @@ public struct FixRejectionReason: ProtoEnum {
     public static let spoofing = Self(rawValue: 11)
     /// Interference makes the fix unreliable.
     public static let jamming = Self(rawValue: 12)
-    /// A policy discarded it.
+    /// A policy discarded it. Not published: a fix that the owner lets the node discard has the node's own reason.
     public static let policy = Self(rawValue: 13)
     /// The position does not change although the vehicle moves; in m that the vehicle has moved.
     public static let frozen = Self(rawValue: 14)
@@ -398,7 +402,7 @@ public struct GnssFix: Message {
     public var longitude: Double?
     /// Altitude in m above altitude_datum.
     public var altitude: Double?
-    /// Position covariance in m^2, east, north, up, row-major, 9 values or none.
+    /// Position covariance in m^2, east, north, up, row-major, 9 values or none; ignored while position_covariance_type is UNSPECIFIED.
     public var positionCovariance: [Double]
     /// How far position_covariance is known.
     public var positionCovarianceType: PositionCovarianceType?

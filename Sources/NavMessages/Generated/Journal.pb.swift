@@ -23,7 +23,7 @@ public struct RouteRequestPurpose: ProtoEnum {
     public static let fasterRoute = Self(rawValue: 3)
     /// A search for alternatives.
     public static let alternatives = Self(rawValue: 4)
-    /// Refresh of the current route or of previews.
+    /// Refresh of the current route or of previews. Not published: the node refreshes routes without a request.
     public static let refresh = Self(rawValue: 5)
 
     /// Names in the schema, by number.

@@ -47,9 +47,9 @@ public struct PredictionMethod: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// By odometry.
     public static let odometry = Self(rawValue: 1)
-    /// Along the route with the last speed.
+    /// Along the route, at the speed that this driver is expected to have there.
     public static let alongRoute = Self(rawValue: 2)
-    /// Along the most probable road with the last speed.
+    /// Along the most probable road, at the speed that this driver is expected to have there.
     public static let alongRoad = Self(rawValue: 3)
     /// Straight on with the last speed, off the roads or where no road is known.
     public static let straightOn = Self(rawValue: 4)
@@ -130,7 +130,8 @@ public struct Pose: Message {
     public var course: Double?
     /// Speed over ground in m/s, 0 or more.
     public var speedMps: Double?
-    /// Radius in m that contains the true position with a probability of 68 %.
+    /// Of a position on a road, the standard deviation along the road in m; of another one, the standard deviation of each axis, for which
+    /// horizontal_accuracy_m of a fix without a covariance is taken.
     public var horizontalAccuracyM: Double?
     /// Altitude in m, in the datum of the fix.
     public var altitudeM: Double?
@@ -336,7 +337,7 @@ extension RoadPosition: WireMessage {
 
 /// One of the places on the road graph where the vehicle may be.
 public struct MatchCandidate: Message {
-    /// The place.
+    /// The place, without from_node, to_node and offset_m.
     public var road: RoadPosition?
     /// Probability that the vehicle is there, 0 to 1.
     public var probability: Double?

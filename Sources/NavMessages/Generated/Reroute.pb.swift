@@ -60,7 +60,7 @@ public struct RerouteReason: ProtoEnum {
     public static let wrongWay = Self(rawValue: 2)
     /// A faster route.
     public static let fasterRoute = Self(rawValue: 3)
-    /// The vehicle has turned onto an alternative.
+    /// The vehicle has turned onto an alternative. Not published: /nav/alternative_switch tells of it, and reason in the Route.
     public static let alternativeTaken = Self(rawValue: 4)
     /// The Reroute service.
     public static let manual = Self(rawValue: 5)

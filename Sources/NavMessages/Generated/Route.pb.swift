@@ -200,13 +200,13 @@ public struct ManeuverType: ProtoEnum {
     public static let rotary = Self(rawValue: 12)
     /// A small roundabout that is treated as a junction.
     public static let roundaboutTurn = Self(rawValue: 13)
-    /// Leave a roundabout.
+    /// Leave a roundabout in which the leg begins; otherwise ROUNDABOUT and ROTARY include the exit.
     public static let exitRoundabout = Self(rawValue: 14)
-    /// Leave a large, named roundabout.
+    /// Leave a large, named roundabout. Not published: it is EXIT_ROUNDABOUT.
     public static let exitRotary = Self(rawValue: 15)
     /// Not a maneuver: a change of conditions.
     public static let notification = Self(rawValue: 16)
-    /// Use certain lanes.
+    /// Use certain lanes. Not published: see the lanes of RouteProgress, VisualInstruction and Intersection.
     public static let useLane = Self(rawValue: 17)
 
     /// Names in the schema, by number.
@@ -418,7 +418,7 @@ public struct RestrictionKind: ProtoEnum {
     public static let weight = Self(rawValue: 4)
     /// Axle load in kg.
     public static let axleLoad = Self(rawValue: 5)
-    /// Dangerous goods.
+    /// Dangerous goods. Not published: roads that are closed to them are not on the route of a vehicle that carries them.
     public static let hazardousGoods = Self(rawValue: 6)
     /// Private road.
     public static let `private` = Self(rawValue: 7)
@@ -426,9 +426,9 @@ public struct RestrictionKind: ProtoEnum {
     public static let destinationOnly = Self(rawValue: 8)
     /// A restriction that depends on the time.
     public static let timeDependent = Self(rawValue: 9)
-    /// A gate or another barrier.
+    /// A gate or another barrier. Not published.
     public static let barrier = Self(rawValue: 10)
-    /// A low-emission zone.
+    /// A low-emission zone. Not published: the map does not contain these zones.
     public static let emissionZone = Self(rawValue: 11)
 
     /// Names in the schema, by number.
@@ -462,9 +462,9 @@ public struct Waypoint: Message {
     public var kind: WaypointKind?
     /// Desired or known direction of travel in radians clockwise from true north, [0, 2 pi).
     public var course: Double?
-    /// Greatest deviation of the road from course in radians, 0 to pi.
+    /// Greatest deviation of the road from course in radians, 0 to pi; absent: pi/4. Only with course.
     public var courseToleranceRad: Double?
-    /// Greatest distance to the road in m; absent: as configured (snap.max_m, snap.position_max_m).
+    /// Greatest distance to the road in m, 0 to 100,000; absent: as configured (snap.max_m, snap.position_max_m).
     public var radiusM: Double?
     /// Whether the vehicle must arrive with the place on the kerb side.
     public var curbside: Bool?
@@ -595,9 +595,9 @@ extension Waypoint: WireMessage {
 public struct RouteOptions: Message {
     /// The vehicle; absent: the node's configured one.
     public var vehicle: VehicleProfile?
-    /// Kinds of road to avoid.
+    /// Kinds of road to avoid; none: the node's vehicle.avoid, which a request can replace but not switch off.
     public var avoid: [AvoidFeature]
-    /// Areas to avoid.
+    /// Areas to avoid, at most 50. The rings of an area have 3 or more corners each, at most 1,000 in all, within 100 km of its centre.
     public var excludeAreas: [Polygon]
     /// Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them: during guidance the
     /// node offers alternatives by itself. In a route: the number requested with it.
@@ -607,7 +607,7 @@ public struct RouteOptions: Message {
     /// Departure, ns since the Unix epoch, UTC; absent: now. The arrival times of routes to choose from are counted from the departure, and
     /// rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now.
     public var departureNs: Int64?
-    /// Distance from the start in m within which a maneuver is avoided.
+    /// Distance from the start in m within which a maneuver is avoided, 0 to 5,000.
     public var initialManeuverAvoidanceM: Double?
     /// Language of names and instructions, BCP 47, for example "de". In a route: the language that is spoken.
     public var language: String?
@@ -2252,7 +2252,7 @@ public struct RouteRestriction: Message {
     public var lastPoint: UInt32?
     /// Limit in m for sizes, in kg for weights; absent for the other kinds.
     public var limit: Double?
-    /// Whether the vehicle violates the restriction (possible only where there is no other way).
+    /// Whether the vehicle violates the restriction. Always false: a limit that the vehicle exceeds is never on its route.
     public var violated: Bool?
     /// OpenStreetMap way on which the restriction begins.
     public var wayId: Int64?

@@ -6,10 +6,11 @@ public enum NavigationService: ServiceSchema {
     /// Full name in the schema.
     public static let name = "navbus.v1.Navigation"
 
-    /// Calculates up to three routes and opens the preview: progress first, then the routes.
+    /// Calculates up to three routes and opens the preview: progress first, then the routes. At most 8 calls at a time;
+    /// further ones fail as RESOURCE_EXHAUSTED.
     public static let calculateRoute = StreamingMethod<CalculateRouteRequest, CalculateRouteResponse>(
         service: name, name: "CalculateRoute", isIdempotent: false,
-        summary: "Calculates up to three routes and opens the preview: progress first, then the routes.")
+        summary: "Calculates up to three routes and opens the preview: progress first, then the routes. At most 8 calls at a time; further ones fail as RESOURCE_EXHAUSTED.")
     /// Makes a previewed route the active one.
     public static let selectPreview = UnaryMethod<SelectPreviewRequest, SelectPreviewResponse>(
         service: name, name: "SelectPreview", isIdempotent: false,
@@ -115,10 +116,11 @@ public enum PolicyService: ServiceSchema {
     public static let acceptFasterRoute = UnaryMethod<ShouldAcceptFasterRouteRequest, PolicyAnswer>(
         service: name, name: "AcceptFasterRoute", isIdempotent: false,
         summary: "May the faster route be applied? Default: yes; no where approval is required and none comes.")
-    /// May a fix that the node would reject be discarded? Default: yes.
+    /// May a fix be discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING?
+    /// Default: yes.
     public static let shouldDiscardFix = UnaryMethod<ShouldDiscardFixRequest, PolicyAnswer>(
         service: name, name: "ShouldDiscardFix", isIdempotent: false,
-        summary: "May a fix that the node would reject be discarded? Default: yes.")
+        summary: "May a fix be discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING? Default: yes.")
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     public static let shouldPreventReroutesWhenArriving = UnaryMethod<ShouldPreventReroutesWhenArrivingRequest, PolicyAnswer>(
         service: name, name: "ShouldPreventReroutesWhenArriving", isIdempotent: false,
@@ -148,7 +150,7 @@ public enum PolicyService: ServiceSchema {
         ])
 }
 
-/// Served by every node.
+/// Served by every node made with NavKit, and by every participant of a lockstep playback. A recorder serves it only in lockstep.
 public enum NodeService: ServiceSchema {
     /// Full name in the schema.
     public static let name = "navbus.v1.Node"
@@ -184,7 +186,7 @@ public enum NodeService: ServiceSchema {
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
-        name: name, summary: "Served by every node.",
+        name: name, summary: "Served by every node made with NavKit, and by every participant of a lockstep playback. A recorder serves it only in lockstep.",
         methods: [
             getInfo.descriptor,
             getSchema.descriptor,
@@ -251,10 +253,10 @@ public enum TileCacheService: ServiceSchema {
     public static let estimateRegion = UnaryMethod<EstimateRegionRequest, EstimateRegionResponse>(
         service: name, name: "EstimateRegion", isIdempotent: false,
         summary: "Estimates the tiles and bytes of an offline region.")
-    /// Lists the tiles of an area that are on board.
+    /// Counts the tiles of an area that are on board, and lists those that are missing.
     public static let coverage = UnaryMethod<TileCoverageRequest, TileCoverageResponse>(
         service: name, name: "Coverage", isIdempotent: false,
-        summary: "Lists the tiles of an area that are on board.")
+        summary: "Counts the tiles of an area that are on board, and lists those that are missing.")
     /// Returns the totals of the cache.
     public static let statistics = UnaryMethod<StatisticsRequest, StatisticsResponse>(
         service: name, name: "Statistics", isIdempotent: false,

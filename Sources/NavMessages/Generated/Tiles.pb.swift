@@ -930,7 +930,7 @@ extension GetTileRequest: WireMessage {
 public struct GetTileResponse: Message {
     /// The data, as stored.
     public var data: [UInt8]?
-    /// Absolute path of the tile's file on the server's host.
+    /// Absolute path of the tile's file on the server's host. The tile may be evicted: open the file at once.
     public var path: String?
     /// SHA-256 of the data.
     public var sha256: [UInt8]?

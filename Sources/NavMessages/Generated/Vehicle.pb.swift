@@ -72,11 +72,11 @@ public struct VehicleOdometry: Message {
     public var stampNs: Int64?
     /// When it was measured, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
     public var monotonicNs: Int64?
-    /// Speed over ground in m/s, 0 or more; see the field reverse for the direction.
+    /// Speed over ground in m/s, 0 or more; see the field reverse for the direction. 150 and more is ignored.
     public var speedMps: Double?
     /// Standard deviation of the speed in m/s.
     public var speedSigmaMps: Double?
-    /// Rate of turn in rad/s, positive to the left (counter-clockwise seen from above, ISO 8855).
+    /// Rate of turn in rad/s, positive to the left (counter-clockwise seen from above, ISO 8855). 5 and more to either side is ignored.
     public var yawRateRadps: Double?
     /// Standard deviation of the rate of turn in rad/s.
     public var yawRateSigmaRadps: Double?
@@ -201,6 +201,8 @@ extension VehicleOdometry: WireMessage {
 }
 
 /// The properties of a vehicle that routing needs.
+///
+/// In a request, absent fields are those of the node's own vehicle; if vehicle_class is another one, the defaults of that class.
 public struct VehicleProfile: Message {
     /// Kind of vehicle; access rules and speeds follow from it.
     public var vehicleClass: VehicleClass?

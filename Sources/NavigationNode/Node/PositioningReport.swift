@@ -112,7 +112,10 @@ package struct PositioningReport: Sendable {
             .accuracy, "gnss_accuracy",
             "positions are less accurate than \(Int(HealthJudge.reducedSigma)) m (1 σ), or fixes err more than stated"
         ),
-        (.fixType, "gnss_fix_type", "the receiver itself predicts its positions (dead reckoning)"),
+        (
+            .fixType, "gnss_fix_type",
+            "fixes are of a lower type than fix.min_type, or the receiver itself predicts its positions (dead reckoning)"
+        ),
         (.spoofing, "gnss_spoofing", "the receiver detects spoofed signals"),
         (.jamming, "gnss_jamming", "the receiver detects jamming"),
         (

@@ -8,7 +8,8 @@ public import NavMessages
 ///
 /// A method answers through its call, at once or later; what it throws ends the call with its status.
 public protocol NavigationServiceProvider: AnyObject {
-    /// Calculates up to three routes and opens the preview: progress first, then the routes.
+    /// Calculates up to three routes and opens the preview: progress first, then the routes. At most 8 calls at a time;
+    /// further ones fail as RESOURCE_EXHAUSTED.
     func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws
     /// Makes a previewed route the active one.
     func selectPreview(_ request: SelectPreviewRequest, _ call: UnaryCall<SelectPreviewResponse>) throws
@@ -82,7 +83,8 @@ public protocol PolicyServiceProvider: AnyObject {
     func shouldTakeAlternative(_ request: ShouldTakeAlternativeRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the faster route be applied? Default: yes; no where approval is required and none comes.
     func acceptFasterRoute(_ request: ShouldAcceptFasterRouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// May a fix that the node would reject be discarded? Default: yes.
+    /// May a fix be discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING?
+    /// Default: yes.
     func shouldDiscardFix(_ request: ShouldDiscardFixRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     func shouldPreventReroutesWhenArriving(_ request: ShouldPreventReroutesWhenArrivingRequest, _ call: UnaryCall<PolicyAnswer>) throws
@@ -193,7 +195,7 @@ public protocol TileCacheServiceProvider: AnyObject {
     func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws
     /// Estimates the tiles and bytes of an offline region.
     func estimateRegion(_ request: EstimateRegionRequest, _ call: UnaryCall<EstimateRegionResponse>) throws
-    /// Lists the tiles of an area that are on board.
+    /// Counts the tiles of an area that are on board, and lists those that are missing.
     func coverage(_ request: TileCoverageRequest, _ call: UnaryCall<TileCoverageResponse>) throws
     /// Returns the totals of the cache.
     func statistics(_ request: StatisticsRequest, _ call: UnaryCall<StatisticsResponse>) throws

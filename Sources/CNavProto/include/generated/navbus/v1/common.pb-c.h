@@ -64,7 +64,8 @@ typedef enum _Navbus__V1__ErrorCode {
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_CANCELLED = 7,
   /*
-   * The online provider could not be reached or answered with an error.
+   * The source of a tileset cannot be reached, answers with errors or has not answered yet, or the network mode does not allow to ask
+   * it. Navigation does not return it: without the online provider, routes are calculated on board.
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_PROVIDER_UNAVAILABLE = 8,
   /*
@@ -76,7 +77,7 @@ typedef enum _Navbus__V1__ErrorCode {
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_NOT_FOUND = 10,
   /*
-   * A policy decided against the request.
+   * Tiles of the tileset must not be stored, by its configuration (cacheable=false) or by its server. Navigation does not return it.
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_DENIED_BY_POLICY = 11,
   /*

@@ -210,7 +210,8 @@ typedef enum _Navbus__V1__GnssQuality {
    */
   NAVBUS__V1__GNSS_QUALITY__GNSS_QUALITY_REDUCED = 2,
   /*
-   * No accepted fix for 10 s and no prediction, or an accuracy worse than 100 m.
+   * No accepted fix for 10 s and no prediction, or an accuracy worse than 100 m; and at once when spoofing is DETECTED, jamming is
+   * CRITICAL or integrity is ALERT.
    */
   NAVBUS__V1__GNSS_QUALITY__GNSS_QUALITY_LOST = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__GNSS_QUALITY)
@@ -228,11 +229,13 @@ typedef enum _Navbus__V1__GnssQualityReason {
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_NO_FIX = 1,
   /*
-   * The accuracy of the position is worse than 15 m (1 sigma per axis), beyond which parallel roads are confused.
+   * The accuracy of the position is worse than 15 m (1 sigma per axis), beyond which parallel roads are confused, or fixes err more
+   * than the receiver states.
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_ACCURACY = 2,
   /*
-   * The fix type is worse than configured, for example no RTK.
+   * A fix was rejected because its type is below fix.min_type, for example without RTK, or the receiver itself predicts its positions
+   * (DEAD_RECKONING, GNSS_DEAD_RECKONING).
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_FIX_TYPE = 3,
   /*
@@ -244,7 +247,8 @@ typedef enum _Navbus__V1__GnssQualityReason {
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_JAMMING = 5,
   /*
-   * Integrity monitoring raised a warning or an alert.
+   * Integrity monitoring raised a warning or an alert, or within the last 10 s a position was accepted that the vehicle cannot have reached
+   * (a jump).
    */
   NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_INTEGRITY = 6,
   /*
@@ -318,7 +322,7 @@ typedef enum _Navbus__V1__FixRejectionReason {
    */
   NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_JAMMING = 12,
   /*
-   * A policy discarded it.
+   * A policy discarded it. Not published: a fix that the owner lets the node discard has the node's own reason.
    */
   NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_POLICY = 13,
   /*
@@ -384,7 +388,7 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_altitude;
   double altitude;
   /*
-   * Position covariance in m^2, east, north, up, row-major, 9 values or none.
+   * Position covariance in m^2, east, north, up, row-major, 9 values or none; ignored while position_covariance_type is UNSPECIFIED.
    */
   size_t n_position_covariance;
   double *position_covariance;

@@ -60,7 +60,7 @@ typedef enum _Navbus__V1__RouteRequestPurpose {
    */
   NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_ALTERNATIVES = 4,
   /*
-   * Refresh of the current route or of previews.
+   * Refresh of the current route or of previews. Not published: the node refreshes routes without a request.
    */
   NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_REFRESH = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROUTE_REQUEST_PURPOSE)

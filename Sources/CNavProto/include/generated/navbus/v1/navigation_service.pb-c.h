@@ -69,7 +69,7 @@ struct  Navbus__V1__CalculateRouteRequest
    */
   Navbus__V1__Waypoint *origin;
   /*
-   * Via points, stops and destination in order, at least one.
+   * Via points, stops and destination in order, 1 to 100.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
@@ -245,11 +245,12 @@ struct  Navbus__V1__SetRouteRequest
      * waypoints (absent: the ends of the line), each within radius_m or snap.max_m of the line and in its order; legs, one for each stop
      * (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s, distance_m and the annotation's
      * node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other fields, such as edge_ids and
-     * map_version, and of the options alternatives and a language that it does not have.
+     * map_version, and of the options alternatives and a language that it does not have. Legs without node_ids may have 60,000 points in
+     * all, where each 12 m of their length count as one more: some 700 km.
      */
     Navbus__V1__Route *route;
     /*
-     * Waypoints to route to, from the last qualified position.
+     * Waypoints to route to, from the origin if there is one, otherwise from the last qualified position.
      */
     Navbus__V1__CalculateRouteRequest *calculate;
   };
@@ -640,7 +641,10 @@ struct  Navbus__V1__RouteCoverageRequest
 {
   ProtobufCMessage base;
   /*
-   * Waypoints whose surroundings and corridor are to be checked; none: those of the current route.
+   * Places of the path to check, at most 100; none: the rest of the current route. A single one is the destination of a path from the
+   * vehicle's position (NO_POSITION without one); of several, the first is the origin. Needed are the local tiles within 2 km of the
+   * start, in the corridor along the path and within 5 km of the destination, and those of the arterial and highway layers within
+   * 10 km and 50 km of the path.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;

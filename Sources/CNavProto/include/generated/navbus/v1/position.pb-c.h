@@ -59,11 +59,11 @@ typedef enum _Navbus__V1__PredictionMethod {
    */
   NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ODOMETRY = 1,
   /*
-   * Along the route with the last speed.
+   * Along the route, at the speed that this driver is expected to have there.
    */
   NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ALONG_ROUTE = 2,
   /*
-   * Along the most probable road with the last speed.
+   * Along the most probable road, at the speed that this driver is expected to have there.
    */
   NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_ALONG_ROAD = 3,
   /*
@@ -156,7 +156,8 @@ struct  Navbus__V1__Pose
   protobuf_c_boolean has_speed_mps;
   double speed_mps;
   /*
-   * Radius in m that contains the true position with a probability of 68 %.
+   * Of a position on a road, the standard deviation along the road in m; of another one, the standard deviation of each axis, for which
+   * horizontal_accuracy_m of a fix without a covariance is taken.
    */
   protobuf_c_boolean has_horizontal_accuracy_m;
   double horizontal_accuracy_m;
@@ -230,7 +231,7 @@ struct  Navbus__V1__MatchCandidate
 {
   ProtobufCMessage base;
   /*
-   * The place.
+   * The place, without from_node, to_node and offset_m.
    */
   Navbus__V1__RoadPosition *road;
   /*

@@ -85,7 +85,7 @@ typedef enum _Navbus__V1__RerouteReason {
    */
   NAVBUS__V1__REROUTE_REASON__REROUTE_REASON_FASTER_ROUTE = 3,
   /*
-   * The vehicle has turned onto an alternative.
+   * The vehicle has turned onto an alternative. Not published: /nav/alternative_switch tells of it, and reason in the Route.
    */
   NAVBUS__V1__REROUTE_REASON__REROUTE_REASON_ALTERNATIVE_TAKEN = 4,
   /*

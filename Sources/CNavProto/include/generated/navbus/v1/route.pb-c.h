@@ -221,11 +221,11 @@ typedef enum _Navbus__V1__ManeuverType {
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_ROUNDABOUT_TURN = 13,
   /*
-   * Leave a roundabout.
+   * Leave a roundabout in which the leg begins; otherwise ROUNDABOUT and ROTARY include the exit.
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_EXIT_ROUNDABOUT = 14,
   /*
-   * Leave a large, named roundabout.
+   * Leave a large, named roundabout. Not published: it is EXIT_ROUNDABOUT.
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_EXIT_ROTARY = 15,
   /*
@@ -233,7 +233,7 @@ typedef enum _Navbus__V1__ManeuverType {
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_NOTIFICATION = 16,
   /*
-   * Use certain lanes.
+   * Use certain lanes. Not published: see the lanes of RouteProgress, VisualInstruction and Intersection.
    */
   NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_USE_LANE = 17
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__MANEUVER_TYPE)
@@ -411,7 +411,7 @@ typedef enum _Navbus__V1__RestrictionKind {
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_AXLE_LOAD = 5,
   /*
-   * Dangerous goods.
+   * Dangerous goods. Not published: roads that are closed to them are not on the route of a vehicle that carries them.
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_HAZARDOUS_GOODS = 6,
   /*
@@ -427,11 +427,11 @@ typedef enum _Navbus__V1__RestrictionKind {
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_TIME_DEPENDENT = 9,
   /*
-   * A gate or another barrier.
+   * A gate or another barrier. Not published.
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_BARRIER = 10,
   /*
-   * A low-emission zone.
+   * A low-emission zone. Not published: the map does not contain these zones.
    */
   NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_EMISSION_ZONE = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__RESTRICTION_KIND)
@@ -470,12 +470,12 @@ struct  Navbus__V1__Waypoint
   protobuf_c_boolean has_course;
   double course;
   /*
-   * Greatest deviation of the road from course in radians, 0 to pi.
+   * Greatest deviation of the road from course in radians, 0 to pi; absent: pi/4. Only with course.
    */
   protobuf_c_boolean has_course_tolerance_rad;
   double course_tolerance_rad;
   /*
-   * Greatest distance to the road in m; absent: as configured (snap.max_m, snap.position_max_m).
+   * Greatest distance to the road in m, 0 to 100,000; absent: as configured (snap.max_m, snap.position_max_m).
    */
   protobuf_c_boolean has_radius_m;
   double radius_m;
@@ -515,12 +515,12 @@ struct  Navbus__V1__RouteOptions
    */
   Navbus__V1__VehicleProfile *vehicle;
   /*
-   * Kinds of road to avoid.
+   * Kinds of road to avoid; none: the node's vehicle.avoid, which a request can replace but not switch off.
    */
   size_t n_avoid;
   Navbus__V1__AvoidFeature *avoid;
   /*
-   * Areas to avoid.
+   * Areas to avoid, at most 50. The rings of an area have 3 or more corners each, at most 1,000 in all, within 100 km of its centre.
    */
   size_t n_exclude_areas;
   Navbus__V1__Polygon **exclude_areas;
@@ -542,7 +542,7 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean has_departure_ns;
   int64_t departure_ns;
   /*
-   * Distance from the start in m within which a maneuver is avoided.
+   * Distance from the start in m within which a maneuver is avoided, 0 to 5,000.
    */
   protobuf_c_boolean has_initial_maneuver_avoidance_m;
   double initial_maneuver_avoidance_m;
@@ -1272,7 +1272,7 @@ struct  Navbus__V1__RouteRestriction
   protobuf_c_boolean has_limit;
   double limit;
   /*
-   * Whether the vehicle violates the restriction (possible only where there is no other way).
+   * Whether the vehicle violates the restriction. Always false: a limit that the vehicle exceeds is never on its route.
    */
   protobuf_c_boolean has_violated;
   protobuf_c_boolean violated;

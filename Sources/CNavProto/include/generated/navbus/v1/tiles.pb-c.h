@@ -494,7 +494,7 @@ struct  Navbus__V1__GetTileResponse
   protobuf_c_boolean has_data;
   ProtobufCBinaryData data;
   /*
-   * Absolute path of the tile's file on the server's host.
+   * Absolute path of the tile's file on the server's host. The tile may be evicted: open the file at once.
    */
   char *path;
   /*

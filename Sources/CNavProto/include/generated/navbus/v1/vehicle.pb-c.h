@@ -89,7 +89,7 @@ struct  Navbus__V1__VehicleOdometry
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
   /*
-   * Speed over ground in m/s, 0 or more; see the field reverse for the direction.
+   * Speed over ground in m/s, 0 or more; see the field reverse for the direction. 150 and more is ignored.
    */
   protobuf_c_boolean has_speed_mps;
   double speed_mps;
@@ -99,7 +99,7 @@ struct  Navbus__V1__VehicleOdometry
   protobuf_c_boolean has_speed_sigma_mps;
   double speed_sigma_mps;
   /*
-   * Rate of turn in rad/s, positive to the left (counter-clockwise seen from above, ISO 8855).
+   * Rate of turn in rad/s, positive to the left (counter-clockwise seen from above, ISO 8855). 5 and more to either side is ignored.
    */
   protobuf_c_boolean has_yaw_rate_radps;
   double yaw_rate_radps;
@@ -136,6 +136,7 @@ struct  Navbus__V1__VehicleOdometry
 
 /*
  * The properties of a vehicle that routing needs.
+ * In a request, absent fields are those of the node's own vehicle; if vehicle_class is another one, the defaults of that class.
  */
 struct  Navbus__V1__VehicleProfile
 {
