@@ -59,8 +59,8 @@ package enum SpeedTags {
         // National rules may name a region: "BE-VLG", "GB-WLS".
         let rule = Countries.limits(country)
         switch kind {
-        case "urban", "built_up": return .speed(rule.urban)
-        case "rural", "nsl_single", "nsl_restricted": return .speed(rule.rural)
+        case "urban", "built_up", "nsl_restricted": return .speed(rule.urban)
+        case "rural", "nsl_single": return .speed(rule.rural)
         case "trunk", "nsl_dual", "motorroad": return rule.trunk == 0 ? .unlimited : .speed(rule.trunk)
         case "motorway": return rule.motorway == 0 ? .unlimited : .speed(rule.motorway)
         case "living_street": return .speed(Countries.livingStreetLimit(country))
