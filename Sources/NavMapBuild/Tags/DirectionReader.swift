@@ -34,7 +34,9 @@ struct DirectionReader {
         // The number of occupants is unknown, so as in OSRM's profile `hov=designated` roads are used only at the ends of a
         // trip.
         if common.flags.contains(.highOccupancy) { car = min(car, .destination) }
-        let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? untagged : .no
+        // Where nothing permits vehicles, `access` and `hgv` alone do not permit goods vehicles either.
+        let isUnpermitted = needsPermission && tagged == nil
+        let truck = truckMayEnter && !isUnpermitted ? self.truck(tagged, direction) ?? untagged : .no
         if car != .no { road.access.insert(.car) }
         if truck != .no { road.access.insert(.truck) }
         if !needsPermission || !road.access.isEmpty {

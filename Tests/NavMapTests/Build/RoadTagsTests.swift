@@ -137,6 +137,29 @@ struct RoadTagsTests {
     }
 
     @Test(
+        "goods vehicles have separate access also where vehicles need a permission",
+        arguments: [
+            (["highway": "track", "motor_vehicle": "yes", "hgv": "no"], true, false, false),
+            (["highway": "track", "motor_vehicle": "yes"], true, true, false),
+            (["highway": "track", "motorcar": "yes", "access": "no"], true, false, false),
+            (["highway": "pedestrian", "motor_vehicle": "destination", "hgv": "no"], true, false, false),
+            (["highway": "pedestrian", "motor_vehicle": "yes", "hgv": "destination"], true, true, true),
+            (["highway": "pedestrian", "motor_vehicle": "no", "hgv": "delivery"], false, true, true),
+            (
+                ["highway": "path", "vehicle": "yes", "motor_vehicle": "private", "hgv:forward": "no"], true, false,
+                false
+            ),
+            (["highway": "pedestrian", "access": "yes", "hgv": "yes"], false, false, false),
+            (["highway": "busway", "motor_vehicle": "yes", "hgv": "no"], true, false, false),
+        ] as [([String: String], Bool, Bool, Bool)])
+    func permittedTrucks(tags: [String: String], cars: Bool, trucks: Bool, isDestination: Bool) {
+        let attributes = road(tags).forward
+        #expect((attributes?.access.contains(.car) ?? false) == cars)
+        #expect((attributes?.access.contains(.truck) ?? false) == trucks)
+        #expect((attributes?.flags.contains(.truckDestinationOnly) ?? false) == isDestination)
+    }
+
+    @Test(
         "every spelling of oneway is understood",
         arguments: [
             (["oneway": "yes"], true, false), (["oneway": "true"], true, false), (["oneway": "1"], true, false),
