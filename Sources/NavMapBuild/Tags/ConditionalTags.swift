@@ -172,7 +172,19 @@ struct ConditionalRoad {
             return
         }
         if clause.hasSizes && clause.time.isEmpty {
-            guard level == .no else { return }
+            limit(level, clause, vehicles, &road)
+            return
+        }
+        add(.access(level.published), clause, vehicles, &road)
+    }
+
+    /// Applies an access by size alone, which always applies.
+    private mutating func limit(
+        _ level: AccessTags.Level, _ clause: ConditionalTags.Clause, _ vehicles: VehicleAccess,
+        _ road: inout RoadDirection
+    ) {
+        switch level {
+        case .no:
             func lower(_ limit: inout Float, _ value: Float?) {
                 if let value { limit = limit > 0 ? min(limit, value) : value }
             }
@@ -181,9 +193,11 @@ struct ConditionalRoad {
             lower(&road.maximumHeight, clause.height)
             lower(&road.maximumWidth, clause.width)
             lower(&road.maximumLength, clause.length)
-            return
+        // Tiles cannot bar through traffic by size, so it is barred for all goods vehicles.
+        case .destination, .private:
+            if vehicles.contains(.truck) { road.flags.insert(.truckDestinationOnly) }
+        case .yes: unknown += 1
         }
-        add(.access(level.published), clause, vehicles, &road)
     }
 
     /// Applies `oneway:conditional=yes @ …`, which closes the direction against the way's nodes, or with `-1` the one along them.

@@ -83,6 +83,24 @@ struct ConditionalTagsTests {
         #expect(road(["maxspeed:conditional": "60 @ (weight>7.5)"])?.truckSpeedLimit == 60 / 3.6)
     }
 
+    @Test(
+        "a conditional destination or private access above a size bars goods vehicles from passing through",
+        arguments: [
+            (["hgv:conditional": "destination @ (weight>7.5)"], true),
+            (["hgv:conditional": "delivery @ (weight>7.5 AND length>12)"], true),
+            (["motor_vehicle:conditional": "private @ (weight>7.5)"], true),
+            (["access:conditional": "destination @ (weight>7.5)"], true),
+            (["hgv": "yes", "access:conditional": "destination @ (weight>7.5)"], false),
+            (["motorcar:conditional": "destination @ (weight>3.5)"], false),
+            (["hgv:conditional": "yes @ (weight>7.5)"], false),
+        ] as [([String: String], Bool)])
+    func sizesOfVisitors(tags: [String: String], isBarred: Bool) {
+        let attributes = road(tags)
+        #expect(attributes?.flags == (isBarred ? .truckDestinationOnly : []))
+        #expect(attributes?.access.contains([.car, .truck]) == true && attributes?.conditions == [])
+        #expect(attributes?.maximumWeight == nil && attributes?.maximumLength == nil)
+    }
+
     @Test("a one-way condition closes the other direction at its times")
     func oneway() {
         let both = RoadTags.attributes(of: ["highway": "primary", "oneway:conditional": "yes @ (07:00-09:00)"])
