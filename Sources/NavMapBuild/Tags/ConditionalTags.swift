@@ -185,14 +185,11 @@ struct ConditionalRoad {
     ) {
         switch level {
         case .no:
-            func lower(_ limit: inout Float, _ value: Float?) {
-                if let value { limit = limit > 0 ? min(limit, value) : value }
-            }
-            lower(&road.maximumWeight, clause.weight)
-            lower(&road.maximumAxleLoad, clause.axleLoad)
-            lower(&road.maximumHeight, clause.height)
-            lower(&road.maximumWidth, clause.width)
-            lower(&road.maximumLength, clause.length)
+            RoadDirection.lower(&road.maximumWeight, to: clause.weight)
+            RoadDirection.lower(&road.maximumAxleLoad, to: clause.axleLoad)
+            RoadDirection.lower(&road.maximumHeight, to: clause.height)
+            RoadDirection.lower(&road.maximumWidth, to: clause.width)
+            RoadDirection.lower(&road.maximumLength, to: clause.length)
         // Tiles cannot bar through traffic by size, so it is barred for all goods vehicles.
         case .destination, .private:
             if vehicles.contains(.truck) { road.flags.insert(.truckDestinationOnly) }
@@ -229,7 +226,7 @@ struct ConditionalRoad {
             return
         }
         if clause.time.isEmpty {
-            if clause.hasSizes && road.truckSpeedLimit == 0 { road.truckSpeedLimit = limit / 3.6 }
+            if clause.hasSizes { RoadDirection.lower(&road.truckSpeedLimit, to: limit / 3.6) }
             return
         }
         add(.speedLimit(limit / 3.6), clause, vehicles, &road)

@@ -91,7 +91,8 @@ struct DirectionReader {
         let own: TagKey = direction == .forward ? .maxspeed__hgv__forward : .maxspeed__hgv__backward
         for key in [own, .maxspeed__hgv] where tags.has(key) {
             if case .speed(let speed)? = strings.withBytes(tags[key], SpeedTags.parse) {
-                road.truckSpeedLimit = speed / 3.6
+                // A condition may have set a lower one.
+                RoadDirection.lower(&road.truckSpeedLimit, to: speed / 3.6)
                 break
             }
         }

@@ -155,10 +155,7 @@ public enum RoadTags {
         road.maximumWidth = least([.maxwidth, .maxwidth__physical], Quantity.metres)
         // A road hardly wider than a car limits vehicles that would touch both sides; a wider road's width is not a limit.
         let width = least([.width, .est_width], Quantity.metres)
-        if width > 0, width <= 2.2 {
-            let room = max(width - 0.1, 0.1)
-            road.maximumWidth = road.maximumWidth > 0 ? min(road.maximumWidth, room) : room
-        }
+        if width > 0, width <= 2.2 { RoadDirection.lower(&road.maximumWidth, to: max(width - 0.1, 0.1)) }
         road.maximumLength = least([.maxlength, .maxlength__hgv], Quantity.metres)
         road.maximumWeight = least(
             [.maxweight, .maxweight__hgv, .maxweightrating, .maxweightrating__hgv], Quantity.tonnes)

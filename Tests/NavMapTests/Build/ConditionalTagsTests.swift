@@ -120,6 +120,20 @@ struct ConditionalTagsTests {
     }
 
     @Test(
+        "of several limits for goods vehicles the lowest counts",
+        arguments: [
+            ["maxspeed:hgv": "80", "maxspeed:hgv:conditional": "60 @ (weight>7.5)"],
+            ["maxspeed:hgv": "60", "maxspeed:conditional": "80 @ (weight>3.5)"],
+            ["maxspeed:hgv:forward": "80", "maxspeed:forward:conditional": "60 @ (weight>7.5)"],
+            ["maxspeed:conditional": "80 @ (weight>3.5); 60 @ (weight>7.5)"],
+            ["maxspeed:conditional": "60 @ (weight>7.5); 80 @ (weight>3.5)"],
+            ["maxspeed:conditional": "80 @ (weight>3.5)", "maxspeed:hgv:conditional": "60 @ (weight>12)"],
+        ])
+    func truckLimits(tags: [String: String]) {
+        #expect(road(tags)?.truckSpeedLimit == 60 / 3.6)
+    }
+
+    @Test(
         "default speed limits follow the country where its rules are unambiguous",
         arguments: [
             ("motorway", "PT", 120), ("motorway", "AD", 90), ("residential", "FR", 50), ("living_street", "DE", 7),
