@@ -132,7 +132,10 @@ struct ConditionalRoad {
     ]
 
     /// Adds conditions and limits to a direction; a limit by size alone always applies and becomes the road's limit.
-    mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction) {
+    ///
+    /// - Parameter general: Whether `access:conditional` concerns vehicles: not where only a tag for vehicles permits them, as on a
+    ///   footpath in a park with opening hours.
+    mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction, general: Bool) {
         // A conditional tag does not apply to vehicles with a more specific plain tag.
         var ownTags: VehicleAccess = []
         if tags.has(.motorcar) { ownTags.insert(.car) }
@@ -147,7 +150,7 @@ struct ConditionalRoad {
             let concerned: VehicleAccess
             switch key {
             case .motorcar__conditional, .hgv__conditional: concerned = vehicles
-            case .access__conditional where hasVehicle || hasMotorVehicle: concerned = []
+            case .access__conditional where !general || hasVehicle || hasMotorVehicle: concerned = []
             case .vehicle__conditional where hasMotorVehicle: concerned = []
             default: concerned = vehicles.subtracting(ownTags)
             }

@@ -39,11 +39,9 @@ struct DirectionReader {
         let truck = truckMayEnter && !isUnpermitted ? self.truck(tagged, direction) ?? untagged : .no
         if car != .no { road.access.insert(.car) }
         if truck != .no { road.access.insert(.truck) }
-        if !needsPermission || !road.access.isEmpty {
-            var conditional = ConditionalRoad(tags, strings)
-            conditional.apply(to: &road, direction)
-            unknownConditions += conditional.unknown
-        }
+        var conditional = ConditionalRoad(tags, strings)
+        conditional.apply(to: &road, direction, general: !needsPermission || !road.access.isEmpty)
+        unknownConditions += conditional.unknown
         guard !road.access.isEmpty || opensAtTimes(road) else { return nil }
         if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? untagged) != .no { road.access.insert(.bus) }
         if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? untagged) != .no {

@@ -9,6 +9,17 @@ public enum RoadTags {
         return highway == .pedestrian || highway == .busway || namesVehicles
     }
 
+    /// Whether a key can permit vehicles on any way: one of the vehicles' own, also with conditions.
+    package static func namesVehicles(_ key: TagKey) -> Bool {
+        switch key {
+        case .vehicle, .motor_vehicle, .motorcar, .hgv, .vehicle__conditional, .motor_vehicle__conditional,
+            .motor_vehicle__forward__conditional, .motor_vehicle__backward__conditional, .motorcar__conditional,
+            .hgv__conditional:
+            true
+        default: false
+        }
+    }
+
     /// Returns the class of a `highway` value for vehicles, and whether it is a link; nil for other values.
     private static func roadClass(_ highway: Word) -> (roadClass: RoadClass, isLink: Bool)? {
         switch highway {

@@ -55,6 +55,30 @@ struct ConditionalTagsTests {
     }
 
     @Test(
+        "a street for pedestrians that a tag of vehicles opens at times is in the map, closed by default",
+        arguments: [
+            (
+                ["motor_vehicle": "no", "motor_vehicle:conditional": "delivery @ (06:00-10:00)"],
+                [.car, .truck, .bus, .taxi]
+            ),
+            (["motor_vehicle:conditional": "delivery @ (06:00-10:00)"], [.car, .truck, .bus, .taxi]),
+            (["access": "no", "vehicle:conditional": "delivery @ (06:00-10:00)"], [.car, .truck, .bus, .taxi]),
+            (["hgv:conditional": "delivery @ (06:00-10:00)"], .truck),
+            (["motor_vehicle:conditional": "no @ (06:00-10:00)"], nil),
+            (["access:conditional": "yes @ (06:00-10:00)"], nil),
+            (["access": "no", "access:conditional": "destination @ (06:00-10:00)"], nil),
+            (["motor_vehicle": "no", "vehicle:conditional": "delivery @ (06:00-10:00)"], nil),
+        ] as [([String: String], VehicleAccess?)])
+    func openingForPedestrians(tags: [String: String], vehicles: VehicleAccess?) {
+        for highway in ["pedestrian", "path", "track"] {
+            let attributes = road(tags.merging(["highway": highway]) { $1 })
+            #expect(attributes?.conditions.map(\.vehicles) == vehicles.map { [$0] })
+            #expect(attributes?.conditions.allSatisfy { $0.effect == .access(.destination) } != false)
+            #expect(attributes?.access.isDisjoint(with: [.car, .truck]) != false)
+        }
+    }
+
+    @Test(
         "a conditional tag does not apply to vehicles with a more specific plain tag",
         arguments: [
             (["motor_vehicle": "no", "access:conditional": "yes @ (08:00-20:00)"], false),
