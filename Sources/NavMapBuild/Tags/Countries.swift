@@ -1,3 +1,5 @@
+internal import NavMap
+
 /// The rules of countries that apply without signs.
 package enum Countries {
     /// The general limits of passenger cars, km/h; 0 without a limit.
@@ -85,6 +87,12 @@ package enum Countries {
         guard text.count >= 4, text[2] == UInt8(ascii: ":") || text[2] == UInt8(ascii: "-"),
             text.contains(UInt8(ascii: ":")), text[0] >= 65, text[0] <= 90, text[1] >= 65, text[1] <= 90
         else { return 0 }
-        return UInt16(text[0]) << 8 | UInt16(text[1])
+        return packed(text[0], text[1])
+    }
+
+    /// Packs the two letters of a code in tags, where UK often stands for GB.
+    static func packed(_ first: UInt8, _ second: UInt8) -> UInt16 {
+        let isUK = first == UInt8(ascii: "U") && second == UInt8(ascii: "K")
+        return isUK ? CountryCode.packed("GB") : UInt16(first) << 8 | UInt16(second)
     }
 }

@@ -52,11 +52,15 @@ package enum SpeedTags {
     }
 
     private static func zone(country: String, kind: String) -> Limit? {
+        // National rules may name a region: "BE-VLG", "GB-WLS".
+        if country == "UK" || country.hasPrefix("UK-") {
+            return zone(country: "GB" + country.dropFirst(2), kind: kind)
+        }
         let digits = kind.drop { !("0"..."9").contains($0) }
         if !digits.isEmpty, digits.count <= 3, let speed = Float(digits), speed >= 5, speed <= 130 {
-            return .speed(country == "GB" || country == "US" ? speed * 1.609_344 : speed)
+            let isInMiles = country.hasPrefix("GB") || country.hasPrefix("US")
+            return .speed(isInMiles ? speed * 1.609_344 : speed)
         }
-        // National rules may name a region: "BE-VLG", "GB-WLS".
         let rule = Countries.limits(country)
         switch kind {
         case "urban", "built_up", "nsl_restricted": return .speed(rule.urban)

@@ -181,6 +181,7 @@ struct ConditionalTagsTests {
     func country() {
         #expect(road([:], country: "PT")?.country == "PT")
         #expect(road(["source:maxspeed": "ES:rural"], country: "PT")?.country == "ES")
+        #expect(road(["maxspeed:type": "UK:nsl_dual"])?.country == "GB")
         #expect(road(["maxspeed": "50"])?.country == "")
         #expect(Countries.keepsLeft("GB") && !Countries.keepsLeft("PT") && !Countries.keepsLeft(""))
     }

@@ -187,7 +187,9 @@ struct RoadTagsTests {
             ("50", Float(50)), ("30 mph", 48.28), ("30mph", 48.28), ("10 knots", 18.52), ("walk", 7), ("80 km/h", 80),
             ("DE:urban", 50), ("DE:rural", 100), ("CH:motorway", 120), ("FR:zone30", 30), ("DE:zone:30", 30),
             ("GB:nsl_single", 96.56), ("GB:zone20", 32.19), ("XX:urban", 50), ("70;50", 50), ("PT:trunk", 100),
-            ("GB:nsl_restricted", 48.28), ("GB-WLS:nsl_restricted", 32.19),
+            ("GB:nsl_restricted", 48.28), ("GB-WLS:nsl_restricted", 32.19), ("GB-WLS:zone20", 32.19),
+            ("GB-SCT:zone20", 32.19), ("US-CA:zone:25", 40.23), ("UK:motorway", 112.65), ("UK:nsl_dual", 112.65),
+            ("UK:nsl_single", 96.56), ("UK:zone20", 32.19), ("UK-WLS:urban", 32.19), ("UA:urban", 50),
         ])
     func limits(value: String, expected: Float) throws {
         let limit = try #require(road(["highway": "primary", "maxspeed": value]).forward?.speedLimit)
