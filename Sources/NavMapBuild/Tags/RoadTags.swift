@@ -47,11 +47,11 @@ public enum RoadTags {
 
     /// Returns the road of a way; nil when it is not a road.
     ///
-    /// The following are not roads: areas, `impassable=yes`, `smoothness=impassable`, `service=emergency_access|slipway`, ways
-    /// not yet built or no longer there (`construction`, `proposed`, …) whatever other tags they have, and ways whose `highway`
-    /// is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count only if a tag permits motor
-    /// vehicles. Tracks count if a tag permits them, or at the ends of a trip if their `tracktype` is grade 1 or 2, since most
-    /// are barred to the public without a tag.
+    /// The following are not roads: areas (also `rest_area` and `services`), `impassable=yes`, `smoothness=impassable`,
+    /// `service=emergency_access|slipway`, ways not yet built or no longer there (`construction`, `proposed`, …) whatever other
+    /// tags they have, and ways whose `highway` is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths
+    /// count only if a tag permits motor vehicles, be it at certain times. Tracks count if a tag permits them, or at the ends of a
+    /// trip if their `tracktype` is grade 1 or 2, since most are barred to the public without a tag.
     ///
     /// - Parameters:
     ///   - country: The way's country, two letters; empty when unknown.
@@ -114,11 +114,11 @@ public enum RoadTags {
         }
     }
 
-    /// Whether the way is never a road, whatever is permitted: not built, abandoned, or not for driving.
+    /// Whether the way is never a road, whatever is permitted: not built, abandoned, not for driving, or the outline of an area.
     private static func isNeverRoad(_ highway: Word?) -> Bool {
         switch highway {
         case .construction?, .proposed?, .planned?, .abandoned?, .disused?, .razed?, .raceway?, .escape?, .steps?,
-            .corridor?, .platform?, .elevator?, .bus_guideway?, .via_ferrata?:
+            .corridor?, .platform?, .elevator?, .bus_guideway?, .via_ferrata?, .rest_area?, .services?:
             true
         default: false
         }

@@ -77,7 +77,8 @@ struct RoadTagsTests {
             ["highway": "primary", "access": "foot"], ["highway": "primary", "access": "official"],
             ["highway": "primary", "access": "restricted"], ["highway": "primary", "motorcar": "emergency_vehicle"],
             ["highway": "primary", "access": "share_taxi;minibus"], ["highway": "primary", "access": "taxi"],
-            ["highway": "ice_road", "access": "no"],
+            ["highway": "ice_road", "access": "no"], ["highway": "rest_area", "motor_vehicle": "yes"],
+            ["highway": "services", "hgv": "yes", "motor_vehicle": "designated"],
         ])
     func noRoads(tags: [String: String]) {
         let attributes = road(tags)
