@@ -26,13 +26,11 @@ package enum Countries {
     package static func keepsLeft(_ country: String) -> Bool { leftHand.contains(String(country.prefix(2))) }
 
     private static let leftHand: Set<String> = [
-        "AG", "AI", "AU", "BB", "BD", "BM", "BN", "BS", "BT", "BW", "CY", "DM", "FJ", "FK", "GB", "GD", "GG", "GY",
-        "HK",
-        "ID", "IE", "IM", "IN", "JE", "JM", "JP", "KE", "KI", "KN", "KY", "LC", "LK", "LS", "MO", "MS", "MT", "MU",
-        "MV",
-        "MW", "MY", "MZ", "NA", "NP", "NR", "NZ", "PG", "PK", "SB", "SC", "SG", "SH", "SR", "SZ", "TC", "TH", "TL",
-        "TO",
-        "TT", "TV", "TZ", "UG", "VC", "VG", "VI", "WS", "ZA", "ZM", "ZW",
+        "AG", "AI", "AU", "BB", "BD", "BM", "BN", "BS", "BT", "BW", "CC", "CK", "CX", "CY", "DM", "FJ", "FK",
+        "GB", "GD", "GG", "GY", "HK", "ID", "IE", "IM", "IN", "JE", "JM", "JP", "KE", "KI", "KN", "KY", "LC",
+        "LK", "LS", "MO", "MS", "MT", "MU", "MV", "MW", "MY", "MZ", "NA", "NF", "NP", "NR", "NU", "NZ", "PG",
+        "PK", "PN", "SB", "SC", "SG", "SH", "SR", "SZ", "TC", "TH", "TK", "TL", "TO", "TT", "TV", "TZ", "UG",
+        "VC", "VG", "VI", "WS", "ZA", "ZM", "ZW",
     ]
 
     /// The general limits by country and region, after the OSM wiki, "Default speed limits".

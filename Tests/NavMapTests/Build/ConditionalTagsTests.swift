@@ -184,6 +184,7 @@ struct ConditionalTagsTests {
         #expect(road(["maxspeed:type": "UK:nsl_dual"])?.country == "GB")
         #expect(road(["maxspeed": "50"])?.country == "")
         #expect(Countries.keepsLeft("GB") && !Countries.keepsLeft("PT") && !Countries.keepsLeft(""))
+        #expect(["CC", "CK", "CX", "NF", "NU", "PN", "TK"].allSatisfy(Countries.keepsLeft))
     }
 
     @Test("destinations per lane, per direction and by street are read")
