@@ -6,19 +6,19 @@ internal import NavMap
 struct OutputDirectory {
     private let path: String
 
-    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset. A link stays; the
-    /// directory to which it leads is replaced.
+    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset, and nothing is mounted
+    /// on it. A link stays; the directory to which it leads is replaced.
     init(_ path: String) throws(MapBuildError) {
         var trimmed = path
         while trimmed.count > 1 && trimmed.hasSuffix("/") { trimmed.removeLast() }
-        if (try? FileManager.default.destinationOfSymbolicLink(atPath: trimmed)) != nil {
-            guard let target = realpath(trimmed, nil) else {
-                throw MapBuildError(
-                    .outputExists, path: path, reason: "is a link to a directory that does not exist",
-                    advice: "Create the directory, or remove the link")
-            }
+        // Neither a link nor a path that ends in "." can be renamed.
+        if let target = realpath(trimmed, nil) {
             trimmed = String(cString: target)
             free(target)
+        } else if (try? FileManager.default.destinationOfSymbolicLink(atPath: trimmed)) != nil {
+            throw MapBuildError(
+                .outputExists, path: path, reason: "is a link to a directory that does not exist",
+                advice: "Create the directory, or remove the link")
         }
         self.path = trimmed
         var isDirectory: ObjCBool = false
@@ -27,12 +27,23 @@ struct OutputDirectory {
             throw MapBuildError(
                 .outputExists, path: path, reason: "is a file, not a directory", advice: "Name another directory")
         }
+        guard !OutputDirectory.isMounted(trimmed) else {
+            throw MapBuildError(
+                .unwritable, path: path, reason: "is the root of a mounted file system, which cannot be replaced",
+                advice: "Name a directory in it")
+        }
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: trimmed)) ?? []
         guard entries.isEmpty || OutputDirectory.isTileset(trimmed) else {
             throw MapBuildError(
                 .outputExists, path: path, reason: "contains something other than a tileset",
                 advice: "Name a new directory, or remove this one first")
         }
+    }
+
+    /// Whether another file system than that of its parent is mounted on a directory.
+    private static func isMounted(_ path: String) -> Bool {
+        var (own, parent) = (stat(), stat())
+        return stat(path, &own) == 0 && stat(path + "/..", &parent) == 0 && own.st_dev != parent.st_dev
     }
 
     private static func isTileset(_ path: String) -> Bool {

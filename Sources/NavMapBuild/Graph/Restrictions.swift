@@ -153,7 +153,7 @@ private struct Resolver {
         _ from: Int, _ to: Int, via: [Int], _ isOnly: Bool
     ) throws(RestrictionProblem) -> [[DirectedEdge]] {
         var found: [(path: [DirectedEdge], departure: DirectedEdge)] = []
-        for order in via.count == 1 ? [via] : [via, via.reversed()] {
+        func find(_ order: [Int]) {
             for arrival in edges(of: from) {
                 var path = [arrival]
                 guard follow(order + [to], &path), let last = path.last else { continue }
@@ -161,11 +161,42 @@ private struct Resolver {
                     found.append((path, departure))
                 }
             }
-            if !found.isEmpty { break }
+        }
+        find(via)
+        if via.count > 1 {
+            // They may be listed in any order, most often the reverse one.
+            if found.isEmpty { find(via.reversed()) }
+            for order in found.isEmpty ? orders(of: via, from, to) : [] where found.isEmpty { find(order) }
         }
         guard let first = found.first else { throw .notConnected }
         guard found.count == 1 else { throw .ambiguous }
         return forbidden(first.path, first.departure, isOnly)
+    }
+
+    /// The most via ways that are put in order, the most orders that are tried, and the most steps in finding them: more than a
+    /// restriction needs whose ways are one path.
+    private static let (mostReordered, mostOrders, mostSteps) = (16, 8, 256)
+
+    /// Returns the orders of via ways in which each can be entered from the one before, and the target from the last.
+    private func orders(of via: [Int], _ from: Int, _ to: Int) -> [[Int]] {
+        guard via.count <= Resolver.mostReordered else { return [] }
+        let roads = via + [from, to]
+        let entries = roads.map { Set(ends(of: $0)) }
+        let exits = roads.map { Set(edges(of: $0).map(network.head)) }
+        let (start, target) = (via.count, via.count + 1)
+        var orders: [[Int]] = []
+        var steps = 0
+        func extend(_ order: [Int]) {
+            let exits = exits[order.last ?? start]
+            if order.count == via.count, !exits.isDisjoint(with: entries[target]) { orders.append(order) }
+            for next in via.indices where !order.contains(next) && !exits.isDisjoint(with: entries[next]) {
+                steps += 1
+                guard steps <= Resolver.mostSteps, orders.count < Resolver.mostOrders else { return }
+                extend(order + [next])
+            }
+        }
+        extend([])
+        return orders.map { $0.map { via[$0] } }
     }
 
     private func forbidden(_ path: [DirectedEdge], _ departure: DirectedEdge, _ isOnly: Bool) -> [[DirectedEdge]] {

@@ -274,11 +274,22 @@ struct RoadNetwork: Sendable {
 
     /// Returns the length of a segment, metres.
     func length(_ segment: Int, _ data: OSMData) -> Double {
-        var length = 0.0
+        (segmentStarts[segment]..<segmentEnds[segment]).reduce(0) { $0 + step(from: $1, data) }
+    }
+
+    /// Returns the position in ``lineNodes`` of a segment's first node that is at least as far from its start as from its end.
+    func middle(_ segment: Int, _ data: OSMData) -> Int {
+        let half = length(segment, data) / 2
+        var passed = 0.0
         for at in segmentStarts[segment]..<segmentEnds[segment] {
-            length += Geodesy.distance(
-                data.position(lineNodes[at]).coordinate, data.position(lineNodes[at + 1]).coordinate)
+            if passed >= half { return at }
+            passed += step(from: at, data)
         }
-        return length
+        return segmentEnds[segment]
+    }
+
+    /// Returns the distance from a node of ``lineNodes`` to the next, metres.
+    private func step(from at: Int, _ data: OSMData) -> Double {
+        Geodesy.distance(data.position(lineNodes[at]).coordinate, data.position(lineNodes[at + 1]).coordinate)
     }
 }

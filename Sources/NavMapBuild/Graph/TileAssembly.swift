@@ -251,6 +251,8 @@ struct TileAssembly: Sendable {
     /// Returns the features between the ends of an edge that apply to its direction.
     private func features(_ edge: DirectedEdge) -> [PointFeature] {
         let (start, end) = (network.segmentStarts[edge.segment], network.segmentEnds[edge.segment])
+        let isOneWay = !network.exists(DirectedEdge(edge.segment, isBackward: !edge.isBackward))
+        lazy var middle = network.middle(edge.segment, data)
         var features: [PointFeature] = []
         for at in stride(from: start + 1, to: end, by: 1) {
             guard let meaning = network.meaning(network.lineNodes[at]), let kind = meaning.feature else { continue }
@@ -260,8 +262,8 @@ struct TileAssembly: Sendable {
             case .forward: isMeant = !edge.isBackward
             case .backward: isMeant = edge.isBackward
             case .untagged where kind == .stop || kind == .giveWay:
-                // Signs without a direction apply to traffic towards the nearer end.
-                isMeant = edge.isBackward == (at - start < end - at)
+                // Signs without a direction apply to traffic towards the nearer end, if there is traffic in both directions.
+                isMeant = isOneWay || edge.isBackward == (at < middle)
             case .untagged: isMeant = true
             }
             let index = edge.isBackward ? end - at : at - start

@@ -163,9 +163,7 @@ private struct WayPass {
         func word(_ key: TagKey) -> Word? { tags.last { $0.key == key }.flatMap { Word(rawValue: $0.value) } }
         if object == .way {
             wayCount += 1
-            let namesVehicles = tags.contains { tag in
-                tag.key == .motor_vehicle || tag.key == .motorcar || tag.key == .vehicle || tag.key == .hgv
-            }
+            let namesVehicles = tags.contains { RoadTags.namesVehicles($0.key) }
             // Country borders; see ``PBFWays``.
             let isBorder = tags.contains { tag in
                 tag.key == .admin_level && data.strings.withBytes(tag.value) { $0.elementsEqual("2".utf8) }

@@ -124,7 +124,7 @@ struct PBFWays: Sendable {
             switch key {
             case .highway: highway = Vocabulary.shared.word(try block.text(value))
             case .route: route = Vocabulary.shared.word(try block.text(value))
-            case .motor_vehicle, .motorcar, .vehicle, .hgv: namesVehicles = true
+            case let key? where RoadTags.namesVehicles(key): namesVehicles = true
             // Countries. Other levels are too many to keep, and a country's border can be found without them.
             case .admin_level: isBorder = try block.text(value).elementsEqual("2".utf8)
             default: break

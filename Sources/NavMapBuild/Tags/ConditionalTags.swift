@@ -132,7 +132,10 @@ struct ConditionalRoad {
     ]
 
     /// Adds conditions and limits to a direction; a limit by size alone always applies and becomes the road's limit.
-    mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction) {
+    ///
+    /// - Parameter general: Whether `access:conditional` concerns vehicles: not where only a tag for vehicles permits them, as on a
+    ///   footpath in a park with opening hours.
+    mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction, general: Bool) {
         // A conditional tag does not apply to vehicles with a more specific plain tag.
         var ownTags: VehicleAccess = []
         if tags.has(.motorcar) { ownTags.insert(.car) }
@@ -147,7 +150,7 @@ struct ConditionalRoad {
             let concerned: VehicleAccess
             switch key {
             case .motorcar__conditional, .hgv__conditional: concerned = vehicles
-            case .access__conditional where hasVehicle || hasMotorVehicle: concerned = []
+            case .access__conditional where !general || hasVehicle || hasMotorVehicle: concerned = []
             case .vehicle__conditional where hasMotorVehicle: concerned = []
             default: concerned = vehicles.subtracting(ownTags)
             }
@@ -172,18 +175,29 @@ struct ConditionalRoad {
             return
         }
         if clause.hasSizes && clause.time.isEmpty {
-            guard level == .no else { return }
-            func lower(_ limit: inout Float, _ value: Float?) {
-                if let value { limit = limit > 0 ? min(limit, value) : value }
-            }
-            lower(&road.maximumWeight, clause.weight)
-            lower(&road.maximumAxleLoad, clause.axleLoad)
-            lower(&road.maximumHeight, clause.height)
-            lower(&road.maximumWidth, clause.width)
-            lower(&road.maximumLength, clause.length)
+            limit(level, clause, vehicles, &road)
             return
         }
         add(.access(level.published), clause, vehicles, &road)
+    }
+
+    /// Applies an access by size alone, which always applies.
+    private mutating func limit(
+        _ level: AccessTags.Level, _ clause: ConditionalTags.Clause, _ vehicles: VehicleAccess,
+        _ road: inout RoadDirection
+    ) {
+        switch level {
+        case .no:
+            RoadDirection.lower(&road.maximumWeight, to: clause.weight)
+            RoadDirection.lower(&road.maximumAxleLoad, to: clause.axleLoad)
+            RoadDirection.lower(&road.maximumHeight, to: clause.height)
+            RoadDirection.lower(&road.maximumWidth, to: clause.width)
+            RoadDirection.lower(&road.maximumLength, to: clause.length)
+        // Tiles cannot bar through traffic by size, so it is barred for all goods vehicles.
+        case .destination, .private:
+            if vehicles.contains(.truck) { road.flags.insert(.truckDestinationOnly) }
+        case .yes: unknown += 1
+        }
     }
 
     /// Applies `oneway:conditional=yes @ …`, which closes the direction against the way's nodes, or with `-1` the one along them.
@@ -215,7 +229,7 @@ struct ConditionalRoad {
             return
         }
         if clause.time.isEmpty {
-            if clause.hasSizes && road.truckSpeedLimit == 0 { road.truckSpeedLimit = limit / 3.6 }
+            if clause.hasSizes { RoadDirection.lower(&road.truckSpeedLimit, to: limit / 3.6) }
             return
         }
         add(.speedLimit(limit / 3.6), clause, vehicles, &road)

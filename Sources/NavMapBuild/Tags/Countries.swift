@@ -1,3 +1,5 @@
+internal import NavMap
+
 /// The rules of countries that apply without signs.
 package enum Countries {
     /// The general limits of passenger cars, km/h; 0 without a limit.
@@ -24,13 +26,11 @@ package enum Countries {
     package static func keepsLeft(_ country: String) -> Bool { leftHand.contains(String(country.prefix(2))) }
 
     private static let leftHand: Set<String> = [
-        "AG", "AI", "AU", "BB", "BD", "BM", "BN", "BS", "BT", "BW", "CY", "DM", "FJ", "FK", "GB", "GD", "GG", "GY",
-        "HK",
-        "ID", "IE", "IM", "IN", "JE", "JM", "JP", "KE", "KI", "KN", "KY", "LC", "LK", "LS", "MO", "MS", "MT", "MU",
-        "MV",
-        "MW", "MY", "MZ", "NA", "NP", "NR", "NZ", "PG", "PK", "SB", "SC", "SG", "SH", "SR", "SZ", "TC", "TH", "TL",
-        "TO",
-        "TT", "TV", "TZ", "UG", "VC", "VG", "VI", "WS", "ZA", "ZM", "ZW",
+        "AG", "AI", "AU", "BB", "BD", "BM", "BN", "BS", "BT", "BW", "CC", "CK", "CX", "CY", "DM", "FJ", "FK",
+        "GB", "GD", "GG", "GY", "HK", "ID", "IE", "IM", "IN", "JE", "JM", "JP", "KE", "KI", "KN", "KY", "LC",
+        "LK", "LS", "MO", "MS", "MT", "MU", "MV", "MW", "MY", "MZ", "NA", "NF", "NP", "NR", "NU", "NZ", "PG",
+        "PK", "PN", "SB", "SC", "SG", "SH", "SR", "SZ", "TC", "TH", "TK", "TL", "TO", "TT", "TV", "TZ", "UG",
+        "VC", "VG", "VI", "WS", "ZA", "ZM", "ZW",
     ]
 
     /// The general limits by country and region, after the OSM wiki, "Default speed limits".
@@ -85,6 +85,12 @@ package enum Countries {
         guard text.count >= 4, text[2] == UInt8(ascii: ":") || text[2] == UInt8(ascii: "-"),
             text.contains(UInt8(ascii: ":")), text[0] >= 65, text[0] <= 90, text[1] >= 65, text[1] <= 90
         else { return 0 }
-        return UInt16(text[0]) << 8 | UInt16(text[1])
+        return packed(text[0], text[1])
+    }
+
+    /// Packs the two letters of a code in tags, where UK often stands for GB.
+    static func packed(_ first: UInt8, _ second: UInt8) -> UInt16 {
+        let isUK = first == UInt8(ascii: "U") && second == UInt8(ascii: "K")
+        return isUK ? CountryCode.packed("GB") : UInt16(first) << 8 | UInt16(second)
     }
 }

@@ -9,7 +9,7 @@ package struct CountryEvidence: Sendable, Equatable {
     /// Counts a value if it is a country code.
     package mutating func add(_ value: UnsafeRawBufferPointer) {
         guard value.count == 2, value.allSatisfy({ $0 >= 65 && $0 <= 90 }) else { return }
-        add(UInt16(value[0]) << 8 | UInt16(value[1]))
+        add(Countries.packed(value[0], value[1]))
     }
 
     /// Counts a packed code; 0 is ignored.

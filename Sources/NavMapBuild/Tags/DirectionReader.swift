@@ -34,14 +34,14 @@ struct DirectionReader {
         // The number of occupants is unknown, so as in OSRM's profile `hov=designated` roads are used only at the ends of a
         // trip.
         if common.flags.contains(.highOccupancy) { car = min(car, .destination) }
-        let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? untagged : .no
+        // Where nothing permits vehicles, `access` and `hgv` alone do not permit goods vehicles either.
+        let isUnpermitted = needsPermission && tagged == nil
+        let truck = truckMayEnter && !isUnpermitted ? self.truck(tagged, direction) ?? untagged : .no
         if car != .no { road.access.insert(.car) }
         if truck != .no { road.access.insert(.truck) }
-        if !needsPermission || !road.access.isEmpty {
-            var conditional = ConditionalRoad(tags, strings)
-            conditional.apply(to: &road, direction)
-            unknownConditions += conditional.unknown
-        }
+        var conditional = ConditionalRoad(tags, strings)
+        conditional.apply(to: &road, direction, general: !needsPermission || !road.access.isEmpty)
+        unknownConditions += conditional.unknown
         guard !road.access.isEmpty || opensAtTimes(road) else { return nil }
         if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? untagged) != .no { road.access.insert(.bus) }
         if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? untagged) != .no {
@@ -89,7 +89,8 @@ struct DirectionReader {
         let own: TagKey = direction == .forward ? .maxspeed__hgv__forward : .maxspeed__hgv__backward
         for key in [own, .maxspeed__hgv] where tags.has(key) {
             if case .speed(let speed)? = strings.withBytes(tags[key], SpeedTags.parse) {
-                road.truckSpeedLimit = speed / 3.6
+                // A condition may have set a lower one.
+                RoadDirection.lower(&road.truckSpeedLimit, to: speed / 3.6)
                 break
             }
         }

@@ -51,6 +51,11 @@ package struct RoadDirection: Sendable, Hashable {
         hasher.combine(UInt64(freeFlowSpeed.bitPattern) << 32 | UInt64(turnLanes ^ destination &* 31))
     }
 
+    /// Lowers a limit, 0 for none, to another one; nil leaves it as it is.
+    static func lower(_ limit: inout Float, to value: Float?) {
+        if let value { limit = limit > 0 ? min(limit, value) : value }
+    }
+
     package func attributes(_ strings: StringTable) -> RoadAttributes {
         RoadAttributes(
             roadClass: roadClass, flags: flags, access: access, freeFlowSpeed: freeFlowSpeed,

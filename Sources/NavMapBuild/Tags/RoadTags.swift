@@ -9,6 +9,17 @@ public enum RoadTags {
         return highway == .pedestrian || highway == .busway || namesVehicles
     }
 
+    /// Whether a key can permit vehicles on any way: one of the vehicles' own, also with conditions.
+    package static func namesVehicles(_ key: TagKey) -> Bool {
+        switch key {
+        case .vehicle, .motor_vehicle, .motorcar, .hgv, .vehicle__conditional, .motor_vehicle__conditional,
+            .motor_vehicle__forward__conditional, .motor_vehicle__backward__conditional, .motorcar__conditional,
+            .hgv__conditional:
+            true
+        default: false
+        }
+    }
+
     /// Returns the class of a `highway` value for vehicles, and whether it is a link; nil for other values.
     private static func roadClass(_ highway: Word) -> (roadClass: RoadClass, isLink: Bool)? {
         switch highway {
@@ -36,11 +47,11 @@ public enum RoadTags {
 
     /// Returns the road of a way; nil when it is not a road.
     ///
-    /// The following are not roads: areas, `impassable=yes`, `smoothness=impassable`, `service=emergency_access|slipway`, ways
-    /// not yet built or no longer there (`construction`, `proposed`, …) whatever other tags they have, and ways whose `highway`
-    /// is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count only if a tag permits motor
-    /// vehicles. Tracks count if a tag permits them, or at the ends of a trip if their `tracktype` is grade 1 or 2, since most
-    /// are barred to the public without a tag.
+    /// The following are not roads: areas (also `rest_area` and `services`), `impassable=yes`, `smoothness=impassable`,
+    /// `service=emergency_access|slipway`, ways not yet built or no longer there (`construction`, `proposed`, …) whatever other
+    /// tags they have, and ways whose `highway` is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths
+    /// count only if a tag permits motor vehicles, be it at certain times. Tracks count if a tag permits them, or at the ends of a
+    /// trip if their `tracktype` is grade 1 or 2, since most are barred to the public without a tag.
     ///
     /// - Parameters:
     ///   - country: The way's country, two letters; empty when unknown.
@@ -103,11 +114,11 @@ public enum RoadTags {
         }
     }
 
-    /// Whether the way is never a road, whatever is permitted: not built, abandoned, or not for driving.
+    /// Whether the way is never a road, whatever is permitted: not built, abandoned, not for driving, or the outline of an area.
     private static func isNeverRoad(_ highway: Word?) -> Bool {
         switch highway {
         case .construction?, .proposed?, .planned?, .abandoned?, .disused?, .razed?, .raceway?, .escape?, .steps?,
-            .corridor?, .platform?, .elevator?, .bus_guideway?, .via_ferrata?:
+            .corridor?, .platform?, .elevator?, .bus_guideway?, .via_ferrata?, .rest_area?, .services?:
             true
         default: false
         }
@@ -155,10 +166,7 @@ public enum RoadTags {
         road.maximumWidth = least([.maxwidth, .maxwidth__physical], Quantity.metres)
         // A road hardly wider than a car limits vehicles that would touch both sides; a wider road's width is not a limit.
         let width = least([.width, .est_width], Quantity.metres)
-        if width > 0, width <= 2.2 {
-            let room = max(width - 0.1, 0.1)
-            road.maximumWidth = road.maximumWidth > 0 ? min(road.maximumWidth, room) : room
-        }
+        if width > 0, width <= 2.2 { RoadDirection.lower(&road.maximumWidth, to: max(width - 0.1, 0.1)) }
         road.maximumLength = least([.maxlength, .maxlength__hgv], Quantity.metres)
         road.maximumWeight = least(
             [.maxweight, .maxweight__hgv, .maxweightrating, .maxweightrating__hgv], Quantity.tonnes)

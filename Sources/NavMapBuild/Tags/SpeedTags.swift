@@ -52,15 +52,19 @@ package enum SpeedTags {
     }
 
     private static func zone(country: String, kind: String) -> Limit? {
+        // National rules may name a region: "BE-VLG", "GB-WLS".
+        if country == "UK" || country.hasPrefix("UK-") {
+            return zone(country: "GB" + country.dropFirst(2), kind: kind)
+        }
         let digits = kind.drop { !("0"..."9").contains($0) }
         if !digits.isEmpty, digits.count <= 3, let speed = Float(digits), speed >= 5, speed <= 130 {
-            return .speed(country == "GB" || country == "US" ? speed * 1.609_344 : speed)
+            let isInMiles = country.hasPrefix("GB") || country.hasPrefix("US")
+            return .speed(isInMiles ? speed * 1.609_344 : speed)
         }
-        // National rules may name a region: "BE-VLG", "GB-WLS".
         let rule = Countries.limits(country)
         switch kind {
-        case "urban", "built_up": return .speed(rule.urban)
-        case "rural", "nsl_single", "nsl_restricted": return .speed(rule.rural)
+        case "urban", "built_up", "nsl_restricted": return .speed(rule.urban)
+        case "rural", "nsl_single": return .speed(rule.rural)
         case "trunk", "nsl_dual", "motorroad": return rule.trunk == 0 ? .unlimited : .speed(rule.trunk)
         case "motorway": return rule.motorway == 0 ? .unlimited : .speed(rule.motorway)
         case "living_street": return .speed(Countries.livingStreetLimit(country))

@@ -76,7 +76,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case unpaved, ground, dirt, earth, grass, mud, sand, clay, rock, stone, wood, shells
     case discouraged, license, local, resident, staff, restricted
     case construction, proposed, planned, abandoned, disused, razed, raceway, escape, steps, corridor, platform
-    case elevator, bus_guideway, via_ferrata
+    case elevator, bus_guideway, via_ferrata, rest_area, services
     case intermediate, bad, very_bad, horrible, very_horrible, impassable
     case grade1, grade2, grade3, grade4, grade5
     case traffic_signals, stop, give_way, crossing, motorway_junction, mini_roundabout, turning_circle, turning_loop

@@ -111,6 +111,27 @@ struct BuildOutputTests {
         }
     }
 
+    @Test("a path that ends in a dot names the directory")
+    func dot() throws {
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
+        let output = directory.appendingPathComponent("tiles")
+        try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
+        for path in [output.path + "/.", output.path + "/../tiles/./"] {
+            _ = try MapBuilder(.init(jobs: 2)).build(input: TestData.osm("helsinki"), output: path)
+            #expect(try contents(output)["tileset.json"] != nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tiles"])
+        }
+    }
+
+    @Test("a mounted file system as output directory is refused before the input is read")
+    func mounted() {
+        #expect { try MapBuilder().build(input: "/nowhere.osm.pbf", output: "/proc") } throws: {
+            let error = $0 as? MapBuildError
+            return error?.code == .unwritable && error?.path == "/proc"
+        }
+    }
+
     @Test("a failed build leaves an older tileset unchanged")
     func failure() throws {
         let folder = try TemporaryFolder()

@@ -55,6 +55,30 @@ struct ConditionalTagsTests {
     }
 
     @Test(
+        "a street for pedestrians that a tag of vehicles opens at times is in the map, closed by default",
+        arguments: [
+            (
+                ["motor_vehicle": "no", "motor_vehicle:conditional": "delivery @ (06:00-10:00)"],
+                [.car, .truck, .bus, .taxi]
+            ),
+            (["motor_vehicle:conditional": "delivery @ (06:00-10:00)"], [.car, .truck, .bus, .taxi]),
+            (["access": "no", "vehicle:conditional": "delivery @ (06:00-10:00)"], [.car, .truck, .bus, .taxi]),
+            (["hgv:conditional": "delivery @ (06:00-10:00)"], .truck),
+            (["motor_vehicle:conditional": "no @ (06:00-10:00)"], nil),
+            (["access:conditional": "yes @ (06:00-10:00)"], nil),
+            (["access": "no", "access:conditional": "destination @ (06:00-10:00)"], nil),
+            (["motor_vehicle": "no", "vehicle:conditional": "delivery @ (06:00-10:00)"], nil),
+        ] as [([String: String], VehicleAccess?)])
+    func openingForPedestrians(tags: [String: String], vehicles: VehicleAccess?) {
+        for highway in ["pedestrian", "path", "track"] {
+            let attributes = road(tags.merging(["highway": highway]) { $1 })
+            #expect(attributes?.conditions.map(\.vehicles) == vehicles.map { [$0] })
+            #expect(attributes?.conditions.allSatisfy { $0.effect == .access(.destination) } != false)
+            #expect(attributes?.access.isDisjoint(with: [.car, .truck]) != false)
+        }
+    }
+
+    @Test(
         "a conditional tag does not apply to vehicles with a more specific plain tag",
         arguments: [
             (["motor_vehicle": "no", "access:conditional": "yes @ (08:00-20:00)"], false),
@@ -83,6 +107,24 @@ struct ConditionalTagsTests {
         #expect(road(["maxspeed:conditional": "60 @ (weight>7.5)"])?.truckSpeedLimit == 60 / 3.6)
     }
 
+    @Test(
+        "a conditional destination or private access above a size bars goods vehicles from passing through",
+        arguments: [
+            (["hgv:conditional": "destination @ (weight>7.5)"], true),
+            (["hgv:conditional": "delivery @ (weight>7.5 AND length>12)"], true),
+            (["motor_vehicle:conditional": "private @ (weight>7.5)"], true),
+            (["access:conditional": "destination @ (weight>7.5)"], true),
+            (["hgv": "yes", "access:conditional": "destination @ (weight>7.5)"], false),
+            (["motorcar:conditional": "destination @ (weight>3.5)"], false),
+            (["hgv:conditional": "yes @ (weight>7.5)"], false),
+        ] as [([String: String], Bool)])
+    func sizesOfVisitors(tags: [String: String], isBarred: Bool) {
+        let attributes = road(tags)
+        #expect(attributes?.flags == (isBarred ? .truckDestinationOnly : []))
+        #expect(attributes?.access.contains([.car, .truck]) == true && attributes?.conditions == [])
+        #expect(attributes?.maximumWeight == nil && attributes?.maximumLength == nil)
+    }
+
     @Test("a one-way condition closes the other direction at its times")
     func oneway() {
         let both = RoadTags.attributes(of: ["highway": "primary", "oneway:conditional": "yes @ (07:00-09:00)"])
@@ -99,6 +141,20 @@ struct ConditionalTagsTests {
         #expect(road(["hgv": "destination"])?.flags.contains(.truckDestinationOnly) == true)
         #expect(road(["hgv": "destination"])?.flags.contains(.destinationOnly) == false)
         #expect(road(["toll": "yes", "toll:motorcar": "no"])?.flags == .truckToll)
+    }
+
+    @Test(
+        "of several limits for goods vehicles the lowest counts",
+        arguments: [
+            ["maxspeed:hgv": "80", "maxspeed:hgv:conditional": "60 @ (weight>7.5)"],
+            ["maxspeed:hgv": "60", "maxspeed:conditional": "80 @ (weight>3.5)"],
+            ["maxspeed:hgv:forward": "80", "maxspeed:forward:conditional": "60 @ (weight>7.5)"],
+            ["maxspeed:conditional": "80 @ (weight>3.5); 60 @ (weight>7.5)"],
+            ["maxspeed:conditional": "60 @ (weight>7.5); 80 @ (weight>3.5)"],
+            ["maxspeed:conditional": "80 @ (weight>3.5)", "maxspeed:hgv:conditional": "60 @ (weight>12)"],
+        ])
+    func truckLimits(tags: [String: String]) {
+        #expect(road(tags)?.truckSpeedLimit == 60 / 3.6)
     }
 
     @Test(
@@ -125,8 +181,10 @@ struct ConditionalTagsTests {
     func country() {
         #expect(road([:], country: "PT")?.country == "PT")
         #expect(road(["source:maxspeed": "ES:rural"], country: "PT")?.country == "ES")
+        #expect(road(["maxspeed:type": "UK:nsl_dual"])?.country == "GB")
         #expect(road(["maxspeed": "50"])?.country == "")
         #expect(Countries.keepsLeft("GB") && !Countries.keepsLeft("PT") && !Countries.keepsLeft(""))
+        #expect(["CC", "CK", "CX", "NF", "NU", "PN", "TK"].allSatisfy(Countries.keepsLeft))
     }
 
     @Test("destinations per lane, per direction and by street are read")

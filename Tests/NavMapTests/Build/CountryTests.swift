@@ -217,6 +217,13 @@ struct CountryTests {
         #expect(CountryCode.text(evidence.country) == expected)
     }
 
+    @Test("UK counts as GB")
+    func unitedKingdom() {
+        var evidence = CountryEvidence()
+        for code in ["UK", "GB", "UK"] { Array(code.utf8).withUnsafeBytes { evidence.add($0) } }
+        #expect(CountryCode.text(evidence.country) == "GB")
+    }
+
     @Test("living streets are closed to through traffic where the country's rules say so")
     func livingStreets() {
         func isBarred(_ country: String, _ tags: [String: String] = [:]) -> Bool? {

@@ -202,6 +202,38 @@ struct GraphTests {
         #expect(built.graph.features(of: backward) == [])
     }
 
+    @Test("the nearer end of a stop sign without direction is the one at the shorter distance")
+    func stopSignByDistance() throws {
+        for (metres, facesStart) in [(Int32(4), true), (219, true), (221, false), (436, false)] {
+            var builder = OSMDataBuilder()
+            for (id, place) in [(Int64(1), Int32(0)), (2, metres), (3, 440)] {
+                builder.addNode(
+                    id: id,
+                    position: FixedCoordinate(latitudeE7: 480_000_000 - place * 90, longitudeE7: 110_000_000),
+                    tags: id == 2 ? ["highway": "give_way"] : [:])
+            }
+            builder.addWay(id: 1, nodes: [1, 2, 3], tags: ["highway": "residential"])
+            let built = try BuiltMap(builder.build())
+            let (toStart, toEnd) = (try #require(built.edge(3, 1)), try #require(built.edge(1, 3)))
+            let sign = [PointFeature(kind: .giveWay, shapeIndex: 1)]
+            #expect(built.graph.features(of: toStart) == (facesStart ? sign : []), "\(metres) m")
+            #expect(built.graph.features(of: toEnd) == (facesStart ? [] : sign), "\(metres) m")
+        }
+    }
+
+    @Test("a stop sign without direction on a one-way road applies to its traffic", arguments: ["yes", "-1"])
+    func stopSignOneWay(oneway: String) throws {
+        for sign in [Int64(11), 14] {
+            var map = GridMap()
+            map.nodes([10, 11, 12, 13, 14, 15].filter { $0 != sign })
+            map.nodes([sign], ["highway": "stop"])
+            map.way(1, [10, 11, 12, 13, 14, 15], ["highway": "residential", "oneway": oneway])
+            let built = try BuiltMap(map)
+            #expect(built.edges.count == 1)
+            #expect(built.graph.features(of: EdgeIndex(0)).map(\.kind) == [.stop])
+        }
+    }
+
     @Test("exit numbers come from the junction node, otherwise from the ramp")
     func exits() throws {
         var map = GridMap()

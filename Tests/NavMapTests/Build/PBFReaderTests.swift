@@ -48,6 +48,20 @@ struct PBFReaderTests {
         #expect(Array(data.taggedNodes) == [0])
     }
 
+    @Test("a path is read if a tag of vehicles may open it, also at times only")
+    func paths() throws {
+        var file = PBFWriter()
+        file.header()
+        file.data(
+            ["", "highway", "path", "motor_vehicle", "yes", "hgv:conditional", "yes @ (06:00-10:00)", "bicycle"],
+            [
+                PBFWriter.node(1, 10, 10) + PBFWriter.node(2, 20, 20),
+                PBFWriter.way(7, [1, 2], tags: [(1, 2), (3, 4)]) + PBFWriter.way(8, [1, 2], tags: [(1, 2), (5, 6)])
+                    + PBFWriter.way(9, [1, 2], tags: [(1, 2), (7, 4)]),
+            ])
+        #expect(try Array(read(file.bytes).ways.ids) == [7, 8])
+    }
+
     @Test("in a file with history a deleted version removes the older one")
     func history() throws {
         var file = PBFWriter()

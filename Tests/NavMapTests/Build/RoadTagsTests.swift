@@ -77,7 +77,8 @@ struct RoadTagsTests {
             ["highway": "primary", "access": "foot"], ["highway": "primary", "access": "official"],
             ["highway": "primary", "access": "restricted"], ["highway": "primary", "motorcar": "emergency_vehicle"],
             ["highway": "primary", "access": "share_taxi;minibus"], ["highway": "primary", "access": "taxi"],
-            ["highway": "ice_road", "access": "no"],
+            ["highway": "ice_road", "access": "no"], ["highway": "rest_area", "motor_vehicle": "yes"],
+            ["highway": "services", "hgv": "yes", "motor_vehicle": "designated"],
         ])
     func noRoads(tags: [String: String]) {
         let attributes = road(tags)
@@ -137,6 +138,29 @@ struct RoadTagsTests {
     }
 
     @Test(
+        "goods vehicles have separate access also where vehicles need a permission",
+        arguments: [
+            (["highway": "track", "motor_vehicle": "yes", "hgv": "no"], true, false, false),
+            (["highway": "track", "motor_vehicle": "yes"], true, true, false),
+            (["highway": "track", "motorcar": "yes", "access": "no"], true, false, false),
+            (["highway": "pedestrian", "motor_vehicle": "destination", "hgv": "no"], true, false, false),
+            (["highway": "pedestrian", "motor_vehicle": "yes", "hgv": "destination"], true, true, true),
+            (["highway": "pedestrian", "motor_vehicle": "no", "hgv": "delivery"], false, true, true),
+            (
+                ["highway": "path", "vehicle": "yes", "motor_vehicle": "private", "hgv:forward": "no"], true, false,
+                false
+            ),
+            (["highway": "pedestrian", "access": "yes", "hgv": "yes"], false, false, false),
+            (["highway": "busway", "motor_vehicle": "yes", "hgv": "no"], true, false, false),
+        ] as [([String: String], Bool, Bool, Bool)])
+    func permittedTrucks(tags: [String: String], cars: Bool, trucks: Bool, isDestination: Bool) {
+        let attributes = road(tags).forward
+        #expect((attributes?.access.contains(.car) ?? false) == cars)
+        #expect((attributes?.access.contains(.truck) ?? false) == trucks)
+        #expect((attributes?.flags.contains(.truckDestinationOnly) ?? false) == isDestination)
+    }
+
+    @Test(
         "every spelling of oneway is understood",
         arguments: [
             (["oneway": "yes"], true, false), (["oneway": "true"], true, false), (["oneway": "1"], true, false),
@@ -164,6 +188,9 @@ struct RoadTagsTests {
             ("50", Float(50)), ("30 mph", 48.28), ("30mph", 48.28), ("10 knots", 18.52), ("walk", 7), ("80 km/h", 80),
             ("DE:urban", 50), ("DE:rural", 100), ("CH:motorway", 120), ("FR:zone30", 30), ("DE:zone:30", 30),
             ("GB:nsl_single", 96.56), ("GB:zone20", 32.19), ("XX:urban", 50), ("70;50", 50), ("PT:trunk", 100),
+            ("GB:nsl_restricted", 48.28), ("GB-WLS:nsl_restricted", 32.19), ("GB-WLS:zone20", 32.19),
+            ("GB-SCT:zone20", 32.19), ("US-CA:zone:25", 40.23), ("UK:motorway", 112.65), ("UK:nsl_dual", 112.65),
+            ("UK:nsl_single", 96.56), ("UK:zone20", 32.19), ("UK-WLS:urban", 32.19), ("UA:urban", 50),
         ])
     func limits(value: String, expected: Float) throws {
         let limit = try #require(road(["highway": "primary", "maxspeed": value]).forward?.speedLimit)

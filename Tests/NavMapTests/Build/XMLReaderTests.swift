@@ -54,6 +54,16 @@ struct XMLReaderTests {
         #expect(report.edges == 4 && report.restrictions == 1 && !tiles.isEmpty)
     }
 
+    @Test("a path is read if a tag of vehicles may open it, also at times only")
+    func paths() throws {
+        let tags = [("motor_vehicle", "yes"), ("hgv:conditional", "yes @ (06:00-10:00)"), ("bicycle", "yes")]
+        let ways = tags.enumerated().map { index, tag in
+            "<way id=\"\(index + 7)\"><nd ref=\"1\"/><tag k=\"highway\" v=\"path\"/>"
+                + "<tag k=\"\(tag.0)\" v=\"\(tag.1)\"/></way>"
+        }
+        #expect(try Array(read("<osm><node id=\"1\" lat=\"1\" lon=\"1\"/>\(ways.joined())</osm>").ways.ids) == [7, 8])
+    }
+
     @Test("the last version of an object counts, and nodes out of range are missing")
     func odd() throws {
         let data = try read(
