@@ -129,16 +129,27 @@ public struct InstructionText: Sendable, Hashable {
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
         let kind = maneuver.endsRoad ? ManeuverType.endOfRoad : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
-        let modifier = maneuver.modifier?.rawValue ?? ""
+        let direction = direction(maneuver)
         let variants = variants(maneuver)
         for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
             for variant in variants {
                 let ending = variant.isEmpty ? "" : "." + variant
-                if let phrase = phrases.phrases[type + "." + modifier + ending] { return phrase }
+                if let phrase = phrases.phrases[type + "." + direction + ending] { return phrase }
                 if let phrase = phrases.phrases[type + ending] { return phrase }
             }
         }
         return ""
+    }
+
+    /// Returns the direction in the key of a maneuver's phrase; empty for none. That of a ramp is its side, but an exit has none on the
+    /// right in right-hand traffic, where drivers expect it.
+    private func direction(_ maneuver: Maneuver) -> String {
+        let side = maneuver.modifier?.side
+        return switch maneuver.type {
+        case .offRamp where side == .right && maneuver.drivingSide == .right: ""
+        case .offRamp, .onRamp: side?.rawValue ?? ""
+        default: maneuver.modifier?.rawValue ?? ""
+        }
     }
 
     /// Returns variants of a maneuver's phrase by what is known of the road after it, the most specific first; the last one is always
