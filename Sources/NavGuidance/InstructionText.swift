@@ -131,7 +131,9 @@ public struct InstructionText: Sendable, Hashable {
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let direction = direction(maneuver)
         let variants = variants(maneuver)
-        for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
+        // Whoever boards a ferry takes the ferry, also where it begins at the end of a road.
+        let types = variants.contains("ferry") ? ["turn", type] : [type, "turn"]
+        for type in type == "turn" || type == "arrived" ? [type] : types {
             for variant in variants {
                 let ending = variant.isEmpty ? "" : "." + variant
                 if let phrase = phrases.phrases[type + "." + direction + ending] { return phrase }

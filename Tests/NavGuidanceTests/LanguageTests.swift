@@ -177,6 +177,27 @@ struct LanguageTests {
         #expect(text.instruction(try Self.maneuver(.turn, .left, label)) == sentence)
     }
 
+    @Test(
+        "A ferry is not called so twice",
+        arguments: [
+            ("en", "Sea Line", "Take the Sea Line ferry"), ("en-GB", "Woolwich Ferry", "Take the Woolwich Ferry"),
+            ("de", "Sea Line", "Die Fähre Sea Line nehmen"), ("de", "Elbfähre", "Die Elbfähre nehmen"),
+            ("de", "Fähre Nord", "Die Fähre Nord nehmen"), ("fr", "Sea Line", "Prenez le ferry Sea Line"),
+            ("fr", "Bac de Quillebeuf", "Prenez le bac de Quillebeuf"), ("es", "Sea Line", "Tome el ferry Sea Line"),
+            ("es", "Transbordador del Lago", "Tome el transbordador del Lago"),
+            ("fi", "Sea Line", "Aja lautalle Sea Line"), ("fi", "Pellingin lossi", "Aja Pellingin lossille"),
+            ("fi", "Barösundin lautta", "Aja Barösundin lautalle"), ("zh-Hans", "Sea Line", "乘坐Sea Line渡轮"),
+            ("zh-Hans", "泰公线渡轮", "乘坐泰公线渡轮"), ("zh-Hans", "金陵轮渡", "乘坐金陵轮渡"),
+        ])
+    func ferries(language: String, name: String, sentence: String) throws {
+        let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+        for type in [ManeuverType.turn, .notification, .endOfRoad] {
+            var maneuver = try Self.maneuver(type, .right, RoadLabel(name: name))
+            maneuver.notes = .boardsFerry
+            #expect(text.instruction(maneuver) == sentence)
+        }
+    }
+
     @Test("Prepositions and articles are contracted where the language requires it")
     func contractions() throws {
         let spanish = InstructionText(phrases: try #require(PhraseTable.named("es")))

@@ -24,13 +24,15 @@ enum LanguageFiles {
         first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
+        first: fähre, autofähre = ferry
+        ending: fähre = ferry
         ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße, steige, höhe = on f
         ending: platz, markt, ring, damm, wall, kreisel, bogen, deich, zubringer, schnellweg, berg, anger = on m
         ending: ufer, feld, tor, kreuz, dreieck, eck = on n
         ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe, anlage, siedlung = in f
         ending: weg, steig, pfad, stieg, kamp, graben, hof, tunnel = in m
 
-        # onto: wohin; on: worauf; along: dem gefolgt wird.
+        # onto: wohin; on: worauf; along: dem gefolgt wird; ferry: mit der Fähre, die es schon im Namen haben kann.
         [forms]
         onto = auf {}
         onto.plain = in die Straße {}
@@ -55,6 +57,8 @@ enum LanguageFiles {
         along.on n = dem {adjective:en}
         along.in f = der {adjective:en}
         along.in m = dem {adjective:en}
+        ferry = die Fähre {}
+        ferry.ferry = die {}
 
         [phrases]
         sentence.distance = in {distance:dative} {instruction}
@@ -115,7 +119,7 @@ enum LanguageFiles {
         turn.uturn = wenden
         turn.uturn.name = wenden und {name:on} weiterfahren
         turn.ferry = die Fähre nehmen
-        turn.ferry.name = die Fähre {name} nehmen
+        turn.ferry.name = {name:ferry} nehmen
 
         continue.left.name = links abbiegen und {name:along} folgen
         continue.right.name = rechts abbiegen und {name:along} folgen
@@ -216,8 +220,6 @@ enum LanguageFiles {
         exit roundabout.name = den Kreisverkehr {name:onto} verlassen
         ordinal.other = {number}.
 
-        notification.ferry = die Fähre nehmen
-        notification.ferry.name = die Fähre {name} nehmen
         notification = weiterfahren
         notification.leaves ferry = die Fähre verlassen
         notification.leaves ferry.name = die Fähre verlassen und {name:on} weiterfahren
@@ -337,6 +339,15 @@ enum LanguageFiles {
         compass = north, northeast, east, southeast, south, southwest, west, northwest
         ordinals = first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth
 
+        # A ferry whose name says that it is one is not called so twice.
+        [names]
+        first: ferry = ferry
+        ending: ferry = ferry
+
+        [forms]
+        ferry = {} ferry
+        ferry.ferry = {}
+
         [phrases]
 
         # Sentences around an instruction.
@@ -389,7 +400,7 @@ enum LanguageFiles {
         turn.uturn = make a U-turn
         turn.uturn.name = make a U-turn onto {name:the}
         turn.ferry = take the ferry
-        turn.ferry.name = take the {name} ferry
+        turn.ferry.name = take the {name:ferry}
 
         # Staying on a road.
         continue.left.name = turn left to stay on {name:the}
@@ -495,8 +506,6 @@ enum LanguageFiles {
         ordinal.other = {number}th
 
         # Notices.
-        notification.ferry = take the ferry
-        notification.ferry.name = take the {name} ferry
         notification = continue
         notification.leaves ferry = leave the ferry
         notification.leaves ferry.name = leave the ferry and continue on {name:the}
@@ -544,9 +553,10 @@ enum LanguageFiles {
         first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, urbanización = f
         first: gran = f name
         first: camino, paseo, bulevar, callejón, pasaje, puente, parque, túnel, viaducto, acceso, muelle, sendero = m
+        first: ferry, transbordador = ferry
         first: carrer, passeig, camí, polígono, campo = m
 
-        # the: con artículo; to: con «a» y artículo.
+        # the: con artículo; to: con «a» y artículo; ferry: el ferry, que a veces ya está en el nombre.
         [forms]
         the.number = la {}
         the.f = la {lower}
@@ -557,6 +567,8 @@ enum LanguageFiles {
         to.f = a la {lower}
         to.f name = a la {}
         to.m = al {lower}
+        ferry = el ferry {}
+        ferry.ferry = el {lower}
 
         [phrases]
         sentence.distance = en {distance}, {instruction}
@@ -608,7 +620,7 @@ enum LanguageFiles {
         turn.uturn = cambie de sentido
         turn.uturn.name = cambie de sentido en {name:the}
         turn.ferry = tome el ferry
-        turn.ferry.name = tome el ferry {name}
+        turn.ferry.name = tome {name:ferry}
 
         continue.left.name = gire a la izquierda para seguir por {name:the}
         continue.right.name = gire a la derecha para seguir por {name:the}
@@ -709,8 +721,6 @@ enum LanguageFiles {
         exit roundabout.name = salga de la rotonda hacia {name:the}
         ordinal.other = {number}.ª
 
-        notification.ferry = tome el ferry
-        notification.ferry.name = tome el ferry {name}
         notification = continúe
         notification.leaves ferry = salga del ferry
         notification.leaves ferry.name = salga del ferry y continúe por {name:the}
@@ -779,8 +789,10 @@ enum LanguageFiles {
         ending: laita = laita
         ending: harju = harju
         ending: niitty = niitty
+        ending: lautta = lautta
+        ending: lossi = lossi
 
-        # onto: mihin; on: missä; along: mitä pitkin.
+        # onto: mihin; on: missä; along: mitä pitkin; ferry: mille lautalle.
         [forms]
         onto = tielle {}
         onto.number = tielle {}
@@ -860,6 +872,9 @@ enum LanguageFiles {
         along.laita = {stem}laitaa
         along.harju = {stem}harjua
         along.niitty = {stem}niittyä
+        ferry = lautalle {}
+        ferry.lautta = {stem}lautalle
+        ferry.lossi = {}lle
 
         [phrases]
         sentence.distance = {distance:genitive} päästä {instruction}
@@ -925,7 +940,7 @@ enum LanguageFiles {
         turn.uturn = tee U-käännös
         turn.uturn.name = tee U-käännös {name:onto}
         turn.ferry = aja lautalle
-        turn.ferry.name = aja lautalle {name}
+        turn.ferry.name = aja {name:ferry}
 
         continue.left.name = käänny vasemmalle ja pysy {name:on}
         continue.right.name = käänny oikealle ja pysy {name:on}
@@ -1026,8 +1041,6 @@ enum LanguageFiles {
         exit roundabout.name = poistu liikenneympyrästä {name:onto}
         ordinal.other = {number}.
 
-        notification.ferry = aja lautalle
-        notification.ferry.name = aja lautalle {name}
         notification = jatka
         notification.leaves ferry = poistu lautalta
         notification.leaves ferry.name = poistu lautalta ja jatka {name:along}
@@ -1076,9 +1089,10 @@ enum LanguageFiles {
         first: avenue, autoroute, esplanade = vowel
         first: allée, impasse = dans vowel
         first: boulevard, quai, pont, cours, mail, rond-point, périphérique, tunnel, viaduc, faubourg, rempart, carrefour, giratoire = le
+        first: ferry, bac, traversier = ferry
         first: chemin, passage, sentier, square, clos, lotissement, hameau, parvis = dans le
 
-        # onto : où l'on tourne ; the : avec l'article.
+        # onto : où l'on tourne ; the : avec l'article ; ferry : le ferry, que son nom désigne déjà parfois.
         [forms]
         onto = sur {}
         onto.number = sur la {}
@@ -1100,6 +1114,8 @@ enum LanguageFiles {
         the.dans la name = la {}
         the.dans le = le {lower}
         the.dans vowel = l'{lower}
+        ferry = le ferry {}
+        ferry.ferry = le {lower}
 
         [phrases]
         sentence.distance = dans {distance}, {instruction}
@@ -1151,7 +1167,7 @@ enum LanguageFiles {
         turn.uturn = faites demi-tour
         turn.uturn.name = faites demi-tour {name:onto}
         turn.ferry = prenez le ferry
-        turn.ferry.name = prenez le ferry {name}
+        turn.ferry.name = prenez {name:ferry}
 
         continue.left.name = tournez à gauche pour rester sur {name:the}
         continue.right.name = tournez à droite pour rester sur {name:the}
@@ -1252,8 +1268,6 @@ enum LanguageFiles {
         exit roundabout.name = quittez le rond-point vers {name:the}
         ordinal.other = {number}e
 
-        notification.ferry = prenez le ferry
-        notification.ferry.name = prenez le ferry {name}
         notification = continuez
         notification.leaves ferry = quittez le ferry
         notification.leaves ferry.name = quittez le ferry et continuez sur {name:the}
@@ -1297,6 +1311,14 @@ enum LanguageFiles {
         compass = 北, 东北, 东, 东南, 南, 西南, 西, 西北
         ordinals = 第一个, 第二个, 第三个, 第四个, 第五个, 第六个, 第七个, 第八个, 第九个, 第十个
 
+        # 名称中已有“渡轮”等字样时不再重复。
+        [names]
+        ending: 渡轮, 轮渡, 汽渡 = ferry
+
+        [forms]
+        ferry = {}渡轮
+        ferry.ferry = {}
+
         [phrases]
         sentence.distance = {distance}后，{instruction}
         sentence.then = {instruction}，然后{next}
@@ -1339,7 +1361,7 @@ enum LanguageFiles {
         turn.uturn = 掉头
         turn.uturn.name = 掉头进入{name}
         turn.ferry = 乘坐渡轮
-        turn.ferry.name = 乘坐{name}渡轮
+        turn.ferry.name = 乘坐{name:ferry}
 
         continue.left.name = 左转，继续沿{name}行驶
         continue.right.name = 右转，继续沿{name}行驶
@@ -1440,8 +1462,6 @@ enum LanguageFiles {
         exit roundabout.name = 驶出环岛，进入{name}
         ordinal.other = 第{number}个
 
-        notification.ferry = 乘坐渡轮
-        notification.ferry.name = 乘坐{name}渡轮
         notification = 继续行驶
         notification.leaves ferry = 驶离渡轮
         notification.leaves ferry.name = 驶离渡轮，继续沿{name}行驶
