@@ -154,12 +154,25 @@ struct LanguageTests {
             ("de", "Lange Straße", "Links in die Lange Straße abbiegen"),
             ("de", "Berliner Ring", "Links auf den Berliner Ring abbiegen"),
             ("de", "Am Markt", "Links in die Straße Am Markt abbiegen"), ("de", "#A 7", "Links auf die A 7 abbiegen"),
+            ("de", "Straße am Bahnhof", "Links in die Straße am Bahnhof abbiegen"),
+            ("de", "Straße des 17. Juni", "Links in die Straße des 17. Juni abbiegen"),
+            ("de", "Platz der Luftbrücke", "Links auf den Platz der Luftbrücke abbiegen"),
+            ("de", "Östlicher Weg", "Links in den Östlichen Weg abbiegen"),
             ("fr", "Rue de la Paix", "Tournez à gauche dans la rue de la Paix"),
             ("fr", "Avenue Foch", "Tournez à gauche sur l'avenue Foch"),
             ("fr", "Boulevard Voltaire", "Tournez à gauche sur le boulevard Voltaire"),
-            ("fr", "#A 6", "Tournez à gauche sur l'A 6"), ("fr", "#N 7", "Tournez à gauche sur la N 7"),
+            ("fr", "Grand'Rue", "Tournez à gauche dans la Grand'Rue"),
+            ("fr", "Grand-Rue", "Tournez à gauche dans la Grand-Rue"),
+            ("fr", "Grand-Place", "Tournez à gauche sur la Grand-Place"),
+            ("fr", "Allées Jean Jaurès", "Tournez à gauche sur les allées Jean Jaurès"),
+            ("fr", "Corniche Kennedy", "Tournez à gauche sur la corniche Kennedy"),
+            ("fr", "#I 95", "Tournez à gauche sur l'I 95"), ("fr", "#A 6", "Tournez à gauche sur l'A 6"),
+            ("fr", "#N 7", "Tournez à gauche sur la N 7"),
             ("es", "Calle Mayor", "Gire a la izquierda en la calle Mayor"),
             ("es", "Paseo del Prado", "Gire a la izquierda en el paseo del Prado"),
+            ("es", "Rotonda de España", "Gire a la izquierda en la rotonda de España"),
+            ("es", "Eje 1 Norte", "Gire a la izquierda en el eje 1 Norte"),
+            ("fi", "Toinen Poikkikatu", "Käänny vasemmalle tielle Toinen Poikkikatu"),
             ("fi", "Mannerheimintie", "Käänny vasemmalle Mannerheimintielle"),
             ("fi", "Pohjoisranta", "Käänny vasemmalle Pohjoisrannalle"),
             ("fi", "Bulevardi", "Käänny vasemmalle Bulevardille"), ("fi", "#4", "Käänny vasemmalle tielle 4"),
@@ -225,6 +238,13 @@ struct LanguageTests {
         #expect(
             german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Alter Markt")))
                 == "Links abbiegen und dem Alten Markt folgen")
+        #expect(
+            german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Französische Straße")))
+                == "Links abbiegen und der Französischen Straße folgen")
+        // This street is named after a person.
+        #expect(
+            german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Stiller Straße")))
+                == "Links abbiegen und der Stiller Straße folgen")
     }
 
     @Test(
@@ -246,6 +266,29 @@ struct LanguageTests {
             let words = text.spoken(metres: miles * 1_609.344)
             #expect(!words.isEmpty && !words.contains { $0.isASCII && $0.isNumber }, "\(table.language): \(words)")
         }
+    }
+
+    @Test("Miles are told as people say and write them")
+    func miles() throws {
+        func text(_ language: String) throws -> InstructionText {
+            InstructionText(phrases: try #require(PhraseTable.named(language)), scale: .milesAndFeet)
+        }
+        #expect(try text("en-US").spoken(metres: 402) == "a quarter mile")
+        #expect(try text("en").spoken(metres: 402) == "a quarter of a mile")
+        #expect(try text("fi").displayed(metres: 1_609.344) == "1 mi")
+    }
+
+    @Test(
+        "A waypoint with an article is reached without a preposition that would be contracted with it",
+        arguments: [
+            ("fr", "Le Mans", "Vous avez atteint Le Mans, sur la gauche"),
+            ("es", "el depósito", "Ha alcanzado el depósito, a la izquierda"),
+        ])
+    func waypoints(language: String, name: String, sentence: String) throws {
+        let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+        var maneuver = try Self.maneuver(.arrive, .left)
+        maneuver.waypointName = name
+        #expect(text.instruction(maneuver) == sentence)
     }
 
     // MARK: The table

@@ -16,7 +16,7 @@ enum LanguageFiles {
         characters per second = 14
         compass = Norden, Nordosten, Osten, Südosten, Süden, Südwesten, Westen, Nordwesten
         ordinals = erste, zweite, dritte, vierte, fünfte, sechste, siebte, achte, neunte, zehnte
-        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün, gelb, blau, braun, golden, krumm, gerad, tief, nieder, vorder, hinter
+        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün, gelb, blau, braun, golden, krumm, gerad, tief, nieder, vorder, hinter, nördlich, südlich, östlich, westlich, deutsch, französisch, englisch, russisch, hallesch, jüdisch, königlich, kaiserlich, schön, steil, still, hohl, dunkl, heilig, eisern, steinern, erst, zweit, dritt
         adjective endings = er, es, e
 
         # „Am Markt“ hat seinen Artikel schon: man biegt in die Straße Am Markt ab.
@@ -24,6 +24,11 @@ enum LanguageFiles {
         first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
+        first: straße, strasse, gasse, allee = in f
+        first: weg, pfad, steig = in m
+        first: platz, markt, ring, boulevard = on m
+        first: promenade, chaussee, brücke, rue, avenue = on f
+        first: ufer = on n
         first: fähre, autofähre = ferry
         ending: fähre = ferry
         ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße, steige, höhe = on f
@@ -32,30 +37,31 @@ enum LanguageFiles {
         ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe, anlage, siedlung = in f
         ending: weg, steig, pfad, stieg, kamp, graben, hof, tunnel = in m
 
+        # Ein weiblicher Name mit einem Adjektiv auf -er bleibt, wie er ist: die Stiller Straße ist nach einem Herrn Stiller benannt.
         # onto: wohin; on: worauf; along: dem gefolgt wird; ferry: mit der Fähre, die es schon im Namen haben kann.
         [forms]
         onto = auf {}
         onto.plain = in die Straße {}
         onto.number = auf die {}
-        onto.on f = auf die {adjective:e}
+        onto.on f = auf die {}
         onto.on m = auf den {adjective:en}
         onto.on n = auf das {adjective:e}
-        onto.in f = in die {adjective:e}
+        onto.in f = in die {}
         onto.in m = in den {adjective:en}
         on = auf {}
         on.plain = auf der Straße {}
         on.number = auf der {}
-        on.on f = auf der {adjective:en}
+        on.on f = auf der {adjective:e en}
         on.on m = auf dem {adjective:en}
         on.on n = auf dem {adjective:en}
-        on.in f = auf der {adjective:en}
+        on.in f = auf der {adjective:e en}
         on.in m = auf dem {adjective:en}
         along = der Straße {}
         along.number = der {}
-        along.on f = der {adjective:en}
+        along.on f = der {adjective:e en}
         along.on m = dem {adjective:en}
         along.on n = dem {adjective:en}
-        along.in f = der {adjective:en}
+        along.in f = der {adjective:e en}
         along.in m = dem {adjective:en}
         ferry = die Fähre {}
         ferry.ferry = die {}
@@ -308,6 +314,7 @@ enum LanguageFiles {
         distance.metre.other = {number} meters
         distance.kilometre.one = {number} kilometer
         distance.kilometre.other = {number} kilometers
+        distance.mile.0.25 = a quarter mile
         turn.left.destination = turn left toward {destination}
         turn.right.destination = turn right toward {destination}
         fork.slight left.destination = keep left toward {destination}
@@ -453,9 +460,9 @@ enum LanguageFiles {
         off ramp.destination = take the exit towards {destination}
         off ramp.left.destination = take the exit on the left towards {destination}
         off ramp.right.destination = take the exit on the right towards {destination}
-        off ramp.named = take the exit {junction}
-        off ramp.left.named = take the exit {junction} on the left
-        off ramp.right.named = take the exit {junction} on the right
+        off ramp.named = take the {junction} exit
+        off ramp.left.named = take the {junction} exit on the left
+        off ramp.right.named = take the {junction} exit on the right
         off ramp.exit = take exit {exit}
         off ramp.left.exit = take exit {exit} on the left
         off ramp.right.exit = take exit {exit} on the right
@@ -551,10 +558,12 @@ enum LanguageFiles {
         reference = number
         first: calle, avenida, carretera, plaza, autopista, autovía, ronda, vía, travesía, glorieta, rambla, cuesta, alameda = f
         first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, urbanización = f
+        first: rotonda, diagonal, subida, bajada, vereda, cañada = f
         first: gran = f name
         first: camino, paseo, bulevar, callejón, pasaje, puente, parque, túnel, viaducto, acceso, muelle, sendero = m
         first: ferry, transbordador = ferry
         first: carrer, passeig, camí, polígono, campo = m
+        first: boulevard, periférico, anillo, circuito, eje, libramiento = m
 
         # the: con artículo; to: con «a» y artículo; ferry: el ferry, que a veces ya está en el nombre.
         [forms]
@@ -728,7 +737,7 @@ enum LanguageFiles {
         arrive = llegará a su destino
         arrive.left = su destino estará a la izquierda
         arrive.right = su destino estará a la derecha
-        arrive.waypoint = llegará a {waypoint}
+        arrive.waypoint = alcanzará {waypoint}
         arrive.left.waypoint = {waypoint} estará a la izquierda
         arrive.right.waypoint = {waypoint} estará a la derecha
         arrive.stop = llegará a su próxima parada
@@ -737,9 +746,9 @@ enum LanguageFiles {
         arrived = ha llegado a su destino
         arrived.left = ha llegado a su destino, a la izquierda
         arrived.right = ha llegado a su destino, a la derecha
-        arrived.waypoint = ha llegado a {waypoint}
-        arrived.left.waypoint = ha llegado a {waypoint}, a la izquierda
-        arrived.right.waypoint = ha llegado a {waypoint}, a la derecha
+        arrived.waypoint = ha alcanzado {waypoint}
+        arrived.left.waypoint = ha alcanzado {waypoint}, a la izquierda
+        arrived.right.waypoint = ha alcanzado {waypoint}, a la derecha
         arrived.stop = ha llegado a su parada
         arrived.left.stop = ha llegado a su parada, a la izquierda
         arrived.right.stop = ha llegado a su parada, a la derecha
@@ -764,6 +773,7 @@ enum LanguageFiles {
         reference = number
         # Adjectives are inflected too, and the name is told in its basic form instead.
         first: pohjoinen, eteläinen, itäinen, läntinen, keskinen, ylinen, alinen, ulompi, sisempi = adjective
+        first: ensimmäinen, toinen, kolmas, ylempi, alempi = adjective
         first: vanha, uusi, iso, pieni, suuri, pitkä, vähä = adjective
         # Both parts are inflected.
         first: pitkäsilta = pitkäsilta
@@ -916,7 +926,7 @@ enum LanguageFiles {
         display.kilometre = {number} km
         display.foot = {number} jalkaa
         display.yard = {number} jaardia
-        display.mile = {number} mailia
+        display.mile = {number} mi
 
         depart = aja {direction}
         depart.name = aja {name:along} {direction}
@@ -1081,11 +1091,14 @@ enum LanguageFiles {
         ordinals = première, deuxième, troisième, quatrième, cinquième, sixième, septième, huitième, neuvième, dixième
 
         [names]
-        reference: A, E = number vowel
+        reference: A, E, I, O, U = number vowel
         reference = number
-        first: rue, grand-rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
-        first: grande = dans la name
+        first: rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
+        first: grande, grand-rue, grand'rue, grand’rue = dans la name
+        first: grand-place = la name
         first: place, route, voie, rocade, promenade, chaussée, montée, côte, rampe, rive, levée, bretelle, nationale, départementale = la
+        first: corniche, digue, déviation, drève = la
+        first: allées, quais = les
         first: avenue, autoroute, esplanade = vowel
         first: allée, impasse = dans vowel
         first: boulevard, quai, pont, cours, mail, rond-point, périphérique, tunnel, viaduc, faubourg, rempart, carrefour, giratoire = le
@@ -1099,7 +1112,9 @@ enum LanguageFiles {
         onto.number vowel = sur l'{}
         onto.vowel = sur l'{lower}
         onto.la = sur la {lower}
+        onto.la name = sur la {}
         onto.le = sur le {lower}
+        onto.les = sur les {lower}
         onto.dans la = dans la {lower}
         onto.dans la name = dans la {}
         onto.dans le = dans le {lower}
@@ -1109,7 +1124,9 @@ enum LanguageFiles {
         the.number vowel = l'{}
         the.vowel = l'{lower}
         the.la = la {lower}
+        the.la name = la {}
         the.le = le {lower}
+        the.les = les {lower}
         the.dans la = la {lower}
         the.dans la name = la {}
         the.dans le = le {lower}
@@ -1275,7 +1292,7 @@ enum LanguageFiles {
         arrive = vous arriverez à destination
         arrive.left = votre destination sera sur la gauche
         arrive.right = votre destination sera sur la droite
-        arrive.waypoint = vous arriverez à {waypoint}
+        arrive.waypoint = vous atteindrez {waypoint}
         arrive.left.waypoint = {waypoint} sera sur la gauche
         arrive.right.waypoint = {waypoint} sera sur la droite
         arrive.stop = vous arriverez à la prochaine étape
@@ -1284,9 +1301,9 @@ enum LanguageFiles {
         arrived = vous êtes arrivé à destination
         arrived.left = vous êtes arrivé à destination, sur la gauche
         arrived.right = vous êtes arrivé à destination, sur la droite
-        arrived.waypoint = vous êtes arrivé à {waypoint}
-        arrived.left.waypoint = vous êtes arrivé à {waypoint}, sur la gauche
-        arrived.right.waypoint = vous êtes arrivé à {waypoint}, sur la droite
+        arrived.waypoint = vous avez atteint {waypoint}
+        arrived.left.waypoint = vous avez atteint {waypoint}, sur la gauche
+        arrived.right.waypoint = vous avez atteint {waypoint}, sur la droite
         arrived.stop = vous êtes arrivé à votre étape
         arrived.left.stop = vous êtes arrivé à votre étape, sur la gauche
         arrived.right.stop = vous êtes arrivé à votre étape, sur la droite
