@@ -110,7 +110,7 @@ public struct InstructionText: Sendable, Hashable {
             case "name": name(maneuver.road, in: grammaticalCase)
             case "destination":
                 Sentence(name: list(maneuver.road.destinations))
-            case "exit": Sentence(name: maneuver.exitNumber)
+            case "exit": Sentence(name: exitNumbers(maneuver))
             case "junction": Sentence(name: list(maneuver.exitPlaces))
             case "rotary":
                 phrases.names.sentence(maneuver.roundaboutName, isReference: false, in: grammaticalCase)
@@ -120,6 +120,11 @@ public struct InstructionText: Sendable, Hashable {
             default: Sentence()
             }
         }
+    }
+
+    /// Returns a maneuver's exit numbers as a list.
+    func exitNumbers(_ maneuver: Maneuver) -> String {
+        maneuver.exitNumbers.joined(separator: phrases.listSeparator)
     }
 
     /// Returns the first two of some places as a list.
@@ -171,7 +176,7 @@ public struct InstructionText: Sendable, Hashable {
         switch maneuver.type {
         case .arrive:
             return maneuver.waypointName.isEmpty ? (maneuver.isFinal ? [""] : ["stop", ""]) : ["waypoint", ""]
-        case .offRamp where !maneuver.exitNumber.isEmpty:
+        case .offRamp where !maneuver.exitNumbers.isEmpty:
             return signs.map { $0.isEmpty ? "exit" : "exit.\($0)" } + signs
         case .roundabout where maneuver.roundaboutExit != nil, .rotary where maneuver.roundaboutExit != nil:
             return signs.map { $0.isEmpty ? "nth" : "nth.\($0)" } + signs

@@ -99,23 +99,23 @@ struct LanguageTests {
         let text = InstructionText(phrases: table)
         func said(
             _ type: ManeuverType, _ modifier: ManeuverModifier, _ traffic: RoadSide, _ road: RoadLabel = RoadLabel(),
-            exit: String = ""
+            exits: [String] = []
         ) throws -> String {
             var maneuver = try Self.maneuver(type, modifier, road)
-            (maneuver.drivingSide, maneuver.exitNumber) = (traffic, exit)
+            (maneuver.drivingSide, maneuver.exitNumbers) = (traffic, exits)
             return text.instruction(maneuver)
         }
         let sides = [ManeuverModifier.left, .straight, .right]
         #expect(Set(try sides.map { try said(.onRamp, $0, .right) }).count == 3)
         #expect(try said(.onRamp, .straight, .right) == said(.onRamp, .uTurn, .right))
         for road in [RoadLabel(), RoadLabel(references: ["A 8"]), RoadLabel(destinations: ["Turku"])] {
-            for exit in ["", "12"] {
-                let inRight = try sides.map { try said(.offRamp, $0, .right, road, exit: exit) }
-                let inLeft = try sides.map { try said(.offRamp, $0, .left, road, exit: exit) }
+            for exits in [[], ["12"]] {
+                let inRight = try sides.map { try said(.offRamp, $0, .right, road, exits: exits) }
+                let inLeft = try sides.map { try said(.offRamp, $0, .left, road, exits: exits) }
                 #expect(inRight[0] != inRight[1] && inRight[1] == inRight[2], "\(inRight)")
                 #expect(Set(inLeft).count == 3 && inLeft.prefix(2) == inRight.prefix(2), "\(inLeft)")
-                #expect(try said(.offRamp, .slightLeft, .right, road, exit: exit) == inRight[0])
-                #expect(try said(.offRamp, .sharpRight, .left, road, exit: exit) == inLeft[2])
+                #expect(try said(.offRamp, .slightLeft, .right, road, exits: exits) == inRight[0])
+                #expect(try said(.offRamp, .sharpRight, .left, road, exits: exits) == inLeft[2])
             }
         }
     }
@@ -326,14 +326,14 @@ struct LanguageTests {
                     row()
                     switch type {
                     case .offRamp:
-                        row("exit number") { $0.exitNumber = "12" }
+                        row("exit number") { $0.exitNumbers = ["12"] }
                         row("exit's name") { $0.exitName = "Avintes" }
-                        row("exit number and name") { ($0.exitNumber, $0.exitName) = ("12", "Avintes") }
+                        row("exit number and name") { ($0.exitNumbers, $0.exitName) = (["12"], "Avintes") }
                         row("left-hand traffic") { $0.drivingSide = .left }
-                        row("left-hand traffic", "exit number") { ($0.drivingSide, $0.exitNumber) = (.left, "12") }
+                        row("left-hand traffic", "exit number") { ($0.drivingSide, $0.exitNumbers) = (.left, ["12"]) }
                         row("left-hand traffic", "exit's name") { ($0.drivingSide, $0.exitName) = (.left, "Avintes") }
                         row("left-hand traffic", "exit number and name") {
-                            ($0.drivingSide, $0.exitNumber, $0.exitName) = (.left, "12", "Avintes")
+                            ($0.drivingSide, $0.exitNumbers, $0.exitName) = (.left, ["12"], "Avintes")
                         }
                     case .roundabout, .rotary:
                         row("second exit") { $0.roundaboutExit = 2 }
