@@ -122,9 +122,9 @@ struct InstructionPlanner {
         if maneuver.type == .arrive {
             components = [.text(text(maneuver, isThere: isThere))]
         } else {
-            if !maneuver.exitNumber.isEmpty {
+            if !maneuver.exitNumbers.isEmpty {
                 components.append(.exitLabel(options.text.phrases.phrase(["banner.exit"])))
-                components.append(.exitNumber(maneuver.exitNumber))
+                components.append(.exitNumber(options.text.exitNumbers(maneuver)))
             }
             if road.destinations.isEmpty, !maneuver.exitName.isEmpty {
                 addPlaces(maneuver.exitPlaces, to: &components)
@@ -140,7 +140,7 @@ struct InstructionPlanner {
                 addShields(road.references, except: road.name, to: &components)
                 if road.prefersReference { addName(of: road, to: &components) }
             }
-            if components.isEmpty || components.count == 2 && !maneuver.exitNumber.isEmpty {
+            if components.isEmpty || components.count == 2 && !maneuver.exitNumbers.isEmpty {
                 components.append(.text(text(maneuver, isThere: false)))
             }
         }

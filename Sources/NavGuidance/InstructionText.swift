@@ -110,7 +110,7 @@ public struct InstructionText: Sendable, Hashable {
             case "name": name(maneuver.road, in: grammaticalCase)
             case "destination":
                 Sentence(name: list(maneuver.road.destinations))
-            case "exit": Sentence(name: maneuver.exitNumber)
+            case "exit": Sentence(name: exitNumbers(maneuver))
             case "junction": Sentence(name: list(maneuver.exitPlaces))
             case "rotary":
                 phrases.names.sentence(maneuver.roundaboutName, isReference: false, in: grammaticalCase)
@@ -122,6 +122,11 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
+    /// Returns a maneuver's exit numbers as a list.
+    func exitNumbers(_ maneuver: Maneuver) -> String {
+        maneuver.exitNumbers.joined(separator: phrases.listSeparator)
+    }
+
     /// Returns the first two of some places as a list.
     private func list(_ places: [String]) -> String { places.prefix(2).joined(separator: phrases.listSeparator) }
 
@@ -129,16 +134,29 @@ public struct InstructionText: Sendable, Hashable {
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
         let kind = maneuver.endsRoad ? ManeuverType.endOfRoad : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
-        let modifier = maneuver.modifier?.rawValue ?? ""
+        let direction = direction(maneuver)
         let variants = variants(maneuver)
-        for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
+        // Whoever boards a ferry takes the ferry, also where it begins at the end of a road.
+        let types = variants.contains("ferry") ? ["turn", type] : [type, "turn"]
+        for type in type == "turn" || type == "arrived" ? [type] : types {
             for variant in variants {
                 let ending = variant.isEmpty ? "" : "." + variant
-                if let phrase = phrases.phrases[type + "." + modifier + ending] { return phrase }
+                if let phrase = phrases.phrases[type + "." + direction + ending] { return phrase }
                 if let phrase = phrases.phrases[type + ending] { return phrase }
             }
         }
         return ""
+    }
+
+    /// Returns the direction in the key of a maneuver's phrase; empty for none. That of a ramp is its side, but an exit has none on the
+    /// right in right-hand traffic, where drivers expect it.
+    private func direction(_ maneuver: Maneuver) -> String {
+        let side = maneuver.modifier?.side
+        return switch maneuver.type {
+        case .offRamp where side == .right && maneuver.drivingSide == .right: ""
+        case .offRamp, .onRamp: side?.rawValue ?? ""
+        default: maneuver.modifier?.rawValue ?? ""
+        }
     }
 
     /// Returns variants of a maneuver's phrase by what is known of the road after it, the most specific first; the last one is always
@@ -158,7 +176,7 @@ public struct InstructionText: Sendable, Hashable {
         switch maneuver.type {
         case .arrive:
             return maneuver.waypointName.isEmpty ? (maneuver.isFinal ? [""] : ["stop", ""]) : ["waypoint", ""]
-        case .offRamp where !maneuver.exitNumber.isEmpty:
+        case .offRamp where !maneuver.exitNumbers.isEmpty:
             return signs.map { $0.isEmpty ? "exit" : "exit.\($0)" } + signs
         case .roundabout where maneuver.roundaboutExit != nil, .rotary where maneuver.roundaboutExit != nil:
             return signs.map { $0.isEmpty ? "nth" : "nth.\($0)" } + signs

@@ -385,7 +385,9 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     private mutating func announceContinuation(_ step: Int, _ remaining: Double) -> SpokenInstruction? {
         guard !given[step].contains(.continue), remaining > guidance.options.timing.continueDistance,
-            guidance.steps[step + 1].maneuver.type != .newName
+            guidance.steps[step + 1].maneuver.type != .newName,
+            // Aboard a ferry, there is no road to continue on.
+            !guidance.steps[step].maneuver.notes.contains(.boardsFerry)
         else { return nil }
         given[step].formUnion(.opening)
         let sentence = guidance.text(step).continuing(on: guidance.steps[step].maneuver.road, metres: remaining)

@@ -163,8 +163,8 @@ public struct Maneuver: Sendable, Equatable {
     /// Whether the road before it ends there, which is announced; a ``ManeuverType/endOfRoad`` also requires earlier junctions on that
     /// road.
     public var endsRoad: Bool
-    /// Exit number of the junction; empty for none.
-    public var exitNumber: String
+    /// Exit numbers of the junction, such as `12A` and `12B`; empty for none.
+    public var exitNumbers: [String]
     /// Name of the junction at an exit; empty for none.
     public var exitName: String
     /// The number of the roundabout's exit, from 1; nil when unknown or no roundabout. Service roads do not count, unless the roundabout is

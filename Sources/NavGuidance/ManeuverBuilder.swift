@@ -347,7 +347,7 @@ struct ManeuverBuilder {
             maneuver.type = .turn
         }
         if type == .offRamp, let node {
-            maneuver.exitNumber = roads.graph.exitReference(of: node)
+            maneuver.exitNumbers = parts(of: roads.graph.exitReference(of: node)) { $0 == ";" }
             maneuver.exitName = roads.graph.junctionName(of: node)
         }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
@@ -415,7 +415,7 @@ struct ManeuverBuilder {
             coordinate: known ?? Coordinate(latitude: 0, longitude: 0),
             bearingBefore: isStart ? after : roads.endBearing(edge - 1), bearingAfter: after, type: type,
             modifier: modifier, road: road,
-            keepsRoad: false, endsRoad: false, exitNumber: "", exitName: "", roundaboutExit: nil, exitModifier: nil,
+            keepsRoad: false, endsRoad: false, exitNumbers: [], exitName: "", roundaboutExit: nil, exitModifier: nil,
             roundaboutName: "",
             drivingSide: roads.kinds[edge].flags.contains(.leftHandTraffic) ? .left : .right, lanes: [],
             notes: isStart ? [] : notes(before: edge), unambiguousOffset: offset, waypointName: "", isFinal: false,

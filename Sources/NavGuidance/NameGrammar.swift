@@ -2,8 +2,8 @@
 ///
 /// A name belongs to the class of the first rule that it matches, or to none. The form of a case and a class is a template: `{}` is the
 /// name, `{stem}` the name without the matched ending, `{lower}` the name with its first letter in lower case, `{adjective:en}` the name
-/// with the ending of its first adjective replaced. A case without a form for the class uses the form for all classes, or the name as it
-/// is.
+/// with the ending of its first adjective replaced, and `{adjective:e en}` that with the ending `e` only. A case without a form for the
+/// class uses the form for all classes, or the name as it is.
 struct NameGrammar: Sendable, Hashable {
     /// A test of a name, with the class of the names that match.
     struct Rule: Sendable, Hashable {
@@ -51,7 +51,7 @@ struct NameGrammar: Sendable, Hashable {
             case "stem": Sentence(name: String(name.dropLast(rule?.text.count ?? 0)))
             case "lower": Sentence(name: name.prefix(1).lowercased() + name.dropFirst())
             case _ where key.hasPrefix("adjective:"):
-                Sentence(name: declined(name, String(key.dropFirst("adjective:".count))))
+                Sentence(name: declined(name, key.dropFirst("adjective:".count).split(separator: " ")))
             default: Sentence(name: name)
             }
         }
@@ -70,11 +70,15 @@ struct NameGrammar: Sendable, Hashable {
     }
 
     /// Returns the name with another ending of its first adjective: "Alter Markt" becomes "Alten Markt" in most cases.
-    private func declined(_ name: String, _ ending: String) -> String {
+    ///
+    /// - Parameter endings: The new ending, or the only old one to replace and the new one.
+    private func declined(_ name: String, _ endings: [Substring]) -> String {
         let first = name.prefix { $0 != " " }
-        guard first.count < name.count, let old = adjectiveEndings.first(where: { first.hasSuffix($0) }),
+        let replaced = endings.count == 2 ? [String(endings[0])] : adjectiveEndings
+        guard let ending = endings.last, first.count < name.count,
+            let old = replaced.first(where: { first.hasSuffix($0) }),
             adjectives.contains(first.dropLast(old.count).lowercased())
         else { return name }
-        return first.dropLast(old.count) + ending + name[first.endIndex...]
+        return String(first.dropLast(old.count) + ending + name[first.endIndex...])
     }
 }

@@ -6,10 +6,13 @@ struct RoadSign: Equatable {
     let reference: String
     /// The name in lower case without affixes such as `North`; computed once, because it is compared at every junction.
     private let stem: String
+    /// The numbers in ``reference``, computed once for the same reason.
+    private let numbers: [String]
 
     init(name: String, reference: String) {
         (self.name, self.reference) = (name, reference)
         stem = NameAffixes.stem(of: name)
+        numbers = parts(of: reference) { $0 == ";" }
     }
 
     var isEmpty: Bool { name.isEmpty && reference.isEmpty }
@@ -21,7 +24,7 @@ struct RoadSign: Equatable {
     func changes(to other: RoadSign) -> Bool {
         if self == other { return false }
         if isEmpty { return !other.isEmpty }
-        let sharesNumber = reference.holds(other.reference) || other.reference.holds(reference)
+        let sharesNumber = hasNumbers(of: other) || other.hasNumbers(of: self)
         if name.isEmpty, other.name.isEmpty { return !sharesNumber }
         if name.isEmpty != other.name.isEmpty, reference.isEmpty != other.reference.isEmpty,
             name.isEmpty == other.reference.isEmpty
@@ -33,6 +36,9 @@ struct RoadSign: Equatable {
         if isSameName { return !(sharesNumber || differsByAffix || other.reference.isEmpty) }
         return !(other.name.isEmpty && sharesNumber)
     }
+
+    /// Whether all numbers of `other`, which may have none, are among its own.
+    private func hasNumbers(of other: RoadSign) -> Bool { other.numbers.allSatisfy(numbers.contains) }
 
     /// Whether both are named and neither direction is a change.
     func isSame(as other: RoadSign) -> Bool {
@@ -55,16 +61,6 @@ enum NameAffixes {
     /// Returns a name in lower case without such words, empty when it has no other.
     static func stem(of name: String) -> String {
         name.lowercased().split(separator: " ").filter { !words.contains(String($0)) }.joined(separator: " ")
-    }
-}
-
-extension String {
-    /// Whether the text contains another one, which may be empty.
-    fileprivate func holds(_ other: String) -> Bool {
-        if other.isEmpty || self == other { return true }
-        let (text, part) = (utf8, other.utf8)
-        guard part.count <= text.count, let first = part.first else { return false }
-        return text.indices.contains { text[$0] == first && text[$0...].starts(with: part) }
     }
 }
 

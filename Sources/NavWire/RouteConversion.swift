@@ -125,7 +125,7 @@ extension NavMessages.RouteStep {
             maneuver: NavMessages.Maneuver(maneuver), firstPoint: UInt32(first), lastPoint: UInt32(max(first, last)),
             distanceM: step.length, durationS: duration, name: step.name.isEmpty ? nil : step.name,
             ref: maneuver.road.references.isEmpty ? nil : maneuver.road.references.joined(separator: "; "),
-            destinations: maneuver.road.destinations, exits: maneuver.exitNumber.isEmpty ? [] : [maneuver.exitNumber],
+            destinations: maneuver.road.destinations, exits: maneuver.exitNumbers,
             rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
             drivingSide: NavMessages.RoadSide(maneuver.drivingSide), isFerry: maneuver.notes.contains(.boardsFerry),
             intersections: step.junctions.map { Intersection($0) },

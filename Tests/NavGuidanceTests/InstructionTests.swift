@@ -382,6 +382,16 @@ struct InstructionTriggerTests {
         }
     }
 
+    @Test("Nothing is to be continued aboard a ferry")
+    func aboard() throws {
+        var town = Town("A                   B                   C                   D", scale: 200)
+        town.road("AB", "Quay")
+        town.road("BC", "Sea Line", roadClass: .ferry, speed: 5)
+        town.road("CD", "Island Road")
+        let told = drive(try town.guidance("ABCD"), speed: 5).spoken.map(\.text)
+        #expect(told.filter { $0.hasPrefix("Continue") } == ["Continue on Island Road for 4 kilometres"], "\(told)")
+    }
+
     @Test("A clock change neither suppresses nor repeats announcements")
     func clock() throws {
         let guidance = try longTown().guidance("ABC")

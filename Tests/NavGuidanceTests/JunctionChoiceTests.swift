@@ -146,4 +146,41 @@ struct JunctionChoiceTests {
         town.road("NBR", "High Street")
         #expect(try town.told("SABN").first == "Turn right onto Side Lane")
     }
+
+    @Test(
+        "A road number of which another one is a part is another number",
+        arguments: [("4", "45"), ("D 12", "D 121"), ("45", "5;4"), ("A 1;E 18", "A 10;E 1")])
+    func numbersInNumbers(own: String, other: String) throws {
+        var town = Town(
+            """
+                                L
+
+            S         A
+
+
+
+
+                                R
+            """, scale: 20)
+        town.road("SAR", "", roadClass: .primary, reference: own)
+        town.road("AL", "", roadClass: .primary, reference: other)
+        let (first, second) = (own.prefix { $0 != ";" }, other.prefix { $0 != ";" })
+        #expect(try town.told("SAL") == ["Keep left onto \(second)"])
+        #expect(try town.told("SAR") == ["Keep right to stay on \(first)"])
+    }
+
+    @Test("A number among those of a road makes it the same road, in whatever order they are")
+    func sharedNumbers() throws {
+        var town = Town("S    A    N", scale: 50)
+        town.road("SA", "", roadClass: .motorway, reference: "A 1;E 18")
+        for numbers in ["E 18; A 1", "A 1", "E 18;A 1;E 63"] {
+            var longer = town
+            longer.road("AN", "", roadClass: .motorway, reference: numbers)
+            let guidance = try longer.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
+            #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive], "\(numbers)")
+        }
+        town.road("AN", "", roadClass: .motorway, reference: "A 10")
+        let guidance = try town.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
+        #expect(guidance.maneuvers.map(\.type) == [.depart, .newName, .arrive])
+    }
 }

@@ -94,6 +94,32 @@ struct LanguageTests {
         }
     }
 
+    @Test("A ramp has its side where it is not the expected one", arguments: PhraseTable.all)
+    func ramps(table: PhraseTable) throws {
+        let text = InstructionText(phrases: table)
+        func said(
+            _ type: ManeuverType, _ modifier: ManeuverModifier, _ traffic: RoadSide, _ road: RoadLabel = RoadLabel(),
+            exits: [String] = []
+        ) throws -> String {
+            var maneuver = try Self.maneuver(type, modifier, road)
+            (maneuver.drivingSide, maneuver.exitNumbers) = (traffic, exits)
+            return text.instruction(maneuver)
+        }
+        let sides = [ManeuverModifier.left, .straight, .right]
+        #expect(Set(try sides.map { try said(.onRamp, $0, .right) }).count == 3)
+        #expect(try said(.onRamp, .straight, .right) == said(.onRamp, .uTurn, .right))
+        for road in [RoadLabel(), RoadLabel(references: ["A 8"]), RoadLabel(destinations: ["Turku"])] {
+            for exits in [[], ["12"]] {
+                let inRight = try sides.map { try said(.offRamp, $0, .right, road, exits: exits) }
+                let inLeft = try sides.map { try said(.offRamp, $0, .left, road, exits: exits) }
+                #expect(inRight[0] != inRight[1] && inRight[1] == inRight[2], "\(inRight)")
+                #expect(Set(inLeft).count == 3 && inLeft.prefix(2) == inRight.prefix(2), "\(inLeft)")
+                #expect(try said(.offRamp, .slightLeft, .right, road, exits: exits) == inRight[0])
+                #expect(try said(.offRamp, .sharpRight, .left, road, exits: exits) == inLeft[2])
+            }
+        }
+    }
+
     @Test(
         "A language tag finds its language or the nearest available one",
         arguments: [
@@ -128,12 +154,25 @@ struct LanguageTests {
             ("de", "Lange Straße", "Links in die Lange Straße abbiegen"),
             ("de", "Berliner Ring", "Links auf den Berliner Ring abbiegen"),
             ("de", "Am Markt", "Links in die Straße Am Markt abbiegen"), ("de", "#A 7", "Links auf die A 7 abbiegen"),
+            ("de", "Straße am Bahnhof", "Links in die Straße am Bahnhof abbiegen"),
+            ("de", "Straße des 17. Juni", "Links in die Straße des 17. Juni abbiegen"),
+            ("de", "Platz der Luftbrücke", "Links auf den Platz der Luftbrücke abbiegen"),
+            ("de", "Östlicher Weg", "Links in den Östlichen Weg abbiegen"),
             ("fr", "Rue de la Paix", "Tournez à gauche dans la rue de la Paix"),
             ("fr", "Avenue Foch", "Tournez à gauche sur l'avenue Foch"),
             ("fr", "Boulevard Voltaire", "Tournez à gauche sur le boulevard Voltaire"),
-            ("fr", "#A 6", "Tournez à gauche sur l'A 6"), ("fr", "#N 7", "Tournez à gauche sur la N 7"),
+            ("fr", "Grand'Rue", "Tournez à gauche dans la Grand'Rue"),
+            ("fr", "Grand-Rue", "Tournez à gauche dans la Grand-Rue"),
+            ("fr", "Grand-Place", "Tournez à gauche sur la Grand-Place"),
+            ("fr", "Allées Jean Jaurès", "Tournez à gauche sur les allées Jean Jaurès"),
+            ("fr", "Corniche Kennedy", "Tournez à gauche sur la corniche Kennedy"),
+            ("fr", "#I 95", "Tournez à gauche sur l'I 95"), ("fr", "#A 6", "Tournez à gauche sur l'A 6"),
+            ("fr", "#N 7", "Tournez à gauche sur la N 7"),
             ("es", "Calle Mayor", "Gire a la izquierda en la calle Mayor"),
             ("es", "Paseo del Prado", "Gire a la izquierda en el paseo del Prado"),
+            ("es", "Rotonda de España", "Gire a la izquierda en la rotonda de España"),
+            ("es", "Eje 1 Norte", "Gire a la izquierda en el eje 1 Norte"),
+            ("fi", "Toinen Poikkikatu", "Käänny vasemmalle tielle Toinen Poikkikatu"),
             ("fi", "Mannerheimintie", "Käänny vasemmalle Mannerheimintielle"),
             ("fi", "Pohjoisranta", "Käänny vasemmalle Pohjoisrannalle"),
             ("fi", "Bulevardi", "Käänny vasemmalle Bulevardille"), ("fi", "#4", "Käänny vasemmalle tielle 4"),
@@ -149,6 +188,27 @@ struct LanguageTests {
             name: isReference ? "" : name, references: isReference ? [String(name.dropFirst())] : [])
         let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
         #expect(text.instruction(try Self.maneuver(.turn, .left, label)) == sentence)
+    }
+
+    @Test(
+        "A ferry is not called so twice",
+        arguments: [
+            ("en", "Sea Line", "Take the Sea Line ferry"), ("en-GB", "Woolwich Ferry", "Take the Woolwich Ferry"),
+            ("de", "Sea Line", "Die Fähre Sea Line nehmen"), ("de", "Elbfähre", "Die Elbfähre nehmen"),
+            ("de", "Fähre Nord", "Die Fähre Nord nehmen"), ("fr", "Sea Line", "Prenez le ferry Sea Line"),
+            ("fr", "Bac de Quillebeuf", "Prenez le bac de Quillebeuf"), ("es", "Sea Line", "Tome el ferry Sea Line"),
+            ("es", "Transbordador del Lago", "Tome el transbordador del Lago"),
+            ("fi", "Sea Line", "Aja lautalle Sea Line"), ("fi", "Pellingin lossi", "Aja Pellingin lossille"),
+            ("fi", "Barösundin lautta", "Aja Barösundin lautalle"), ("zh-Hans", "Sea Line", "乘坐Sea Line渡轮"),
+            ("zh-Hans", "泰公线渡轮", "乘坐泰公线渡轮"), ("zh-Hans", "金陵轮渡", "乘坐金陵轮渡"),
+        ])
+    func ferries(language: String, name: String, sentence: String) throws {
+        let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+        for type in [ManeuverType.turn, .notification, .endOfRoad] {
+            var maneuver = try Self.maneuver(type, .right, RoadLabel(name: name))
+            maneuver.notes = .boardsFerry
+            #expect(text.instruction(maneuver) == sentence)
+        }
     }
 
     @Test("Prepositions and articles are contracted where the language requires it")
@@ -178,6 +238,13 @@ struct LanguageTests {
         #expect(
             german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Alter Markt")))
                 == "Links abbiegen und dem Alten Markt folgen")
+        #expect(
+            german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Französische Straße")))
+                == "Links abbiegen und der Französischen Straße folgen")
+        // This street is named after a person.
+        #expect(
+            german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Stiller Straße")))
+                == "Links abbiegen und der Stiller Straße folgen")
     }
 
     @Test(
@@ -199,6 +266,29 @@ struct LanguageTests {
             let words = text.spoken(metres: miles * 1_609.344)
             #expect(!words.isEmpty && !words.contains { $0.isASCII && $0.isNumber }, "\(table.language): \(words)")
         }
+    }
+
+    @Test("Miles are told as people say and write them")
+    func miles() throws {
+        func text(_ language: String) throws -> InstructionText {
+            InstructionText(phrases: try #require(PhraseTable.named(language)), scale: .milesAndFeet)
+        }
+        #expect(try text("en-US").spoken(metres: 402) == "a quarter mile")
+        #expect(try text("en").spoken(metres: 402) == "a quarter of a mile")
+        #expect(try text("fi").displayed(metres: 1_609.344) == "1 mi")
+    }
+
+    @Test(
+        "A waypoint with an article is reached without a preposition that would be contracted with it",
+        arguments: [
+            ("fr", "Le Mans", "Vous avez atteint Le Mans, sur la gauche"),
+            ("es", "el depósito", "Ha alcanzado el depósito, a la izquierda"),
+        ])
+    func waypoints(language: String, name: String, sentence: String) throws {
+        let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+        var maneuver = try Self.maneuver(.arrive, .left)
+        maneuver.waypointName = name
+        #expect(text.instruction(maneuver) == sentence)
     }
 
     // MARK: The table
@@ -236,9 +326,15 @@ struct LanguageTests {
                     row()
                     switch type {
                     case .offRamp:
-                        row("exit number") { $0.exitNumber = "12" }
+                        row("exit number") { $0.exitNumbers = ["12"] }
                         row("exit's name") { $0.exitName = "Avintes" }
-                        row("exit number and name") { ($0.exitNumber, $0.exitName) = ("12", "Avintes") }
+                        row("exit number and name") { ($0.exitNumbers, $0.exitName) = (["12"], "Avintes") }
+                        row("left-hand traffic") { $0.drivingSide = .left }
+                        row("left-hand traffic", "exit number") { ($0.drivingSide, $0.exitNumbers) = (.left, ["12"]) }
+                        row("left-hand traffic", "exit's name") { ($0.drivingSide, $0.exitName) = (.left, "Avintes") }
+                        row("left-hand traffic", "exit number and name") {
+                            ($0.drivingSide, $0.exitNumbers, $0.exitName) = (.left, ["12"], "Avintes")
+                        }
                     case .roundabout, .rotary:
                         row("second exit") { $0.roundaboutExit = 2 }
                         row("eleventh exit") { $0.roundaboutExit = 11 }

@@ -476,6 +476,28 @@ struct ManeuverTests {
         #expect(try town.maneuvers("ABCD")[1].notes == [.boardsFerry])
     }
 
+    @Test("A ferry at the end of a road or at a mini-roundabout is told as a ferry")
+    func ferryAtTurn() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 P    Q
+                 |
+                 S
+            """)
+        town.road("SPA", "Quay", roadClass: .service)
+        town.road("PQ", "Side Lane", roadClass: .service)
+        town.road("LA", "Shore", roadClass: .service)
+        town.road("AR", "Sea Line", roadClass: .ferry, speed: 5)
+        #expect(try town.maneuvers("SPAR")[1].type == .endOfRoad)
+        #expect(try town.told("SPAR") == ["Take the Sea Line ferry"])
+        #expect(try town.told("SPAL") == ["At the end of the road, turn left onto Shore"])
+        town.nodeFlags["A"] = .miniRoundabout
+        #expect(try town.maneuvers("SPAR")[1].type == .roundaboutTurn)
+        #expect(try town.told("SPAR") == ["Take the Sea Line ferry"])
+    }
+
     @Test("Distances and durations between maneuvers add up to the route's")
     func measures() throws {
         var town = Town(

@@ -248,6 +248,27 @@ struct TextTests {
         #expect(banner.text == "Exit 23A Espoo / Hanko")
     }
 
+    @Test("Several exit numbers are told as a list")
+    func exitNumbers() throws {
+        var town = Town(
+            """
+            A    B    C    D
+                           E
+            """, scale: 50)
+        town.road("ABCD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1")
+        town.road("BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20, destination: "Espoo")
+        for (exits, numbers) in [("12A;12B", ["12A", "12B"]), (" 12 ; ", ["12"]), (";", [])] {
+            town.exits["B"] = exits
+            let guidance = try town.guidance("ABE")
+            let list = numbers.joined(separator: ", ")
+            #expect(guidance.maneuvers[1].exitNumbers == numbers)
+            #expect(
+                guidance.options.text.instruction(guidance.maneuvers[1])
+                    == (numbers.isEmpty ? "Take the exit towards Espoo" : "Take exit \(list) towards Espoo"))
+            #expect(guidance.visuals[0].primary.text == (numbers.isEmpty ? "Espoo" : "Exit \(list) Espoo"))
+        }
+    }
+
     @Test("An exit with unknown signs is named by its junction", arguments: ["3", ""])
     func exitName(number: String) throws {
         var town = Town(
@@ -260,7 +281,7 @@ struct TextTests {
         (town.exits["B"], town.junctionNames["B"]) = (number, "Avintes / Campo")
         let guidance = try town.guidance("ABE")
         let said = guidance.options.text.instruction(guidance.maneuvers[1])
-        #expect(said == (number.isEmpty ? "Take the exit Avintes, Campo" : "Take exit 3, Avintes, Campo"))
+        #expect(said == (number.isEmpty ? "Take the Avintes, Campo exit" : "Take exit 3, Avintes, Campo"))
         #expect(guidance.visuals[0].primary.text == (number.isEmpty ? "Avintes / Campo" : "Exit 3 Avintes / Campo"))
     }
 }

@@ -16,7 +16,7 @@ enum LanguageFiles {
         characters per second = 14
         compass = Norden, Nordosten, Osten, Südosten, Süden, Südwesten, Westen, Nordwesten
         ordinals = erste, zweite, dritte, vierte, fünfte, sechste, siebte, achte, neunte, zehnte
-        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün, gelb, blau, braun, golden, krumm, gerad, tief, nieder, vorder, hinter
+        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün, gelb, blau, braun, golden, krumm, gerad, tief, nieder, vorder, hinter, nördlich, südlich, östlich, westlich, deutsch, französisch, englisch, russisch, hallesch, jüdisch, königlich, kaiserlich, schön, steil, still, hohl, dunkl, heilig, eisern, steinern, erst, zweit, dritt
         adjective endings = er, es, e
 
         # „Am Markt“ hat seinen Artikel schon: man biegt in die Straße Am Markt ab.
@@ -24,37 +24,47 @@ enum LanguageFiles {
         first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
+        first: straße, strasse, gasse, allee = in f
+        first: weg, pfad, steig = in m
+        first: platz, markt, ring, boulevard = on m
+        first: promenade, chaussee, brücke, rue, avenue = on f
+        first: ufer = on n
+        first: fähre, autofähre = ferry
+        ending: fähre = ferry
         ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße, steige, höhe = on f
         ending: platz, markt, ring, damm, wall, kreisel, bogen, deich, zubringer, schnellweg, berg, anger = on m
         ending: ufer, feld, tor, kreuz, dreieck, eck = on n
         ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe, anlage, siedlung = in f
         ending: weg, steig, pfad, stieg, kamp, graben, hof, tunnel = in m
 
-        # onto: wohin; on: worauf; along: dem gefolgt wird.
+        # Ein weiblicher Name mit einem Adjektiv auf -er bleibt, wie er ist: die Stiller Straße ist nach einem Herrn Stiller benannt.
+        # onto: wohin; on: worauf; along: dem gefolgt wird; ferry: mit der Fähre, die es schon im Namen haben kann.
         [forms]
         onto = auf {}
         onto.plain = in die Straße {}
         onto.number = auf die {}
-        onto.on f = auf die {adjective:e}
+        onto.on f = auf die {}
         onto.on m = auf den {adjective:en}
         onto.on n = auf das {adjective:e}
-        onto.in f = in die {adjective:e}
+        onto.in f = in die {}
         onto.in m = in den {adjective:en}
         on = auf {}
         on.plain = auf der Straße {}
         on.number = auf der {}
-        on.on f = auf der {adjective:en}
+        on.on f = auf der {adjective:e en}
         on.on m = auf dem {adjective:en}
         on.on n = auf dem {adjective:en}
-        on.in f = auf der {adjective:en}
+        on.in f = auf der {adjective:e en}
         on.in m = auf dem {adjective:en}
         along = der Straße {}
         along.number = der {}
-        along.on f = der {adjective:en}
+        along.on f = der {adjective:e en}
         along.on m = dem {adjective:en}
         along.on n = dem {adjective:en}
-        along.in f = der {adjective:en}
+        along.in f = der {adjective:e en}
         along.in m = dem {adjective:en}
+        ferry = die Fähre {}
+        ferry.ferry = die {}
 
         [phrases]
         sentence.distance = in {distance:dative} {instruction}
@@ -115,7 +125,7 @@ enum LanguageFiles {
         turn.uturn = wenden
         turn.uturn.name = wenden und {name:on} weiterfahren
         turn.ferry = die Fähre nehmen
-        turn.ferry.name = die Fähre {name} nehmen
+        turn.ferry.name = {name:ferry} nehmen
 
         continue.left.name = links abbiegen und {name:along} folgen
         continue.right.name = rechts abbiegen und {name:along} folgen
@@ -149,37 +159,37 @@ enum LanguageFiles {
         end of road.right = am Ende der Straße rechts abbiegen
         end of road.right.name = am Ende der Straße rechts {name:onto} abbiegen
 
-        on ramp.slight left = die Auffahrt links nehmen
+        on ramp = die Auffahrt nehmen
         on ramp.left = die Auffahrt links nehmen
-        on ramp.sharp left = die Auffahrt links nehmen
-        on ramp = die Auffahrt rechts nehmen
-        on ramp.slight left.name = die Auffahrt links {name:onto} nehmen
-        on ramp.left.name = die Auffahrt links {name:onto} nehmen
-        on ramp.sharp left.name = die Auffahrt links {name:onto} nehmen
+        on ramp.right = die Auffahrt rechts nehmen
         on ramp.name = die Auffahrt {name:onto} nehmen
+        on ramp.left.name = die Auffahrt links {name:onto} nehmen
         on ramp.destination = die Auffahrt Richtung {destination} nehmen
-        on ramp.slight left.destination = die Auffahrt links Richtung {destination} nehmen
         on ramp.left.destination = die Auffahrt links Richtung {destination} nehmen
-        off ramp.slight left = die Ausfahrt links nehmen
-        off ramp.left = die Ausfahrt links nehmen
         off ramp = die Ausfahrt nehmen
+        off ramp.left = die Ausfahrt links nehmen
+        off ramp.right = die Ausfahrt rechts nehmen
         off ramp.name = die Ausfahrt {name:onto} nehmen
-        off ramp.slight left.name = die Ausfahrt links {name:onto} nehmen
         off ramp.left.name = die Ausfahrt links {name:onto} nehmen
+        off ramp.right.name = die Ausfahrt rechts {name:onto} nehmen
         off ramp.destination = die Ausfahrt Richtung {destination} nehmen
-        off ramp.slight left.destination = die Ausfahrt links Richtung {destination} nehmen
         off ramp.left.destination = die Ausfahrt links Richtung {destination} nehmen
+        off ramp.right.destination = die Ausfahrt rechts Richtung {destination} nehmen
         off ramp.named = die Ausfahrt {junction} nehmen
-        off ramp.slight left.named = die Ausfahrt {junction} links nehmen
         off ramp.left.named = die Ausfahrt {junction} links nehmen
-        off ramp.exit.named = die Ausfahrt {exit}, {junction}, nehmen
-        off ramp.slight left.exit.named = die Ausfahrt {exit}, {junction}, links nehmen
-        off ramp.left.exit.named = die Ausfahrt {exit}, {junction}, links nehmen
+        off ramp.right.named = die Ausfahrt {junction} rechts nehmen
         off ramp.exit = die Ausfahrt {exit} nehmen
+        off ramp.left.exit = die Ausfahrt {exit} links nehmen
+        off ramp.right.exit = die Ausfahrt {exit} rechts nehmen
         off ramp.exit.name = die Ausfahrt {exit} {name:onto} nehmen
+        off ramp.left.exit.name = die Ausfahrt {exit} links {name:onto} nehmen
+        off ramp.right.exit.name = die Ausfahrt {exit} rechts {name:onto} nehmen
         off ramp.exit.destination = die Ausfahrt {exit} Richtung {destination} nehmen
-        off ramp.slight left.exit = die Ausfahrt {exit} links nehmen
-        off ramp.slight left.exit.destination = die Ausfahrt {exit} links Richtung {destination} nehmen
+        off ramp.left.exit.destination = die Ausfahrt {exit} links Richtung {destination} nehmen
+        off ramp.right.exit.destination = die Ausfahrt {exit} rechts Richtung {destination} nehmen
+        off ramp.exit.named = die Ausfahrt {exit}, {junction}, nehmen
+        off ramp.left.exit.named = die Ausfahrt {exit}, {junction}, links nehmen
+        off ramp.right.exit.named = die Ausfahrt {exit}, {junction}, rechts nehmen
         merge = einfädeln
         merge.slight left = links einfädeln
         merge.slight right = rechts einfädeln
@@ -216,8 +226,6 @@ enum LanguageFiles {
         exit roundabout.name = den Kreisverkehr {name:onto} verlassen
         ordinal.other = {number}.
 
-        notification.ferry = die Fähre nehmen
-        notification.ferry.name = die Fähre {name} nehmen
         notification = weiterfahren
         notification.leaves ferry = die Fähre verlassen
         notification.leaves ferry.name = die Fähre verlassen und {name:on} weiterfahren
@@ -258,25 +266,25 @@ enum LanguageFiles {
         the.number = the {}
 
         [phrases]
-        on ramp.slight left = take the slip road on the left
+        on ramp = take the slip road
         on ramp.left = take the slip road on the left
-        on ramp.sharp left = take the slip road on the left
-        on ramp = take the slip road on the right
-        on ramp.slight left.name = take the slip road on the left onto {name:the}
-        on ramp.left.name = take the slip road on the left onto {name:the}
-        on ramp.sharp left.name = take the slip road on the left onto {name:the}
+        on ramp.right = take the slip road on the right
         on ramp.name = take the slip road onto {name:the}
+        on ramp.left.name = take the slip road on the left onto {name:the}
         on ramp.destination = take the slip road towards {destination}
-        on ramp.slight left.destination = take the slip road on the left towards {destination}
         on ramp.left.destination = take the slip road on the left towards {destination}
-        off ramp.exit.named = at junction {exit}, {junction}, take the exit
-        off ramp.slight left.exit.named = at junction {exit}, {junction}, take the exit on the left
-        off ramp.left.exit.named = at junction {exit}, {junction}, take the exit on the left
         off ramp.exit = at junction {exit}, take the exit
+        off ramp.left.exit = at junction {exit}, take the exit on the left
+        off ramp.right.exit = at junction {exit}, take the exit on the right
         off ramp.exit.name = at junction {exit}, take the exit onto {name:the}
+        off ramp.left.exit.name = at junction {exit}, take the exit on the left onto {name:the}
+        off ramp.right.exit.name = at junction {exit}, take the exit on the right onto {name:the}
         off ramp.exit.destination = at junction {exit}, take the exit towards {destination}
-        off ramp.slight left.exit = at junction {exit}, take the exit on the left
-        off ramp.slight left.exit.destination = at junction {exit}, take the exit on the left towards {destination}
+        off ramp.left.exit.destination = at junction {exit}, take the exit on the left towards {destination}
+        off ramp.right.exit.destination = at junction {exit}, take the exit on the right towards {destination}
+        off ramp.exit.named = at junction {exit}, {junction}, take the exit
+        off ramp.left.exit.named = at junction {exit}, {junction}, take the exit on the left
+        off ramp.right.exit.named = at junction {exit}, {junction}, take the exit on the right
         exit roundabout = leave the roundabout
         exit roundabout.name = leave the roundabout onto {name:the}
         arrived.stop = you have reached your stop
@@ -306,19 +314,20 @@ enum LanguageFiles {
         distance.metre.other = {number} meters
         distance.kilometre.one = {number} kilometer
         distance.kilometre.other = {number} kilometers
+        distance.mile.0.25 = a quarter mile
         turn.left.destination = turn left toward {destination}
         turn.right.destination = turn right toward {destination}
         fork.slight left.destination = keep left toward {destination}
         fork.slight right.destination = keep right toward {destination}
         fork.straight.destination = go straight toward {destination}
         on ramp.destination = take the ramp toward {destination}
-        on ramp.slight left.destination = take the ramp on the left toward {destination}
         on ramp.left.destination = take the ramp on the left toward {destination}
         off ramp.destination = take the exit toward {destination}
-        off ramp.slight left.destination = take the exit on the left toward {destination}
         off ramp.left.destination = take the exit on the left toward {destination}
+        off ramp.right.destination = take the exit on the right toward {destination}
         off ramp.exit.destination = take exit {exit} toward {destination}
-        off ramp.slight left.exit.destination = take exit {exit} on the left toward {destination}
+        off ramp.left.exit.destination = take exit {exit} on the left toward {destination}
+        off ramp.right.exit.destination = take exit {exit} on the right toward {destination}
         roundabout.nth.destination = at the roundabout, take the {nth} exit toward {destination}
         rotary.nth.destination = at {rotary}, take the {nth} exit toward {destination}
         banner.towards = Toward {destination}
@@ -336,6 +345,15 @@ enum LanguageFiles {
         characters per second = 15
         compass = north, northeast, east, southeast, south, southwest, west, northwest
         ordinals = first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth
+
+        # A ferry whose name says that it is one is not called so twice.
+        [names]
+        first: ferry = ferry
+        ending: ferry = ferry
+
+        [forms]
+        ferry = {} ferry
+        ferry.ferry = {}
 
         [phrases]
 
@@ -389,7 +407,7 @@ enum LanguageFiles {
         turn.uturn = make a U-turn
         turn.uturn.name = make a U-turn onto {name:the}
         turn.ferry = take the ferry
-        turn.ferry.name = take the {name} ferry
+        turn.ferry.name = take the {name:ferry}
 
         # Staying on a road.
         continue.left.name = turn left to stay on {name:the}
@@ -426,37 +444,37 @@ enum LanguageFiles {
         end of road.right.name = at the end of the road, turn right onto {name:the}
 
         # Ramps.
-        on ramp.slight left = take the ramp on the left
+        on ramp = take the ramp
         on ramp.left = take the ramp on the left
-        on ramp.sharp left = take the ramp on the left
-        on ramp = take the ramp on the right
-        on ramp.slight left.name = take the ramp on the left onto {name:the}
-        on ramp.left.name = take the ramp on the left onto {name:the}
-        on ramp.sharp left.name = take the ramp on the left onto {name:the}
+        on ramp.right = take the ramp on the right
         on ramp.name = take the ramp onto {name:the}
+        on ramp.left.name = take the ramp on the left onto {name:the}
         on ramp.destination = take the ramp towards {destination}
-        on ramp.slight left.destination = take the ramp on the left towards {destination}
         on ramp.left.destination = take the ramp on the left towards {destination}
-        off ramp.slight left = take the exit on the left
-        off ramp.left = take the exit on the left
         off ramp = take the exit
+        off ramp.left = take the exit on the left
+        off ramp.right = take the exit on the right
         off ramp.name = take the exit onto {name:the}
-        off ramp.slight left.name = take the exit on the left onto {name:the}
         off ramp.left.name = take the exit on the left onto {name:the}
+        off ramp.right.name = take the exit on the right onto {name:the}
         off ramp.destination = take the exit towards {destination}
-        off ramp.slight left.destination = take the exit on the left towards {destination}
         off ramp.left.destination = take the exit on the left towards {destination}
-        off ramp.named = take the exit {junction}
-        off ramp.slight left.named = take the exit {junction} on the left
-        off ramp.left.named = take the exit {junction} on the left
-        off ramp.exit.named = take exit {exit}, {junction}
-        off ramp.slight left.exit.named = take exit {exit}, {junction}, on the left
-        off ramp.left.exit.named = take exit {exit}, {junction}, on the left
+        off ramp.right.destination = take the exit on the right towards {destination}
+        off ramp.named = take the {junction} exit
+        off ramp.left.named = take the {junction} exit on the left
+        off ramp.right.named = take the {junction} exit on the right
         off ramp.exit = take exit {exit}
+        off ramp.left.exit = take exit {exit} on the left
+        off ramp.right.exit = take exit {exit} on the right
         off ramp.exit.name = take exit {exit} onto {name:the}
+        off ramp.left.exit.name = take exit {exit} on the left onto {name:the}
+        off ramp.right.exit.name = take exit {exit} on the right onto {name:the}
         off ramp.exit.destination = take exit {exit} towards {destination}
-        off ramp.slight left.exit = take exit {exit} on the left
-        off ramp.slight left.exit.destination = take exit {exit} on the left towards {destination}
+        off ramp.left.exit.destination = take exit {exit} on the left towards {destination}
+        off ramp.right.exit.destination = take exit {exit} on the right towards {destination}
+        off ramp.exit.named = take exit {exit}, {junction}
+        off ramp.left.exit.named = take exit {exit}, {junction}, on the left
+        off ramp.right.exit.named = take exit {exit}, {junction}, on the right
         merge = merge
         merge.slight left = merge left
         merge.slight right = merge right
@@ -495,8 +513,6 @@ enum LanguageFiles {
         ordinal.other = {number}th
 
         # Notices.
-        notification.ferry = take the ferry
-        notification.ferry.name = take the {name} ferry
         notification = continue
         notification.leaves ferry = leave the ferry
         notification.leaves ferry.name = leave the ferry and continue on {name:the}
@@ -542,11 +558,14 @@ enum LanguageFiles {
         reference = number
         first: calle, avenida, carretera, plaza, autopista, autovía, ronda, vía, travesía, glorieta, rambla, cuesta, alameda = f
         first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, urbanización = f
+        first: rotonda, diagonal, subida, bajada, vereda, cañada = f
         first: gran = f name
         first: camino, paseo, bulevar, callejón, pasaje, puente, parque, túnel, viaducto, acceso, muelle, sendero = m
+        first: ferry, transbordador = ferry
         first: carrer, passeig, camí, polígono, campo = m
+        first: boulevard, periférico, anillo, circuito, eje, libramiento = m
 
-        # the: con artículo; to: con «a» y artículo.
+        # the: con artículo; to: con «a» y artículo; ferry: el ferry, que a veces ya está en el nombre.
         [forms]
         the.number = la {}
         the.f = la {lower}
@@ -557,6 +576,8 @@ enum LanguageFiles {
         to.f = a la {lower}
         to.f name = a la {}
         to.m = al {lower}
+        ferry = el ferry {}
+        ferry.ferry = el {lower}
 
         [phrases]
         sentence.distance = en {distance}, {instruction}
@@ -608,7 +629,7 @@ enum LanguageFiles {
         turn.uturn = cambie de sentido
         turn.uturn.name = cambie de sentido en {name:the}
         turn.ferry = tome el ferry
-        turn.ferry.name = tome el ferry {name}
+        turn.ferry.name = tome {name:ferry}
 
         continue.left.name = gire a la izquierda para seguir por {name:the}
         continue.right.name = gire a la derecha para seguir por {name:the}
@@ -642,37 +663,37 @@ enum LanguageFiles {
         end of road.right = gire a la derecha al final de la vía
         end of road.right.name = al final de la vía, gire a la derecha en {name:the}
 
-        on ramp.slight left = tome el acceso de la izquierda
+        on ramp = tome el acceso
         on ramp.left = tome el acceso de la izquierda
-        on ramp.sharp left = tome el acceso de la izquierda
-        on ramp = tome el acceso de la derecha
-        on ramp.slight left.name = tome el acceso de la izquierda {name:to}
-        on ramp.left.name = tome el acceso de la izquierda {name:to}
-        on ramp.sharp left.name = tome el acceso de la izquierda {name:to}
+        on ramp.right = tome el acceso de la derecha
         on ramp.name = tome el acceso {name:to}
+        on ramp.left.name = tome el acceso de la izquierda {name:to}
         on ramp.destination = tome el acceso hacia {destination}
-        on ramp.slight left.destination = tome el acceso de la izquierda hacia {destination}
         on ramp.left.destination = tome el acceso de la izquierda hacia {destination}
-        off ramp.slight left = tome la salida de la izquierda
-        off ramp.left = tome la salida de la izquierda
         off ramp = tome la salida
+        off ramp.left = tome la salida de la izquierda
+        off ramp.right = tome la salida de la derecha
         off ramp.name = tome la salida hacia {name:the}
-        off ramp.slight left.name = tome la salida de la izquierda hacia {name:the}
         off ramp.left.name = tome la salida de la izquierda hacia {name:the}
+        off ramp.right.name = tome la salida de la derecha hacia {name:the}
         off ramp.destination = tome la salida hacia {destination}
-        off ramp.slight left.destination = tome la salida de la izquierda hacia {destination}
         off ramp.left.destination = tome la salida de la izquierda hacia {destination}
+        off ramp.right.destination = tome la salida de la derecha hacia {destination}
         off ramp.named = tome la salida {junction}
-        off ramp.slight left.named = tome la salida {junction} a la izquierda
         off ramp.left.named = tome la salida {junction} a la izquierda
-        off ramp.exit.named = tome la salida {exit}, {junction}
-        off ramp.slight left.exit.named = tome la salida {exit}, {junction}, a la izquierda
-        off ramp.left.exit.named = tome la salida {exit}, {junction}, a la izquierda
+        off ramp.right.named = tome la salida {junction} a la derecha
         off ramp.exit = tome la salida {exit}
+        off ramp.left.exit = tome la salida {exit} a la izquierda
+        off ramp.right.exit = tome la salida {exit} a la derecha
         off ramp.exit.name = tome la salida {exit} hacia {name:the}
+        off ramp.left.exit.name = tome la salida {exit} a la izquierda hacia {name:the}
+        off ramp.right.exit.name = tome la salida {exit} a la derecha hacia {name:the}
         off ramp.exit.destination = tome la salida {exit} hacia {destination}
-        off ramp.slight left.exit = tome la salida {exit} a la izquierda
-        off ramp.slight left.exit.destination = tome la salida {exit} a la izquierda hacia {destination}
+        off ramp.left.exit.destination = tome la salida {exit} a la izquierda hacia {destination}
+        off ramp.right.exit.destination = tome la salida {exit} a la derecha hacia {destination}
+        off ramp.exit.named = tome la salida {exit}, {junction}
+        off ramp.left.exit.named = tome la salida {exit}, {junction}, a la izquierda
+        off ramp.right.exit.named = tome la salida {exit}, {junction}, a la derecha
         merge = incorpórese a la vía
         merge.slight left = incorpórese por la izquierda
         merge.slight right = incorpórese por la derecha
@@ -709,8 +730,6 @@ enum LanguageFiles {
         exit roundabout.name = salga de la rotonda hacia {name:the}
         ordinal.other = {number}.ª
 
-        notification.ferry = tome el ferry
-        notification.ferry.name = tome el ferry {name}
         notification = continúe
         notification.leaves ferry = salga del ferry
         notification.leaves ferry.name = salga del ferry y continúe por {name:the}
@@ -718,7 +737,7 @@ enum LanguageFiles {
         arrive = llegará a su destino
         arrive.left = su destino estará a la izquierda
         arrive.right = su destino estará a la derecha
-        arrive.waypoint = llegará a {waypoint}
+        arrive.waypoint = alcanzará {waypoint}
         arrive.left.waypoint = {waypoint} estará a la izquierda
         arrive.right.waypoint = {waypoint} estará a la derecha
         arrive.stop = llegará a su próxima parada
@@ -727,9 +746,9 @@ enum LanguageFiles {
         arrived = ha llegado a su destino
         arrived.left = ha llegado a su destino, a la izquierda
         arrived.right = ha llegado a su destino, a la derecha
-        arrived.waypoint = ha llegado a {waypoint}
-        arrived.left.waypoint = ha llegado a {waypoint}, a la izquierda
-        arrived.right.waypoint = ha llegado a {waypoint}, a la derecha
+        arrived.waypoint = ha alcanzado {waypoint}
+        arrived.left.waypoint = ha alcanzado {waypoint}, a la izquierda
+        arrived.right.waypoint = ha alcanzado {waypoint}, a la derecha
         arrived.stop = ha llegado a su parada
         arrived.left.stop = ha llegado a su parada, a la izquierda
         arrived.right.stop = ha llegado a su parada, a la derecha
@@ -754,6 +773,7 @@ enum LanguageFiles {
         reference = number
         # Adjectives are inflected too, and the name is told in its basic form instead.
         first: pohjoinen, eteläinen, itäinen, läntinen, keskinen, ylinen, alinen, ulompi, sisempi = adjective
+        first: ensimmäinen, toinen, kolmas, ylempi, alempi = adjective
         first: vanha, uusi, iso, pieni, suuri, pitkä, vähä = adjective
         # Both parts are inflected.
         first: pitkäsilta = pitkäsilta
@@ -779,8 +799,10 @@ enum LanguageFiles {
         ending: laita = laita
         ending: harju = harju
         ending: niitty = niitty
+        ending: lautta = lautta
+        ending: lossi = lossi
 
-        # onto: mihin; on: missä; along: mitä pitkin.
+        # onto: mihin; on: missä; along: mitä pitkin; ferry: mille lautalle.
         [forms]
         onto = tielle {}
         onto.number = tielle {}
@@ -860,6 +882,9 @@ enum LanguageFiles {
         along.laita = {stem}laitaa
         along.harju = {stem}harjua
         along.niitty = {stem}niittyä
+        ferry = lautalle {}
+        ferry.lautta = {stem}lautalle
+        ferry.lossi = {}lle
 
         [phrases]
         sentence.distance = {distance:genitive} päästä {instruction}
@@ -901,7 +926,7 @@ enum LanguageFiles {
         display.kilometre = {number} km
         display.foot = {number} jalkaa
         display.yard = {number} jaardia
-        display.mile = {number} mailia
+        display.mile = {number} mi
 
         depart = aja {direction}
         depart.name = aja {name:along} {direction}
@@ -925,7 +950,7 @@ enum LanguageFiles {
         turn.uturn = tee U-käännös
         turn.uturn.name = tee U-käännös {name:onto}
         turn.ferry = aja lautalle
-        turn.ferry.name = aja lautalle {name}
+        turn.ferry.name = aja {name:ferry}
 
         continue.left.name = käänny vasemmalle ja pysy {name:on}
         continue.right.name = käänny oikealle ja pysy {name:on}
@@ -959,37 +984,37 @@ enum LanguageFiles {
         end of road.right = käänny tien päässä oikealle
         end of road.right.name = käänny tien päässä oikealle {name:onto}
 
-        on ramp.slight left = aja vasemmanpuoleiselle rampille
+        on ramp = aja rampille
         on ramp.left = aja vasemmanpuoleiselle rampille
-        on ramp.sharp left = aja vasemmanpuoleiselle rampille
-        on ramp = aja oikeanpuoleiselle rampille
-        on ramp.slight left.name = aja vasemmanpuoleista ramppia {name:onto}
-        on ramp.left.name = aja vasemmanpuoleista ramppia {name:onto}
-        on ramp.sharp left.name = aja vasemmanpuoleista ramppia {name:onto}
+        on ramp.right = aja oikeanpuoleiselle rampille
         on ramp.name = aja ramppia {name:onto}
+        on ramp.left.name = aja vasemmanpuoleista ramppia {name:onto}
         on ramp.destination = aja rampille, suuntana {destination}
-        on ramp.slight left.destination = aja vasemmanpuoleiselle rampille, suuntana {destination}
         on ramp.left.destination = aja vasemmanpuoleiselle rampille, suuntana {destination}
-        off ramp.slight left = poistu vasemmalla olevasta liittymästä
-        off ramp.left = poistu vasemmalla olevasta liittymästä
         off ramp = poistu liittymästä
+        off ramp.left = poistu vasemmalla olevasta liittymästä
+        off ramp.right = poistu oikealla olevasta liittymästä
         off ramp.name = poistu liittymästä {name:onto}
-        off ramp.slight left.name = poistu vasemmalla olevasta liittymästä {name:onto}
         off ramp.left.name = poistu vasemmalla olevasta liittymästä {name:onto}
+        off ramp.right.name = poistu oikealla olevasta liittymästä {name:onto}
         off ramp.destination = poistu liittymästä, suuntana {destination}
-        off ramp.slight left.destination = poistu vasemmalla olevasta liittymästä, suuntana {destination}
         off ramp.left.destination = poistu vasemmalla olevasta liittymästä, suuntana {destination}
+        off ramp.right.destination = poistu oikealla olevasta liittymästä, suuntana {destination}
         off ramp.named = poistu liittymästä {junction}
-        off ramp.slight left.named = poistu vasemmalla olevasta liittymästä {junction}
         off ramp.left.named = poistu vasemmalla olevasta liittymästä {junction}
-        off ramp.exit.named = poistu liittymästä {exit}, {junction}
-        off ramp.slight left.exit.named = poistu vasemmalla olevasta liittymästä {exit}, {junction}
-        off ramp.left.exit.named = poistu vasemmalla olevasta liittymästä {exit}, {junction}
+        off ramp.right.named = poistu oikealla olevasta liittymästä {junction}
         off ramp.exit = poistu liittymästä {exit}
+        off ramp.left.exit = poistu vasemmalla olevasta liittymästä {exit}
+        off ramp.right.exit = poistu oikealla olevasta liittymästä {exit}
         off ramp.exit.name = poistu liittymästä {exit} {name:onto}
+        off ramp.left.exit.name = poistu vasemmalla olevasta liittymästä {exit} {name:onto}
+        off ramp.right.exit.name = poistu oikealla olevasta liittymästä {exit} {name:onto}
         off ramp.exit.destination = poistu liittymästä {exit}, suuntana {destination}
-        off ramp.slight left.exit = poistu vasemmalla olevasta liittymästä {exit}
-        off ramp.slight left.exit.destination = poistu vasemmalla olevasta liittymästä {exit}, suuntana {destination}
+        off ramp.left.exit.destination = poistu vasemmalla olevasta liittymästä {exit}, suuntana {destination}
+        off ramp.right.exit.destination = poistu oikealla olevasta liittymästä {exit}, suuntana {destination}
+        off ramp.exit.named = poistu liittymästä {exit}, {junction}
+        off ramp.left.exit.named = poistu vasemmalla olevasta liittymästä {exit}, {junction}
+        off ramp.right.exit.named = poistu oikealla olevasta liittymästä {exit}, {junction}
         merge = liity liikenteeseen
         merge.slight left = liity vasemmalle
         merge.slight right = liity oikealle
@@ -1026,8 +1051,6 @@ enum LanguageFiles {
         exit roundabout.name = poistu liikenneympyrästä {name:onto}
         ordinal.other = {number}.
 
-        notification.ferry = aja lautalle
-        notification.ferry.name = aja lautalle {name}
         notification = jatka
         notification.leaves ferry = poistu lautalta
         notification.leaves ferry.name = poistu lautalta ja jatka {name:along}
@@ -1068,24 +1091,30 @@ enum LanguageFiles {
         ordinals = première, deuxième, troisième, quatrième, cinquième, sixième, septième, huitième, neuvième, dixième
 
         [names]
-        reference: A, E = number vowel
+        reference: A, E, I, O, U = number vowel
         reference = number
-        first: rue, grand-rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
-        first: grande = dans la name
+        first: rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
+        first: grande, grand-rue, grand'rue, grand’rue = dans la name
+        first: grand-place = la name
         first: place, route, voie, rocade, promenade, chaussée, montée, côte, rampe, rive, levée, bretelle, nationale, départementale = la
+        first: corniche, digue, déviation, drève = la
+        first: allées, quais = les
         first: avenue, autoroute, esplanade = vowel
         first: allée, impasse = dans vowel
         first: boulevard, quai, pont, cours, mail, rond-point, périphérique, tunnel, viaduc, faubourg, rempart, carrefour, giratoire = le
+        first: ferry, bac, traversier = ferry
         first: chemin, passage, sentier, square, clos, lotissement, hameau, parvis = dans le
 
-        # onto : où l'on tourne ; the : avec l'article.
+        # onto : où l'on tourne ; the : avec l'article ; ferry : le ferry, que son nom désigne déjà parfois.
         [forms]
         onto = sur {}
         onto.number = sur la {}
         onto.number vowel = sur l'{}
         onto.vowel = sur l'{lower}
         onto.la = sur la {lower}
+        onto.la name = sur la {}
         onto.le = sur le {lower}
+        onto.les = sur les {lower}
         onto.dans la = dans la {lower}
         onto.dans la name = dans la {}
         onto.dans le = dans le {lower}
@@ -1095,11 +1124,15 @@ enum LanguageFiles {
         the.number vowel = l'{}
         the.vowel = l'{lower}
         the.la = la {lower}
+        the.la name = la {}
         the.le = le {lower}
+        the.les = les {lower}
         the.dans la = la {lower}
         the.dans la name = la {}
         the.dans le = le {lower}
         the.dans vowel = l'{lower}
+        ferry = le ferry {}
+        ferry.ferry = le {lower}
 
         [phrases]
         sentence.distance = dans {distance}, {instruction}
@@ -1151,7 +1184,7 @@ enum LanguageFiles {
         turn.uturn = faites demi-tour
         turn.uturn.name = faites demi-tour {name:onto}
         turn.ferry = prenez le ferry
-        turn.ferry.name = prenez le ferry {name}
+        turn.ferry.name = prenez {name:ferry}
 
         continue.left.name = tournez à gauche pour rester sur {name:the}
         continue.right.name = tournez à droite pour rester sur {name:the}
@@ -1185,37 +1218,37 @@ enum LanguageFiles {
         end of road.right = tournez à droite au bout de la route
         end of road.right.name = au bout de la route, tournez à droite {name:onto}
 
-        on ramp.slight left = prenez la bretelle à gauche
+        on ramp = prenez la bretelle
         on ramp.left = prenez la bretelle à gauche
-        on ramp.sharp left = prenez la bretelle à gauche
-        on ramp = prenez la bretelle à droite
-        on ramp.slight left.name = prenez la bretelle à gauche vers {name:the}
-        on ramp.left.name = prenez la bretelle à gauche vers {name:the}
-        on ramp.sharp left.name = prenez la bretelle à gauche vers {name:the}
+        on ramp.right = prenez la bretelle à droite
         on ramp.name = prenez la bretelle vers {name:the}
+        on ramp.left.name = prenez la bretelle à gauche vers {name:the}
         on ramp.destination = prenez la bretelle, direction {destination}
-        on ramp.slight left.destination = prenez la bretelle à gauche, direction {destination}
         on ramp.left.destination = prenez la bretelle à gauche, direction {destination}
-        off ramp.slight left = prenez la sortie à gauche
-        off ramp.left = prenez la sortie à gauche
         off ramp = prenez la sortie
+        off ramp.left = prenez la sortie à gauche
+        off ramp.right = prenez la sortie à droite
         off ramp.name = prenez la sortie vers {name:the}
-        off ramp.slight left.name = prenez la sortie à gauche vers {name:the}
         off ramp.left.name = prenez la sortie à gauche vers {name:the}
+        off ramp.right.name = prenez la sortie à droite vers {name:the}
         off ramp.destination = prenez la sortie, direction {destination}
-        off ramp.slight left.destination = prenez la sortie à gauche, direction {destination}
         off ramp.left.destination = prenez la sortie à gauche, direction {destination}
+        off ramp.right.destination = prenez la sortie à droite, direction {destination}
         off ramp.named = prenez la sortie {junction}
-        off ramp.slight left.named = prenez la sortie {junction} à gauche
         off ramp.left.named = prenez la sortie {junction} à gauche
-        off ramp.exit.named = prenez la sortie {exit}, {junction}
-        off ramp.slight left.exit.named = prenez la sortie {exit}, {junction}, à gauche
-        off ramp.left.exit.named = prenez la sortie {exit}, {junction}, à gauche
+        off ramp.right.named = prenez la sortie {junction} à droite
         off ramp.exit = prenez la sortie {exit}
+        off ramp.left.exit = prenez la sortie {exit} à gauche
+        off ramp.right.exit = prenez la sortie {exit} à droite
         off ramp.exit.name = prenez la sortie {exit} vers {name:the}
+        off ramp.left.exit.name = prenez la sortie {exit} à gauche vers {name:the}
+        off ramp.right.exit.name = prenez la sortie {exit} à droite vers {name:the}
         off ramp.exit.destination = prenez la sortie {exit}, direction {destination}
-        off ramp.slight left.exit = prenez la sortie {exit} à gauche
-        off ramp.slight left.exit.destination = prenez la sortie {exit} à gauche, direction {destination}
+        off ramp.left.exit.destination = prenez la sortie {exit} à gauche, direction {destination}
+        off ramp.right.exit.destination = prenez la sortie {exit} à droite, direction {destination}
+        off ramp.exit.named = prenez la sortie {exit}, {junction}
+        off ramp.left.exit.named = prenez la sortie {exit}, {junction}, à gauche
+        off ramp.right.exit.named = prenez la sortie {exit}, {junction}, à droite
         merge = insérez-vous dans la circulation
         merge.slight left = insérez-vous à gauche
         merge.slight right = insérez-vous à droite
@@ -1252,8 +1285,6 @@ enum LanguageFiles {
         exit roundabout.name = quittez le rond-point vers {name:the}
         ordinal.other = {number}e
 
-        notification.ferry = prenez le ferry
-        notification.ferry.name = prenez le ferry {name}
         notification = continuez
         notification.leaves ferry = quittez le ferry
         notification.leaves ferry.name = quittez le ferry et continuez sur {name:the}
@@ -1261,7 +1292,7 @@ enum LanguageFiles {
         arrive = vous arriverez à destination
         arrive.left = votre destination sera sur la gauche
         arrive.right = votre destination sera sur la droite
-        arrive.waypoint = vous arriverez à {waypoint}
+        arrive.waypoint = vous atteindrez {waypoint}
         arrive.left.waypoint = {waypoint} sera sur la gauche
         arrive.right.waypoint = {waypoint} sera sur la droite
         arrive.stop = vous arriverez à la prochaine étape
@@ -1270,9 +1301,9 @@ enum LanguageFiles {
         arrived = vous êtes arrivé à destination
         arrived.left = vous êtes arrivé à destination, sur la gauche
         arrived.right = vous êtes arrivé à destination, sur la droite
-        arrived.waypoint = vous êtes arrivé à {waypoint}
-        arrived.left.waypoint = vous êtes arrivé à {waypoint}, sur la gauche
-        arrived.right.waypoint = vous êtes arrivé à {waypoint}, sur la droite
+        arrived.waypoint = vous avez atteint {waypoint}
+        arrived.left.waypoint = vous avez atteint {waypoint}, sur la gauche
+        arrived.right.waypoint = vous avez atteint {waypoint}, sur la droite
         arrived.stop = vous êtes arrivé à votre étape
         arrived.left.stop = vous êtes arrivé à votre étape, sur la gauche
         arrived.right.stop = vous êtes arrivé à votre étape, sur la droite
@@ -1296,6 +1327,14 @@ enum LanguageFiles {
         characters per second = 4.5
         compass = 北, 东北, 东, 东南, 南, 西南, 西, 西北
         ordinals = 第一个, 第二个, 第三个, 第四个, 第五个, 第六个, 第七个, 第八个, 第九个, 第十个
+
+        # 名称中已有“渡轮”等字样时不再重复。
+        [names]
+        ending: 渡轮, 轮渡, 汽渡 = ferry
+
+        [forms]
+        ferry = {}渡轮
+        ferry.ferry = {}
 
         [phrases]
         sentence.distance = {distance}后，{instruction}
@@ -1339,7 +1378,7 @@ enum LanguageFiles {
         turn.uturn = 掉头
         turn.uturn.name = 掉头进入{name}
         turn.ferry = 乘坐渡轮
-        turn.ferry.name = 乘坐{name}渡轮
+        turn.ferry.name = 乘坐{name:ferry}
 
         continue.left.name = 左转，继续沿{name}行驶
         continue.right.name = 右转，继续沿{name}行驶
@@ -1373,37 +1412,37 @@ enum LanguageFiles {
         end of road.right = 在道路尽头右转
         end of road.right.name = 在道路尽头右转进入{name}
 
-        on ramp.slight left = 从左侧驶入匝道
+        on ramp = 驶入匝道
         on ramp.left = 从左侧驶入匝道
-        on ramp.sharp left = 从左侧驶入匝道
-        on ramp = 从右侧驶入匝道
-        on ramp.slight left.name = 从左侧匝道进入{name}
-        on ramp.left.name = 从左侧匝道进入{name}
-        on ramp.sharp left.name = 从左侧匝道进入{name}
+        on ramp.right = 从右侧驶入匝道
         on ramp.name = 从匝道进入{name}
+        on ramp.left.name = 从左侧匝道进入{name}
         on ramp.destination = 驶入匝道，往{destination}方向
-        on ramp.slight left.destination = 从左侧驶入匝道，往{destination}方向
         on ramp.left.destination = 从左侧驶入匝道，往{destination}方向
-        off ramp.slight left = 从左侧出口驶出
-        off ramp.left = 从左侧出口驶出
         off ramp = 从出口驶出
+        off ramp.left = 从左侧出口驶出
+        off ramp.right = 从右侧出口驶出
         off ramp.name = 从出口驶出，进入{name}
-        off ramp.slight left.name = 从左侧出口驶出，进入{name}
         off ramp.left.name = 从左侧出口驶出，进入{name}
+        off ramp.right.name = 从右侧出口驶出，进入{name}
         off ramp.destination = 从出口驶出，往{destination}方向
-        off ramp.slight left.destination = 从左侧出口驶出，往{destination}方向
         off ramp.left.destination = 从左侧出口驶出，往{destination}方向
+        off ramp.right.destination = 从右侧出口驶出，往{destination}方向
         off ramp.named = 从{junction}出口驶出
-        off ramp.slight left.named = 从左侧{junction}出口驶出
         off ramp.left.named = 从左侧{junction}出口驶出
-        off ramp.exit.named = 从{exit}号出口（{junction}）驶出
-        off ramp.slight left.exit.named = 从左侧{exit}号出口（{junction}）驶出
-        off ramp.left.exit.named = 从左侧{exit}号出口（{junction}）驶出
+        off ramp.right.named = 从右侧{junction}出口驶出
         off ramp.exit = 从{exit}号出口驶出
+        off ramp.left.exit = 从左侧{exit}号出口驶出
+        off ramp.right.exit = 从右侧{exit}号出口驶出
         off ramp.exit.name = 从{exit}号出口驶出，进入{name}
+        off ramp.left.exit.name = 从左侧{exit}号出口驶出，进入{name}
+        off ramp.right.exit.name = 从右侧{exit}号出口驶出，进入{name}
         off ramp.exit.destination = 从{exit}号出口驶出，往{destination}方向
-        off ramp.slight left.exit = 从左侧{exit}号出口驶出
-        off ramp.slight left.exit.destination = 从左侧{exit}号出口驶出，往{destination}方向
+        off ramp.left.exit.destination = 从左侧{exit}号出口驶出，往{destination}方向
+        off ramp.right.exit.destination = 从右侧{exit}号出口驶出，往{destination}方向
+        off ramp.exit.named = 从{exit}号出口（{junction}）驶出
+        off ramp.left.exit.named = 从左侧{exit}号出口（{junction}）驶出
+        off ramp.right.exit.named = 从右侧{exit}号出口（{junction}）驶出
         merge = 汇入车流
         merge.slight left = 向左汇入车流
         merge.slight right = 向右汇入车流
@@ -1440,8 +1479,6 @@ enum LanguageFiles {
         exit roundabout.name = 驶出环岛，进入{name}
         ordinal.other = 第{number}个
 
-        notification.ferry = 乘坐渡轮
-        notification.ferry.name = 乘坐{name}渡轮
         notification = 继续行驶
         notification.leaves ferry = 驶离渡轮
         notification.leaves ferry.name = 驶离渡轮，继续沿{name}行驶
