@@ -10,24 +10,33 @@ public struct RoutePricing: Sendable {
     private let metric: Metric
     /// The model of another vehicle; nil for the router's own.
     private let other: CostModel?
+    /// The conditions that hold for the vehicle; nil when the metric's own do.
+    private let timed: ConditionSet?
 
     private var graph: RoadGraph { metric.turns.graph }
 
     /// Creates the pricing for a vehicle; nil for the router's own.
     ///
-    /// - Parameter usesTraffic: Whether traffic counts; without it no road is closed by traffic either.
-    public init(_ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true) {
+    /// - Parameters:
+    ///   - usesTraffic: Whether traffic counts; without it no road is closed by traffic either.
+    ///   - time: The local time, for time-dependent speed limits; nil for the router's own.
+    public init(
+        _ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true, at time: LocalTime? = nil
+    ) {
         self.router = router
-        metric = usesTraffic ? router.metric : router.freeFlow
+        let metric = usesTraffic ? router.metric : router.freeFlow
+        self.metric = metric
         let isOther = vehicle.map { $0 != router.metric.model.profile } ?? false
-        other = isOther ? vehicle.map { CostModel(profile: $0) } : nil
+        let other = isOther ? vehicle.map { CostModel(profile: $0) } : nil
+        self.other = other
+        // Only the traits of single roads are needed: a metric for the time would price all roads and turns.
+        let conditions = time.map { metric.turns.conditions(for: (other ?? metric.model).profile, at: $0) }
+        let areOwn = conditions == metric.conditions && (other == nil || conditions == ConditionSet.none)
+        timed = areOwn ? nil : conditions
     }
 
-    /// Whether an edge may not be driven or is not loaded.
-    public func isClosed(_ key: EdgeKey) -> Bool {
-        guard let edge = graph.edge(key) else { return true }
-        return other == nil ? !metric.allows(edge) : isClosedByTraffic(edge)
-    }
+    /// Whether an edge is not loaded, or may not be driven as in ``isClosedNow(_:)``.
+    public func isClosed(_ key: EdgeKey) -> Bool { graph.edge(key) == nil || isClosedNow(key) }
 
     /// Whether a loaded edge may not be driven for a reason other than its time-dependent conditions, which were
     /// evaluated when the route was found.
@@ -92,7 +101,7 @@ public struct RoutePricing: Sendable {
         guard let edge = graph.edge(piece.key), Double(graph.edgeLengths[edge.index]) >= piece.endOffset else {
             return nil
         }
-        return metric.times(of: edge, from: piece.startOffset, to: piece.endOffset, as: other)
+        return metric.times(of: edge, from: piece.startOffset, to: piece.endOffset, as: other, under: timed)
     }
 }
 

@@ -76,7 +76,7 @@ extension Navigator {
         }
         publish(step(.willTake), event)
         let plan = offered.plan.plan
-        if let failure = RouteFailure(defectOf: plan) ?? obstacle(on: plan) {
+        if let failure = RouteFailure(defectOf: plan) ?? obstacle(on: plan, event) {
             publish(step(.failed(failure)), event)
             return reply(.failed(failure), to: call)
         }
@@ -90,7 +90,8 @@ extension Navigator {
     }
 
     /// Returns why an alternative found a while ago cannot be driven now; nil when it can.
-    private func obstacle(on plan: RoutePlan) -> RouteFailure? {
+    private func obstacle(on plan: RoutePlan, _ event: NavigatorEvent) -> RouteFailure? {
+        let pricing = pricing(at: event.stamp)
         guard let closed = plan.route.edges.first(where: { pricing.isClosed($0.key) }) else { return nil }
         return RouteFailure(code: .noRoute, message: "way \(closed.wayID) of the alternative is closed or not loaded")
     }
