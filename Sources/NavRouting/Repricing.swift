@@ -55,15 +55,20 @@ public struct RoutePricing: Sendable {
     /// found by the search, stay as they are. A piece timed by another provider keeps its time while the router's own
     /// time is unchanged, and is scaled when that changes.
     ///
-    /// - Returns: The route and the number of segments with another time; nil when one of its edges is not loaded.
-    public func repriced(_ route: Route) -> (route: Route, changedSegments: Int)? {
+    /// - Parameter offset: The vehicle's place, metres from the route's start. A piece behind it whose edge is not loaded keeps its times.
+    /// - Returns: The route and the number of segments with another time; nil when an edge from the vehicle on is not loaded.
+    public func repriced(_ route: Route, from offset: Double = 0) -> (route: Route, changedSegments: Int)? {
         var repriced = route
         // A provider's traffic keeps the stamp of its answer until a time changes; a route timed by the router has the
         // router's stamp.
         if route.isTimedByRouter { repriced.trafficStamp = metric.trafficStamp }
         var changed = 0
+        let first = route.pieces(from: offset).startIndex
         for index in route.edges.indices {
-            guard let times = times(of: route.edges[index]) else { return nil }
+            guard let times = times(of: route.edges[index]) else {
+                guard index < first else { return nil }
+                continue
+            }
             guard repriced.edges[index].take(times) else { continue }
             changed += route.edges[index].segmentCount
         }
@@ -75,14 +80,19 @@ public struct RoutePricing: Sendable {
 
     /// Returns the same route with the router's own times, for comparison with other routes.
     ///
-    /// - Returns: Nil when one of its edges is not loaded.
-    public func priced(_ route: Route) -> Route? {
+    /// - Parameter offset: As for ``repriced(_:from:)``.
+    /// - Returns: Nil when an edge from the vehicle on is not loaded.
+    public func priced(_ route: Route, from offset: Double = 0) -> Route? {
         var priced = route
+        let first = route.pieces(from: offset).startIndex
         priced.trafficStamp = metric.trafficStamp
         for leg in route.legs {
             for index in leg.edges {
                 let piece = route.edges[index]
-                guard let edge = graph.edge(piece.key), let times = times(of: piece) else { return nil }
+                guard let edge = graph.edge(piece.key), let times = times(of: piece) else {
+                    guard index < first else { return nil }
+                    continue
+                }
                 priced.edges[index].routerDuration = times.duration
                 priced.edges[index].duration = times.duration
                 priced.edges[index].freeFlowDuration = times.freeFlow

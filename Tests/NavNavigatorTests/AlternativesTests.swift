@@ -42,4 +42,44 @@ import Testing
         }
         #expect(try #require(passed) - #require(fork) > 100)
     }
+
+    @Test func aRoadBehindTheVehicleThatClosesDoesNotEndAnAlternative() throws {
+        let town = try Town(
+            """
+                      C-------D
+
+            A---X---B           E-------F
+
+                      G-------H
+            """,
+            ways: [
+                "AX": Town.road("Main Street", ["highway": "secondary"]),
+                "XB": Town.road("Main Street", ["highway": "secondary"]),
+                "EF": Town.road("Main Street", ["highway": "secondary"]),
+                "BCDE": Town.road("North Way", ["highway": "secondary"]), "BGHE": Town.road("South Way"),
+            ])
+        var ride = Ride(town.snapshot)
+        ride.command(.navigate([try town.waypoint("EF")]))
+        // To halfway between X and the fork.
+        for fix in try town.fixes("AXBCDEF", .open) where ride.progress.last?.offset ?? 0 < 400 { ride.drive(fix) }
+        let offered = ride.told.compactMap {
+            if case .alternatives(let update) = $0.what { update.alternatives.first } else { nil }
+        }
+        let id = try #require(offered.last).plan.alternative.id
+        ride.turnPage()
+        var closed = TrafficOverlay()
+        _ = closed.apply([TrafficSpeed(fromNodeID: ASCIIMap.nodeID("A"), toNodeID: ASCIIMap.nodeID("X"), speed: 0)])
+        ride.map = MapSnapshot(town.snapshot, router: town.snapshot.router.live(closed))
+        ride.send(.mapChanged(ride.map))
+        ride.command(.refreshRoute)
+        #expect(
+            !ride.told.contains {
+                if case .alternatives(let update) = $0.what { !update.removed.isEmpty } else { false }
+            })
+        let reply = ride.command(.selectAlternative(id), call: 1)
+        guard case .following? = reply else {
+            Issue.record("the alternative cannot be selected: \(String(describing: reply))")
+            return
+        }
+    }
 }

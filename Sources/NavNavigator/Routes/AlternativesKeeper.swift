@@ -23,6 +23,11 @@ final class AlternativesKeeper {
         /// The end of the period in which the owner is not asked about it; nil when none is set.
         var refusedUntil: Timestamp?
         var isShown = false
+
+        /// Returns the place of a vehicle on the route in force, metres from the alternative's start; past the fork, that of the fork.
+        func offset(of trip: Trip) -> Double {
+            max(plan.alternative.fork.routeOffset - max(forkOffset - trip.offset, 0), 0)
+        }
     }
 
     /// The distance past its fork within which driving along an alternative switches to it, metres.
@@ -160,8 +165,9 @@ final class AlternativesKeeper {
         var isChanged = false
         for index in kept.indices.reversed() {
             let id = kept[index].plan.alternative.id
-            guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route),
-                route.edges.allSatisfy({ !pricing.isClosed($0.key) })
+            let offset = kept[index].offset(of: trip)
+            guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route, from: offset),
+                route.pieces(from: offset).allSatisfy({ !pricing.isClosed($0.key) })
             else {
                 if kept[index].isShown { removed.append(AlternativesUpdate.Removed(id: id, reason: .invalidated)) }
                 kept.remove(at: index)

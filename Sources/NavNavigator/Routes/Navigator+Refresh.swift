@@ -80,7 +80,7 @@ extension Navigator {
         refresh.restart(at: event.stamp)
         publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: trip.plan)), event)
         let pricing = pricing(at: event.stamp)
-        guard var (route, changed) = pricing.repriced(trip.plan.route) else {
+        guard var (route, changed) = pricing.repriced(trip.plan.route, from: trip.offset) else {
             let failure = RouteFailure(code: .tilesNeeded, message: "tiles of part of the route are not loaded")
             publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: trip.plan)), event)
             return .failure(failure)
