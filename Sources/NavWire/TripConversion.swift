@@ -32,7 +32,7 @@ extension TripSnapshot {
     /// - Throws: A failure that names the invalid part.
     package init(
         _ message: SavedTrip, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
-        on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
+        on map: MapSnapshot, route: (NavMessages.Route, RoutePreferences) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
         var message = message
         message.shortenNames()
@@ -50,7 +50,7 @@ extension TripSnapshot {
         }
         var plan: RoutePlan?
         if let kept = message.route {
-            do throws(RouteFailure) { plan = try route(kept) } catch { plan = nil }
+            do throws(RouteFailure) { plan = try route(kept, order.preferences) } catch { plan = nil }
             switch kept.provider {
             case .online: plan?.provider = .online
             case .external: break
