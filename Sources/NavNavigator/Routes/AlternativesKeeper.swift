@@ -38,10 +38,16 @@ final class AlternativesKeeper {
     /// The delay from which an alternative counts as slower than the route, seconds; prevents flapping of the display.
     private static let hysteresis = 5.0
 
-    var config: NavigatorConfig
+    var config: NavigatorConfig {
+        didSet {
+            if isByInterval { next?.move(from: oldValue.alternatives.interval, to: config.alternatives.interval) }
+        }
+    }
     var kept: [Kept] = []
     /// The time of the next search; nil for now.
     var next: Timestamp?
+    /// Whether ``next`` is one interval after the last search.
+    private var isByInterval = false
     private var lastLook: Coordinate?
     private var hasFailed = false
 
@@ -61,6 +67,7 @@ final class AlternativesKeeper {
 
     func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
+        isByInterval = true
         lastLook = position.coordinate
     }
 
@@ -156,6 +163,7 @@ final class AlternativesKeeper {
     private func bringForward(at stamp: Timestamp) {
         guard let last = next?.advanced(bySeconds: -config.alternatives.interval) else { return }
         next = max(last.advanced(bySeconds: AlternativesConfig.shortestInterval), stamp)
+        isByInterval = false
     }
 
     func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
