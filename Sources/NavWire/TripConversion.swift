@@ -48,6 +48,12 @@ extension TripSnapshot {
             self.init(order: order)
             return
         }
+        // Later routes count on from there.
+        let number = message.routeId ?? 1
+        guard number <= UInt64(Int64.max) else {
+            throw RouteFailure(
+                code: .invalidRequest, message: "the saved trip's route_id \(number) is not within 0 ... \(Int64.max)")
+        }
         var plan: RoutePlan?
         if let kept = message.route {
             do throws(RouteFailure) { plan = try route(kept, order.preferences) } catch { plan = nil }
@@ -59,7 +65,7 @@ extension TripSnapshot {
         }
         let isSameMap = message.route?.mapVersion == map.graph.mapVersion
         self.init(
-            sessionID: session, routeID: message.routeId ?? 1,
+            sessionID: session, routeID: number,
             chosenRouteID: isSameMap ? message.chosenRouteId ?? 0 : 0,
             chosenRoute: isSameMap ? message.chosenEdgeIds.map { EdgeKey(rawValue: $0) } : [],
             leg: Int(message.legIndex ?? 0), isAtStop: message.atStop ?? false, isHeld: message.held ?? false,
