@@ -43,6 +43,35 @@ import Testing
         #expect(try #require(passed) - #require(fork) > 100)
     }
 
+    @Test func aHeldTripDoesNotContinueOnAnAlternative() throws {
+        let town = try Town(
+            """
+                                          C-------D
+
+            A-----------------------------B           E-------F
+
+                                          G-------H
+            """,
+            ways: [
+                "AB": Town.road("Main Street", ["highway": "secondary"]),
+                "EF": Town.road("Main Street", ["highway": "secondary"]),
+                "BCDE": Town.road("North Way", ["highway": "secondary"]), "BGHE": Town.road("South Way"),
+            ])
+        var config = NavigatorConfig()
+        config.legsAutoAdvance = false
+        var ride = Ride(town.snapshot, config: config)
+        ride.command(.navigate([try town.waypoint("AB", 0.6), try town.waypoint("EF")]))
+        ride.drive(try town.fixes("ABGHEF", .open))
+        let held = ride.told.firstIndex {
+            if case .arrival(let event) = $0.what, case .held = event.phase { true } else { false }
+        }
+        let since = ride.told[try #require(held)...].map(\.what)
+        #expect(
+            since.contains { if case .alternatives(let update) = $0 { !update.alternatives.isEmpty } else { false } })
+        #expect(!since.contains { if case .route = $0 { true } else { false } })
+        #expect(ride.states.last?.isHeld == true)
+    }
+
     @Test func aRoadBehindTheVehicleThatClosesDoesNotEndAnAlternative() throws {
         let town = try Town(
             """

@@ -6,7 +6,8 @@ import NavRouting
 extension Navigator {
     func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
-        if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
+        // As with a faster route: a trip held at a stop continues only on AdvanceLeg.
+        if !trip.isAtStop, let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
             // Do not ask again while the question is pending.
             alternatives.refuse(
                 offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
