@@ -130,7 +130,6 @@ struct RoutePricingTests {
         let harness = try Harness(["alternatives.enabled=false", "faster.enabled=false"])
         try harness.stand(3)
         harness.traffic("C", "D", 0.5)
-        harness.traffic("E", "F", 0)
         try harness.setRoute(
             1_500,
             NavMessages.RouteOptions(vehicle: NavMessages.VehicleProfile(maxSpeedMps: 5), useTraffic: false))

@@ -20,7 +20,7 @@ struct DrivenRoute {
         let graph = metric.turns.graph
         var paths: [LegPath] = []
         func open(_ piece: RouteEdge) -> EdgeIndex? { graph.edge(piece.key).flatMap { metric.allows($0) ? $0 : nil } }
-        // Only the part after the last such edge can be the rest: the vehicle is on it, or on none.
+        // The vehicle is past the last edge that is missing or closed, or else one is ahead of it.
         let rest = route.edges.lastIndex { open($0) == nil }.map { $0 + 1 } ?? 0
         for (index, piece) in route.edges.enumerated().dropFirst(rest) {
             guard let edge = open(piece) else { return nil }
