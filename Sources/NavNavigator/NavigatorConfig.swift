@@ -1,6 +1,7 @@
 public import NavGeo
 public import NavGuidance
 public import NavPositioning
+public import NavMap
 internal import NavRouting
 
 /// The navigator's thresholds, each with its unit and source.
@@ -10,6 +11,8 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var hasOnlineProvider = false
     /// The language and units of guidance when a request names none.
     public var wording = Wording()
+    /// The local clocks' offset from UTC, minutes; nil when unknown, in which case time-dependent rules are ignored.
+    public var minutesAheadOfUTC: Int?
 
     /// Distance from the route that is always tolerated, metres. 25: Mapbox near intersections, openpilot.
     public var deviationMinimumDistance = 25.0
@@ -129,4 +132,9 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var legsAutoAdvance = true
 
     public init() {}
+
+    /// Returns the local time at a moment; nil when the offset is unknown.
+    public func localTime(at moment: Timestamp) -> LocalTime? {
+        minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
+    }
 }

@@ -10,24 +10,33 @@ public struct RoutePricing: Sendable {
     private let metric: Metric
     /// The model of another vehicle; nil for the router's own.
     private let other: CostModel?
+    /// The conditions that hold for the vehicle; nil when the metric's own do.
+    private let timed: ConditionSet?
 
     private var graph: RoadGraph { metric.turns.graph }
 
     /// Creates the pricing for a vehicle; nil for the router's own.
     ///
-    /// - Parameter usesTraffic: Whether traffic counts; without it no road is closed by traffic either.
-    public init(_ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true) {
+    /// - Parameters:
+    ///   - usesTraffic: Whether traffic counts; without it no road is closed by traffic either.
+    ///   - time: The local time, for time-dependent speed limits; nil for the router's own.
+    public init(
+        _ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true, at time: LocalTime? = nil
+    ) {
         self.router = router
-        metric = usesTraffic ? router.metric : router.freeFlow
+        let metric = usesTraffic ? router.metric : router.freeFlow
+        self.metric = metric
         let isOther = vehicle.map { $0 != router.metric.model.profile } ?? false
-        other = isOther ? vehicle.map { CostModel(profile: $0) } : nil
+        let other = isOther ? vehicle.map { CostModel(profile: $0) } : nil
+        self.other = other
+        // Only the traits of single roads are needed: a metric for the time would price all roads and turns.
+        let conditions = time.map { metric.turns.conditions(for: (other ?? metric.model).profile, at: $0) }
+        let areOwn = conditions == metric.conditions && (other == nil || conditions == ConditionSet.none)
+        timed = areOwn ? nil : conditions
     }
 
-    /// Whether an edge may not be driven or is not loaded.
-    public func isClosed(_ key: EdgeKey) -> Bool {
-        guard let edge = graph.edge(key) else { return true }
-        return other == nil ? !metric.allows(edge) : isClosedByTraffic(edge)
-    }
+    /// Whether an edge is not loaded, or may not be driven as in ``isClosedNow(_:)``.
+    public func isClosed(_ key: EdgeKey) -> Bool { graph.edge(key) == nil || isClosedNow(key) }
 
     /// Whether a loaded edge may not be driven for a reason other than its time-dependent conditions, which were
     /// evaluated when the route was found.
@@ -46,15 +55,20 @@ public struct RoutePricing: Sendable {
     /// found by the search, stay as they are. A piece timed by another provider keeps its time while the router's own
     /// time is unchanged, and is scaled when that changes.
     ///
-    /// - Returns: The route and the number of segments with another time; nil when one of its edges is not loaded.
-    public func repriced(_ route: Route) -> (route: Route, changedSegments: Int)? {
+    /// - Parameter offset: The vehicle's place, metres from the route's start. A piece behind it whose edge is not loaded keeps its times.
+    /// - Returns: The route and the number of segments with another time; nil when an edge from the vehicle on is not loaded.
+    public func repriced(_ route: Route, from offset: Double = 0) -> (route: Route, changedSegments: Int)? {
         var repriced = route
         // A provider's traffic keeps the stamp of its answer until a time changes; a route timed by the router has the
         // router's stamp.
         if route.isTimedByRouter { repriced.trafficStamp = metric.trafficStamp }
         var changed = 0
+        let first = route.pieces(from: offset).startIndex
         for index in route.edges.indices {
-            guard let times = times(of: route.edges[index]) else { return nil }
+            guard let times = times(of: route.edges[index]) else {
+                guard index < first else { return nil }
+                continue
+            }
             guard repriced.edges[index].take(times) else { continue }
             changed += route.edges[index].segmentCount
         }
@@ -66,14 +80,19 @@ public struct RoutePricing: Sendable {
 
     /// Returns the same route with the router's own times, for comparison with other routes.
     ///
-    /// - Returns: Nil when one of its edges is not loaded.
-    public func priced(_ route: Route) -> Route? {
+    /// - Parameter offset: As for ``repriced(_:from:)``.
+    /// - Returns: Nil when an edge from the vehicle on is not loaded.
+    public func priced(_ route: Route, from offset: Double = 0) -> Route? {
         var priced = route
+        let first = route.pieces(from: offset).startIndex
         priced.trafficStamp = metric.trafficStamp
         for leg in route.legs {
             for index in leg.edges {
                 let piece = route.edges[index]
-                guard let edge = graph.edge(piece.key), let times = times(of: piece) else { return nil }
+                guard let edge = graph.edge(piece.key), let times = times(of: piece) else {
+                    guard index < first else { return nil }
+                    continue
+                }
                 priced.edges[index].routerDuration = times.duration
                 priced.edges[index].duration = times.duration
                 priced.edges[index].freeFlowDuration = times.freeFlow
@@ -92,7 +111,7 @@ public struct RoutePricing: Sendable {
         guard let edge = graph.edge(piece.key), Double(graph.edgeLengths[edge.index]) >= piece.endOffset else {
             return nil
         }
-        return metric.times(of: edge, from: piece.startOffset, to: piece.endOffset, as: other)
+        return metric.times(of: edge, from: piece.startOffset, to: piece.endOffset, as: other, under: timed)
     }
 }
 

@@ -228,6 +228,11 @@ public struct Route: Sendable, Equatable {
         edges.contains { $0.congestion != .unknown } ? max(duration - freeFlowDuration, 0) : nil
     }
 
+    /// Returns the pieces that do not end before a distance along the route.
+    public func pieces(from offset: Double) -> ArraySlice<RouteEdge> {
+        edges.drop { $0.routeOffset + $0.length < offset }
+    }
+
     /// Returns the route from a distance along it, with its numbers from there.
     ///
     /// Earlier pieces are left out, and the piece at that place is cut. The line stays whole, so that its indices remain valid.

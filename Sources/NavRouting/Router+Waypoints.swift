@@ -39,7 +39,7 @@ extension Router {
     private func nextRoad(
         _ request: RouteRequest, _ limits: [Double], _ workspace: SearchWorkspace
     ) -> (waypoint: Int, distance: Double)? {
-        for reach in [Self.farthestRoad * 0.4, Self.farthestRoad] {
+        for reach in [Self.farthestRoad * 0.4, Self.farthestRoad] where !workspace.cancellation.isCancelled {
             let tried = max(limits.max() ?? 0, Snapper.alternativeReach)
             let outcome = solve(request, within: limits.map { max($0, reach) }, from: tried * 2, workspace)
             guard case .found(let solution) = outcome, let first = solution.legs.first else { continue }
@@ -75,7 +75,8 @@ extension Router {
         let outcome = route(request, candidates: nearest, detour: false, workspace)
         guard case .failed(.unreachable) = outcome else { return outcome }
         guard request.waypoints.count == 2 else {
-            let wider = zip(request.waypoints, limits).map { snapper.around($0, radius: $1) }
+            let count = candidateCount(legs: request.waypoints.count - 1)
+            let wider = zip(request.waypoints, limits).map { snapper.around($0, radius: $1, atMost: count) }
             return route(request, candidates: wider, detour: true, workspace)
         }
         // The reach grows step by step, because an island may be a whole car park and many roads mean many search seeds.
@@ -88,6 +89,20 @@ extension Router {
             reach *= 4
         }
     }
+
+    /// Returns the number of roads' directions to try for each of several waypoints when the nearest ones are not connected.
+    ///
+    /// Each pair takes a search. Without a hierarchy a search takes milliseconds, so many legs try fewer roads.
+    private func candidateCount(legs: Int) -> Int {
+        let greatest = Snapper.alternativeRoads * 2
+        guard hierarchy == nil else { return greatest }
+        return (4...greatest).last { legs * $0 * $0 <= Self.greatestSearches } ?? 4
+    }
+
+    /// The number of searches, each of some milliseconds, up to which more roads are tried: some seconds in a city.
+    private static let greatestSearches = 2_304
+    /// The number of pairs of candidates from which a leg is tried as a whole first.
+    private static let leastPairs = 16
 
     /// Returns the passages of a place: one for each state of its edge where the route so far restricts what may follow.
     private func passages(_ place: EdgePosition) -> [EdgePosition] {
@@ -125,13 +140,20 @@ extension Router {
                 return .found(Solution(metric: metric, legs: [leg], places: places))
             }
         }
-        return throughWaypoints(request, places: places, search)
+        return throughWaypoints(request, places: places, search, workspace.cancellation)
     }
 
     /// Finds the best candidates of all waypoints by dynamic programming.
     private func throughWaypoints(
-        _ request: RouteRequest, places: [[EdgePosition]], _ search: ConstrainedSearch
+        _ request: RouteRequest, places: [[EdgePosition]], _ search: ConstrainedSearch,
+        _ cancellation: SearchCancellation
     ) -> SolveOutcome {
+        // One search shows that no pair of a leg is connected, which the pairs of this and earlier legs take hundreds for.
+        for index in 1..<places.count where places[index - 1].count * places[index].count >= Self.leastPairs {
+            if cancellation.isCancelled { break }
+            let result = search.run(from: places[index - 1], to: places[index], isFirst: index == 1)
+            if case .unreachable = result { return .failed(.unreachable(waypoint: index)) }
+        }
         struct Arrival {
             var cost: UInt64
             var legs: [LegPath]
@@ -146,6 +168,7 @@ extension Router {
                 var place = place
                 if index > 1 { place.penalty = 0 }
                 for (to, destination) in places[index].enumerated() {
+                    if cancellation.isCancelled { return .failed(.unreachable(waypoint: index)) }
                     switch search.run(from: [place], to: [destination], isFirst: index == 1) {
                     case .unreachable: continue
                     case .tilesNeeded(let tiles): missing.formUnion(tiles)

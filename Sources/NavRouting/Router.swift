@@ -114,15 +114,26 @@ public struct Router: Sendable {
         }
     }
 
+    /// Returns the metric for a vehicle and time over the same roads, in the same traffic or without any.
+    ///
+    /// Prices all roads and turns unless this router's own metric applies; ``serving(_:at:forEach:)`` prepares for many routes.
+    ///
+    /// - Parameter departure: The local time; nil for the router's own for its own vehicle, and to leave out time-dependent rules for another.
+    public func metric(for model: CostModel, at departure: LocalTime?, usesTraffic: Bool = true) -> Metric {
+        let departure = departure ?? (model == metric.model ? metric.departure : nil)
+        let isOwn =
+            model == metric.model
+            && (departure == metric.departure
+                || metric.turns.conditions(for: model.profile, at: departure) == metric.conditions)
+        if isOwn { return usesTraffic ? metric : freeFlow }
+        let timed = Metric(metric.turns, model: model, at: departure)
+        return usesTraffic ? Self.metric(timed, in: traffic, HierarchyMetric.inTurn) : timed
+    }
+
     /// Returns the metric that a request's options need; nil when this router's suffices.
     func ownMetric(for options: RouteOptions) -> Metric? {
-        var own: Metric?
-        if let departure = options.departure, departure != metric.departure,
-            metric.turns.conditions(for: metric.model.profile, at: departure) != metric.conditions
-        {
-            let timed = Metric(metric.turns, model: metric.model, at: departure)
-            own = traffic.map { Metric(timed, traffic: $0.overlay, at: $0.now) } ?? timed
-        }
-        return options.excludes ? Metric(own ?? metric, excluding: options) : own
+        let timed = metric(for: metric.model, at: options.departure)
+        guard options.excludes else { return timed === metric ? nil : timed }
+        return Metric(timed, excluding: options)
     }
 }

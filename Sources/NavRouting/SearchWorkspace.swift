@@ -1,3 +1,19 @@
+import Synchronization
+
+/// A switch by which one thread ends the search of another.
+public final class SearchCancellation: Sendable {
+    private let flag = Atomic(false)
+
+    public init() {}
+
+    /// Ends the current search, and those that follow until ``reset()``.
+    public func cancel() { flag.store(true, ordering: .relaxed) }
+
+    public func reset() { flag.store(false, ordering: .relaxed) }
+
+    public var isCancelled: Bool { flag.load(ordering: .relaxed) }
+}
+
 /// The scratch memory of one search at a time.
 ///
 /// Labels are valid in the current query only, so that starting one needs no clearing.
@@ -55,6 +71,9 @@ public final class SearchWorkspace {
     let hierarchy = HierarchyWorkspace()
     let spaces = SearchSpacesWorkspace()
 
+    /// The switch that ends a search early. A route through several waypoints then fails with any reason, which is to be ignored.
+    let cancellation: SearchCancellation
+
     /// Creates empty scratch memory, which grows with the first query.
-    public init() {}
+    public init(_ cancellation: SearchCancellation = SearchCancellation()) { self.cancellation = cancellation }
 }

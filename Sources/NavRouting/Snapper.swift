@@ -65,10 +65,9 @@ struct Snapper {
         return []
     }
 
-    /// Returns the nearest permitted edges around a waypoint: at most ``alternativeRoads`` times two, for both directions.
-    func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
-        let count = Snapper.alternativeRoads * 2
-        return Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
+    /// Returns the nearest permitted edges around a waypoint, at most `count`; a road has one for each direction.
+    func around(_ waypoint: Waypoint, radius: Double, atMost count: Int) -> [EdgeProjection] {
+        Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
     }
 
     /// Converts a candidate to a search end; `detour` adds the penalty for its distance.

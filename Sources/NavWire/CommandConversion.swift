@@ -222,7 +222,7 @@ extension NavigatorCommand {
     /// - Throws: a failure that names what is invalid.
     package init(
         _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
-        on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
+        on map: MapSnapshot, route: (NavMessages.Route, RoutePreferences) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
         let bytes = NavigationCommand(request: request).encoded()
         let unusable = bytes.withUnsafeBytes {
@@ -269,12 +269,12 @@ extension NavigatorCommand {
                 }
                 self = .navigate(try RouteOrder(calculation, node: vehicle, minutesAheadOfUTC: offset), drive)
             case .route(let message):
-                var plan = try route(message)
-                plan.provider = .external
-                if let options = message.options {
-                    plan.ask(
-                        for: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false))
+                let preferences = try message.options.map { options throws(RouteFailure) in
+                    try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false)
                 }
+                var plan = try route(message, preferences ?? RoutePreferences())
+                plan.provider = .external
+                if let preferences { plan.ask(for: preferences) }
                 self = .setRoute(plan, drive)
             case nil:
                 throw RouteFailure(

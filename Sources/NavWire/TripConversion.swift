@@ -32,7 +32,7 @@ extension TripSnapshot {
     /// - Throws: A failure that names the invalid part.
     package init(
         _ message: SavedTrip, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
-        on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
+        on map: MapSnapshot, route: (NavMessages.Route, RoutePreferences) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
         var message = message
         message.shortenNames()
@@ -48,9 +48,15 @@ extension TripSnapshot {
             self.init(order: order)
             return
         }
+        // Later routes count on from there.
+        let number = message.routeId ?? 1
+        guard number <= UInt64(Int64.max) else {
+            throw RouteFailure(
+                code: .invalidRequest, message: "the saved trip's route_id \(number) is not within 0 ... \(Int64.max)")
+        }
         var plan: RoutePlan?
         if let kept = message.route {
-            do throws(RouteFailure) { plan = try route(kept) } catch { plan = nil }
+            do throws(RouteFailure) { plan = try route(kept, order.preferences) } catch { plan = nil }
             switch kept.provider {
             case .online: plan?.provider = .online
             case .external: break
@@ -59,7 +65,7 @@ extension TripSnapshot {
         }
         let isSameMap = message.route?.mapVersion == map.graph.mapVersion
         self.init(
-            sessionID: session, routeID: message.routeId ?? 1,
+            sessionID: session, routeID: number,
             chosenRouteID: isSameMap ? message.chosenRouteId ?? 0 : 0,
             chosenRoute: isSameMap ? message.chosenEdgeIds.map { EdgeKey(rawValue: $0) } : [],
             leg: Int(message.legIndex ?? 0), isAtStop: message.atStop ?? false, isHeld: message.held ?? false,

@@ -42,6 +42,33 @@ import Testing
         ride.told.compactMap { if case .fasterRoute(let event) = $0.what { event } else { nil } }
     }
 
+    @Test func aShorterIntervalCountsFromTheLastSearch() throws {
+        let town = try Town("A---------------B", ways: ["AB": Town.road("Main Street")])
+        var config = NavigatorConfig()
+        config.faster.interval = 3_600
+        config.faster.minimumRemaining = 1
+        config.alternatives.interval = 3_600
+        var ride = Ride(town.map, config: config)
+        ride.command(.navigate([try town.waypoint("AB", 0.95)]))
+        let start = try town.place("AB", 0.1)
+        let east = try town.map.bearing("A", "B")
+        func searches(_ purpose: RoutePurpose) -> Int { ride.looks.count { $0.purpose == purpose } }
+        for second in 0..<50 {
+            if second == 20 {
+                #expect(searches(.fasterRoute) == 0 && searches(.alternatives) == 1)
+                config.faster.interval = 30
+                config.alternatives.interval = 30
+                ride.send(.configured(config))
+            }
+            ride.drive(
+                Fix(
+                    stamp: SeededDrive.start.advanced(bySeconds: Double(second)),
+                    coordinate: Geodesy.destination(from: start, bearing: east, distance: Double(second) * 14),
+                    horizontalSigma: 3, speed: 14, course: east, type: .fix3D))
+        }
+        #expect(searches(.fasterRoute) == 1 && searches(.alternatives) == 2)
+    }
+
     @Test func fasterRouteOfTheDriverIsTheChosenOne() throws {
         var ride = try Self.offered(.manual)
         let offer = try #require(Self.events(ride).last)

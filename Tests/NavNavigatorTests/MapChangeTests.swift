@@ -69,6 +69,24 @@ import Testing
         }
     }
 
+    @Test func aRoadBehindThatAnotherMapVersionLacksDoesNotEndRefreshes() throws {
+        let drawing = "A---B---C---D"
+        let town = try Town(
+            drawing,
+            ways: ["BC": Town.road("Main Street"), "CD": Town.road("High Street"), "AB": Town.road("Side Street")])
+        let other = try Town(drawing, ways: ["BC": Town.road("Main Street"), "CD": Town.road("High Street")])
+        var ride = Ride(town.snapshot)
+        ride.command(.navigate([try town.waypoint("CD", 0.9)]))
+        // To halfway along BC.
+        for fix in try town.fixes("ABCD", .open) where ride.progress.last?.offset ?? 0 < 400 { ride.drive(fix) }
+        ride.send(.mapChanged(other.snapshot))
+        let reply = ride.command(.refreshRoute, call: 1)
+        guard case .refreshed? = reply else {
+            Issue.record("not refreshed: \(String(describing: reply))")
+            return
+        }
+    }
+
     @Test func trafficDoesNotDisturbMeasuredPositions() throws {
         let town = try Town.grid()
         let traffic = MapSnapshot(town.snapshot, router: town.snapshot.router.live(TrafficOverlay()))

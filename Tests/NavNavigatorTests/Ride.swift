@@ -89,9 +89,11 @@ struct Ride {
     private(set) var kept: [TripSnapshot?] = []
     private(set) var now = SeededDrive.start
     private let planner = Planner()
+    private let config: NavigatorConfig
 
     init(_ map: MapSnapshot, config: NavigatorConfig = NavigatorConfig()) {
         self.map = map
+        self.config = config
         navigator = Navigator(map: map, config: config)
     }
 
@@ -109,7 +111,9 @@ struct Ride {
         for effect in effects {
             switch effect {
             case .publish(let context, let publication): told.append((context, publication))
-            case .requestRoute(let query): asked.append(query)
+            case .requestRoute(var query):
+                query.request.options.departure = query.request.options.departure ?? config.localTime(at: now)
+                asked.append(query)
             case .cancelRoute(let id):
                 open.removeAll { $0.requestID == id }
                 if !looks.contains(where: { $0.requestID == id }) { cancelled.append(id) }

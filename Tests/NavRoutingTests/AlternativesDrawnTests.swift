@@ -226,6 +226,32 @@ struct AlternativesDrawnTests {
         #expect(try !map.alternatives([off, goal], to: current).mainIsCurrent)
     }
 
+    @Test("a road behind the vehicle that is closed or gone does not end the route being driven")
+    func closedBehind() throws {
+        let map = try Self.bridges()
+        let current = try #require(try map.alternatives("ZY").alternatives.first?.route)
+        let here = Waypoint(try map.position(between: "A", "E", at: 0.5), bearing: try map.bearing("A", "E"))
+        let goal = Waypoint(try map.coordinate("Y"))
+        var gone = current
+        gone.edges[0].key = EdgeKey(rawValue: .max)
+        #expect(try map.alternatives([here, goal], to: gone).mainIsCurrent)
+        gone = current
+        gone.edges[gone.edges.count - 1].key = EdgeKey(rawValue: .max)
+        #expect(try !map.alternatives([here, goal], to: gone).mainIsCurrent)
+        let router = try map.fastRouter()
+        for (street, isCurrent) in [("ZA", true), ("EF", false)] {
+            let ends = Array(street)
+            let live = router.live(TrafficTests.overlay(TrafficTests.speed(street, ends[0], ends[1], 0)))
+            let outcome = live.alternatives(
+                RouteRequest(waypoints: [here, goal]), to: current, workspace: SearchWorkspace())
+            guard case .found(let found) = outcome else {
+                Issue.record("no route with \(street) closed: \(outcome)")
+                continue
+            }
+            #expect(found.mainIsCurrent == isCurrent, "\(street) is closed")
+        }
+    }
+
     @Test("the remaining route keeps a stop ahead")
     func drivenWithStops() throws {
         let map = try Self.bridges()

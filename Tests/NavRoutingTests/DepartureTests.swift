@@ -119,6 +119,31 @@ struct DepartureTests {
             try Self.letters(map, live.serving(CostModel(), at: Self.monday(23)).live(TrafficOverlay()), "AE") == "ABE")
     }
 
+    @Test("a route keeps its times under the conditions it was found in, whatever the router's own")
+    func pricing() throws {
+        let road = ["highway": "residential", "maxspeed": "50", "maxspeed:conditional": "30 @ (22:00-06:00)"]
+        let map = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
+        let router = Router(graph: map.graph)
+        for model in [CostModel(), Self.truck] {
+            for hour in [12, 23] {
+                var options = RouteOptions()
+                options.departure = Self.monday(hour)
+                let request = RouteRequest(
+                    waypoints: try "AC".map { Waypoint(try map.coordinate($0)) }, snapRadius: 20, options: options)
+                let found = router.serving(model).route(request, workspace: SearchWorkspace())
+                guard case .found(let route) = found else {
+                    Issue.record("no route from A to C: \(found)")
+                    continue
+                }
+                for other in [12, 23] {
+                    let pricing = RoutePricing(router, for: model.profile, at: Self.monday(other))
+                    let (priced, changed) = try #require(pricing.repriced(route))
+                    #expect((changed == 0) == (other == hour) && (priced.duration > route.duration) == (other > hour))
+                }
+            }
+        }
+    }
+
     @Test("a path forbidden to trucks may be the start of a path forbidden to cars")
     func nested() throws {
         // Trucks may not drive A B C; cars may not drive A B C D. The states of the longer path continue past the

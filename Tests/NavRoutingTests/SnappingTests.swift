@@ -78,6 +78,29 @@ struct SnappingTests {
         #expect(abs(nearest - distance) < 1)
     }
 
+    @Test("many waypoints move off islands, and a cancelled search ends without a route")
+    func manyWaypoints() throws {
+        let map = try island()
+        let (onRoad, onIsland) = (Waypoint(try map.coordinate("B")), Waypoint(try map.coordinate("E")))
+        let request = RouteRequest(waypoints: [onRoad] + (0..<30).flatMap { _ in [onIsland, onRoad] })
+        let cancellation = SearchCancellation()
+        let workspace = SearchWorkspace(cancellation)
+        let hierarchical = Router(graph: map.graph)
+        #expect(hierarchical.isHierarchical)
+        for router in [hierarchical, Router(hierarchical.metric)] {
+            let outcome = router.route(request, workspace: workspace)
+            guard case .found(let route) = outcome else {
+                Issue.record("no route: \(outcome)")
+                continue
+            }
+            #expect(route.waypoints.allSatisfy { $0.snapDistance < 51 })
+            cancellation.cancel()
+            if case .found = router.route(request, workspace: workspace) { Issue.record("the search was not ended") }
+            cancellation.reset()
+            #expect(router.route(request, workspace: workspace) == outcome)
+        }
+    }
+
     @Test(
         "an end moves at most by its own limit, or else by the request's", arguments: [0, 1, 2])
     func limits(of waypoint: Int) throws {

@@ -93,7 +93,7 @@ struct RoutePricingTests {
         func all<M: Message>(_ type: M.Type) -> [M] { messages.compactMap { $0.message as? M } }
 
         /// Sets the northern way as an external route with this duration in seconds.
-        func setRoute(_ duration: Double?) throws {
+        func setRoute(_ duration: Double?, _ options: NavMessages.RouteOptions? = nil) throws {
             let line = try "ABCDEF".map { try map.coordinate($0) }
             var route = NavMessages.Route(geometry: NavMessages.Polyline(line))
             if let duration {
@@ -101,6 +101,7 @@ struct RoutePricingTests {
                     NavMessages.RouteLeg(firstPoint: 0, lastPoint: UInt32(line.count - 1), durationS: duration)
                 ]
             }
+            route.options = options
             command(.setRoute(SetRouteRequest(target: .route(route))))
         }
     }
@@ -122,6 +123,24 @@ struct RoutePricingTests {
         try harness.stand(10)
         let after = try #require(harness.all(NavMessages.RouteProgress.self).last?.durationRemainingS)
         #expect(after > before + 100 && after < before * 2)
+    }
+
+    @Test("an external route is mapped and timed for the vehicle and traffic of its options")
+    func externalRoutesHaveTheVehicleAndTrafficOfTheirOptions() throws {
+        let harness = try Harness(["alternatives.enabled=false", "faster.enabled=false"])
+        try harness.stand(3)
+        harness.traffic("C", "D", 0.5)
+        try harness.setRoute(
+            1_500,
+            NavMessages.RouteOptions(vehicle: NavMessages.VehicleProfile(maxSpeedMps: 5), useTraffic: false))
+        let route = try #require(harness.all(NavMessages.Route.self).last)
+        #expect(route.provider == .external && route.options?.vehicle?.maxSpeedMps == 5)
+        try harness.stand(2)
+        let before = try #require(harness.all(NavMessages.RouteProgress.self).last?.durationRemainingS)
+        try harness.stand(300)
+        #expect(harness.all(NavMessages.RouteRefresh.self).filter { $0.phase == .refreshed }.count >= 2)
+        let after = try #require(harness.all(NavMessages.RouteProgress.self).last?.durationRemainingS)
+        #expect(abs(after - before) < 1)
     }
 
     @Test("a route without times uses the durations of the router on board")

@@ -104,15 +104,22 @@ import Testing
     }
 
     @Test func tripThatCannotBeResumedFailsWithItsReason() throws {
-        var kept = try Self.keptTrip()
-        kept.order = nil
-        let session = try Seat(Self.configuration, resuming: kept).session
-        let outcome = session.handle(try Helsinki.drive.get()[103], sequence: 1)
-        guard outcome.replies.count == 1, case .failed(let failure) = outcome.replies[0].reply else {
-            Issue.record("\(outcome.replies)")
-            return
+        let kept = try Self.keptTrip()
+        var (aimless, last) = (kept, kept)
+        aimless.order = nil
+        last.routeId = .max
+        for (trip, reason) in [
+            (aimless, "the saved trip has no destination"),
+            (last, "the saved trip's route_id 18446744073709551615 is not within 0 ... 9223372036854775807"),
+        ] {
+            let session = try Seat(Self.configuration, resuming: trip).session
+            let outcome = session.handle(try Helsinki.drive.get()[103], sequence: 1)
+            guard outcome.replies.count == 1, case .failed(let failure) = outcome.replies[0].reply else {
+                Issue.record("\(outcome.replies)")
+                continue
+            }
+            #expect(outcome.replies[0].call == 0 && failure.message == reason)
         }
-        #expect(outcome.replies[0].call == 0 && failure.message == "the saved trip has no destination")
     }
 
     @Test func resumedOnBoardRouteUsesCurrentTraffic() throws {

@@ -7,6 +7,9 @@ extension Timestamp {
         let (sum, isOverflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
         self = Timestamp(nanoseconds: isOverflow ? (nanoseconds > 0 ? .max : .min) : sum)
     }
+
+    /// Moves a moment that is due after an interval when the interval changes, both in seconds.
+    mutating func move(from old: Double, to new: Double) { self = advanced(bySeconds: new - old) }
 }
 
 /// Adjusts every moment that the navigator keeps when the clock is set. Positioning has its own clock.

@@ -129,7 +129,8 @@ extension Navigator {
         guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
         var isChanged = false
         let preferences = shown.order.preferences
-        let pricing = RoutePricing(map.router, for: preferences.vehicle, usesTraffic: preferences.usesTraffic)
+        let pricing = pricing(
+            for: preferences, at: preferences.options.departure ?? config.localTime(at: event.stamp))
         for index in shown.preview.routes.indices {
             guard let (route, changed) = pricing.repriced(shown.preview.routes[index].plan.route) else { continue }
             if changed > 0 { isChanged = true }

@@ -23,6 +23,11 @@ final class AlternativesKeeper {
         /// The end of the period in which the owner is not asked about it; nil when none is set.
         var refusedUntil: Timestamp?
         var isShown = false
+
+        /// Returns the place of a vehicle on the route in force, metres from the alternative's start; past the fork, that of the fork.
+        func offset(of trip: Trip) -> Double {
+            max(plan.alternative.fork.routeOffset - max(forkOffset - trip.offset, 0), 0)
+        }
     }
 
     /// The distance past its fork within which driving along an alternative switches to it, metres.
@@ -33,10 +38,16 @@ final class AlternativesKeeper {
     /// The delay from which an alternative counts as slower than the route, seconds; prevents flapping of the display.
     private static let hysteresis = 5.0
 
-    var config: NavigatorConfig
+    var config: NavigatorConfig {
+        didSet {
+            if isByInterval { next?.move(from: oldValue.alternatives.interval, to: config.alternatives.interval) }
+        }
+    }
     var kept: [Kept] = []
     /// The time of the next search; nil for now.
     var next: Timestamp?
+    /// Whether ``next`` is one interval after the last search.
+    private var isByInterval = false
     private var lastLook: Coordinate?
     private var hasFailed = false
 
@@ -56,6 +67,7 @@ final class AlternativesKeeper {
 
     func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
+        isByInterval = true
         lastLook = position.coordinate
     }
 
@@ -151,6 +163,7 @@ final class AlternativesKeeper {
     private func bringForward(at stamp: Timestamp) {
         guard let last = next?.advanced(bySeconds: -config.alternatives.interval) else { return }
         next = max(last.advanced(bySeconds: AlternativesConfig.shortestInterval), stamp)
+        isByInterval = false
     }
 
     func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
@@ -160,8 +173,9 @@ final class AlternativesKeeper {
         var isChanged = false
         for index in kept.indices.reversed() {
             let id = kept[index].plan.alternative.id
-            guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route),
-                route.edges.allSatisfy({ !pricing.isClosed($0.key) })
+            let offset = kept[index].offset(of: trip)
+            guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route, from: offset),
+                route.pieces(from: offset).allSatisfy({ !pricing.isClosed($0.key) })
             else {
                 if kept[index].isShown { removed.append(AlternativesUpdate.Removed(id: id, reason: .invalidated)) }
                 kept.remove(at: index)

@@ -19,12 +19,16 @@ final class FasterRouteWatch {
         var forkOffset: Double
     }
 
-    var config: NavigatorConfig
+    var config: NavigatorConfig {
+        didSet { if isByInterval { next?.move(from: oldValue.faster.interval, to: config.faster.interval) } }
+    }
     var offer: Offer?
     /// The outcomes of the searches so far.
     var counts = FasterRouteCounts()
     /// The time of the next search; nil without a route.
     var next: Timestamp?
+    /// Whether ``next`` is one interval after the last search or the start of the route.
+    private var isByInterval = false
     private var isHeldBack = false
 
     init(_ config: NavigatorConfig) { self.config = config }
@@ -32,6 +36,7 @@ final class FasterRouteWatch {
     /// Restarts the schedule when a route comes into force.
     func restart(at stamp: Timestamp) {
         next = stamp.advanced(bySeconds: config.faster.interval)
+        isByInterval = true
         isHeldBack = false
     }
 
@@ -54,7 +59,9 @@ final class FasterRouteWatch {
     /// Blocks further faster routes for some seconds, after a refusal.
     func hold(for seconds: Double, at stamp: Timestamp) {
         let end = stamp.advanced(bySeconds: seconds)
-        next = max(next ?? end, end)
+        if let next, next >= end { return }
+        next = end
+        isByInterval = false
     }
 
     func begin(at stamp: Timestamp) {

@@ -6,7 +6,8 @@ import NavRouting
 extension Navigator {
     func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
-        if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
+        // As with a faster route: a trip held at a stop continues only on AdvanceLeg.
+        if !trip.isAtStop, let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
             // Do not ask again while the question is pending.
             alternatives.refuse(
                 offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
@@ -76,22 +77,25 @@ extension Navigator {
         }
         publish(step(.willTake), event)
         let plan = offered.plan.plan
-        if let failure = RouteFailure(defectOf: plan) ?? obstacle(on: plan) {
+        let start = alternatives.offset(of: offered, isByDriving ? lastPosition : nil)
+        if let failure = RouteFailure(defectOf: plan) ?? obstacle(on: plan, from: start, event) {
             publish(step(.failed(failure)), event)
             return reply(.failed(failure), to: call)
         }
         // Only one route change at a time: the search that began when the vehicle left its route is no longer needed.
         cancelSearch(event)
         replaceRoute(
-            plan, origin: lastPosition, start: alternatives.offset(of: offered, isByDriving ? lastPosition : nil),
-            .alternativeTaken, taking: offered.id, isChosen: true, event)
+            plan, origin: lastPosition, start: start, .alternativeTaken, taking: offered.id, isChosen: true, event)
         publish(step(.taken(oldRouteID: old.routeID)), event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 
     /// Returns why an alternative found a while ago cannot be driven now; nil when it can.
-    private func obstacle(on plan: RoutePlan) -> RouteFailure? {
-        guard let closed = plan.route.edges.first(where: { pricing.isClosed($0.key) }) else { return nil }
+    private func obstacle(on plan: RoutePlan, from offset: Double, _ event: NavigatorEvent) -> RouteFailure? {
+        let pricing = pricing(at: event.stamp)
+        guard let closed = plan.route.pieces(from: offset).first(where: { pricing.isClosed($0.key) }) else {
+            return nil
+        }
         return RouteFailure(code: .noRoute, message: "way \(closed.wayID) of the alternative is closed or not loaded")
     }
 }

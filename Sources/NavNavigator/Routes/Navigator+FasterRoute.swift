@@ -59,7 +59,9 @@ extension Navigator {
         } else if !refresh.isFresh(at: event.stamp) {
             refreshRoute(event)
         }
-        guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip, from: start, pricing) else {
+        guard let trip = self.trip,
+            let gain = faster.gain(of: found.main, over: trip, from: start, pricing(at: event.stamp))
+        else {
             faster.counts.notWorthIt += 1
             return
         }

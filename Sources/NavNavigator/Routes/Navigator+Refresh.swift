@@ -1,4 +1,5 @@
 import NavGeo
+import NavMap
 import NavRouting
 
 /// The schedule of refreshes of the route's durations.
@@ -31,11 +32,16 @@ struct RefreshSchedule {
 
 /// Refreshes of the route's durations with the latest traffic. The geometry, the cursor and past instructions stay as they are.
 extension Navigator {
-    /// The pricing of roads for the vehicle of the route in force.
-    var pricing: RoutePricing {
+    /// Returns the pricing of roads for the vehicle of the route in force.
+    ///
+    /// A trip under way is timed from now, as by the searches for its routes.
+    func pricing(at stamp: Timestamp) -> RoutePricing {
         // A reroute may have been requested with its own preferences.
-        let preferences = trip?.plan.preferences ?? session.preferences
-        return RoutePricing(map.router, for: preferences.vehicle, usesTraffic: preferences.usesTraffic)
+        pricing(for: trip?.plan.preferences ?? session.preferences, at: config.localTime(at: stamp))
+    }
+
+    func pricing(for preferences: RoutePreferences, at time: LocalTime?) -> RoutePricing {
+        RoutePricing(map.router, for: preferences.vehicle, usesTraffic: preferences.usesTraffic, at: time)
     }
 
     /// Handles a change of traffic or tiles.
@@ -43,7 +49,7 @@ extension Navigator {
         refreshPreview(event)
         guard let trip, !trip.isComplete else { return }
         let wasBlocked = trip.isBlocked
-        trip.noteClosures(pricing)
+        trip.noteClosures(pricing(at: event.stamp))
         refresh.noteTraffic()
         if !wasBlocked, trip.isBlocked {
             publish(.refresh(RefreshEvent(phase: .invalidated, delta: 0, plan: trip.plan)), event)
@@ -73,8 +79,8 @@ extension Navigator {
         }
         refresh.restart(at: event.stamp)
         publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: trip.plan)), event)
-        let pricing = pricing
-        guard var (route, changed) = pricing.repriced(trip.plan.route) else {
+        let pricing = pricing(at: event.stamp)
+        guard var (route, changed) = pricing.repriced(trip.plan.route, from: trip.offset) else {
             let failure = RouteFailure(code: .tilesNeeded, message: "tiles of part of the route are not loaded")
             publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: trip.plan)), event)
             return .failure(failure)

@@ -55,7 +55,7 @@ extension Navigator {
         search = RouteSearch(config)
         session.resume(kept, alongSameRoute: true)
         // The previous process's traffic is outdated.
-        if plan.provider == .onBoard, let priced = pricing.priced(plan.route) { plan.route = priced }
+        if plan.provider == .onBoard, let priced = pricing(at: event.stamp).priced(plan.route) { plan.route = priced }
         put(plan, origin: position, start: 0, isApproaching: false, event)
         trip?.resume(kept, at: place)
         // The chosen route was on another map version.

@@ -187,7 +187,7 @@ extension Navigator {
             plan, routeID: id ?? session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
             start: start, isApproaching: isApproaching)
         trip?.jumpedAt = jumpedAt
-        let pricing = pricing
+        let pricing = pricing(at: event.stamp)
         trip?.noteClosures(pricing)
         trip?.price(pricing)
         faster.restart(at: event.stamp)

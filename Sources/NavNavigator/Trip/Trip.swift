@@ -255,7 +255,8 @@ final class Trip {
 
     /// Updates the on-board router's times for the route.
     func price(_ pricing: RoutePricing) {
-        routerTimes = plan.provider == .onBoard ? times : pricing.priced(route).map { RouteTimes($0) } ?? times
+        routerTimes =
+            plan.provider == .onBoard ? times : pricing.priced(route, from: offset).map { RouteTimes($0) } ?? times
     }
 
     /// Records that an instruction is published; returns false when a later one already was.

@@ -14,14 +14,18 @@ struct DrivenRoute {
     private static let arrivalReach = 30.0
 
     /// Nil when the vehicle is not on the route, when the route's remaining waypoints differ from the request's, or
-    /// when the graph lacks some of its edges.
+    /// when an edge from the vehicle on is not in the graph or may not be driven.
     init?(_ route: Route, _ metric: Metric, _ request: RouteRequest, _ snapper: Snapper) {
         guard request.fault == nil, let first = request.waypoints.first else { return nil }
         let graph = metric.turns.graph
         var paths: [LegPath] = []
-        for (index, piece) in route.edges.enumerated() {
-            guard let edge = graph.edge(piece.key), metric.allows(edge) else { return nil }
-            let isLegStart = index == 0 || Self.startsLeg(piece, after: route.edges[index - 1], edge, graph)
+        func open(_ piece: RouteEdge) -> EdgeIndex? { graph.edge(piece.key).flatMap { metric.allows($0) ? $0 : nil } }
+        // The vehicle is past the last edge that is missing or closed, or else one is ahead of it.
+        let rest = route.edges.lastIndex { open($0) == nil }.map { $0 + 1 } ?? 0
+        for (index, piece) in route.edges.enumerated().dropFirst(rest) {
+            guard let edge = open(piece) else { return nil }
+            let isLegStart =
+                index == rest || Self.startsLeg(piece, after: route.edges[index - 1], edge, graph)
             if isLegStart {
                 paths.append(
                     LegPath(

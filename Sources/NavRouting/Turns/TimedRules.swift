@@ -105,6 +105,15 @@ struct TimedRules: Sendable {
         return result
     }
 
+    /// Returns the traits of an edge for a vehicle under some conditions.
+    func traits(
+        of edge: EdgeIndex, _ graph: RoadGraph, _ vehicle: VehicleAccess, _ conditions: ConditionSet
+    ) -> EdgeTraits {
+        let index = edges.partitioningIndex { $0 >= edge }
+        guard index < edges.count, edges[index] == edge else { return graph.traits(of: edge) }
+        return traits(index, graph, vehicle) { conditions.contains($0) } ?? graph.traits(of: edge)
+    }
+
     /// Returns the speed limit of an edge for a vehicle at a time; unknown when it depends on the time and the time is nil.
     func speedLimit(
         of edge: EdgeIndex, _ graph: RoadGraph, _ vehicle: VehicleAccess, at time: LocalTime?

@@ -130,6 +130,11 @@ public final class TurnGraph: Sendable {
         timedRules.conditions(for: vehicle.access, at: departure)
     }
 
+    /// Returns the traits of an edge for a vehicle under some conditions, which are those of ``conditions(for:at:)``.
+    func traits(of edge: EdgeIndex, for vehicle: VehicleProfile, under conditions: ConditionSet) -> EdgeTraits {
+        timedRules.traits(of: edge, graph, vehicle.access, conditions)
+    }
+
     /// Returns the speed limit of an edge for a vehicle.
     ///
     /// - Parameter time: The local time; nil makes a time-dependent limit unknown.

@@ -19,8 +19,6 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var via: [Coordinate] = []
     /// The vehicle's type, and its differences from the usual vehicle of that type.
     package var vehicle = VehicleKeys()
-    /// The local clocks' offset from UTC, minutes; nil when unknown, in which case time-dependent conditions are ignored.
-    package var minutesAheadOfUTC: Int?
     /// Names of receivers in the order of preference; others rank behind them, by their accuracy.
     package var receivers: [String] = [] { didSet { navigator.positioning.fixes.preferredReceivers = receivers.count } }
     /// The online route provider, if there is one.
@@ -58,10 +56,11 @@ package struct NavigationConfiguration: NodeConfiguration {
 
     package var profile: VehicleProfile { vehicle.profile }
 
+    /// The local clocks' offset from UTC, minutes; nil when unknown.
+    package var minutesAheadOfUTC: Int? { navigator.minutesAheadOfUTC }
+
     /// Returns the local time of a departure at a moment; nil when the offset is unknown.
-    package func departure(at moment: Timestamp) -> LocalTime? {
-        minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
-    }
+    package func departure(at moment: Timestamp) -> LocalTime? { navigator.localTime(at: moment) }
 
     package static var keys: [ConfigKey<NavigationConfiguration>] {
         [
@@ -127,7 +126,7 @@ package struct NavigationConfiguration: NodeConfiguration {
 
     private static var offset: ConfigKey<NavigationConfiguration> {
         .text(
-            "utc_offset_min", \.minutesAheadOfUTC, range: "-720 … 840, or empty",
+            "utc_offset_min", \.navigator.minutesAheadOfUTC, range: "-720 … 840, or empty",
             "Local time minus UTC, minutes, for time-dependent rules; empty ignores them, and a speed limit that "
                 + "depends on the hour is unknown.",
             parse: { text in

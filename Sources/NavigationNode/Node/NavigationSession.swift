@@ -161,10 +161,10 @@ package final class NavigationSession {
         do throws(RouteFailure) {
             let command = try NavigatorCommand(
                 request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC, on: map
-            ) { message throws(RouteFailure) in
+            ) { message, preferences throws(RouteFailure) in
                 try RoutePlan(
-                    message, on: map, wording: configuration.navigator.wording,
-                    snapRadius: configuration.navigator.snapRadius)
+                    message, on: map, for: preferences, at: configuration.departure(at: stamp),
+                    wording: configuration.navigator.wording, snapRadius: configuration.navigator.snapRadius)
             }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {

@@ -51,7 +51,7 @@ package final class RouteFinder: Sendable {
 
     /// Returns the provider's route; nil when it is not asked or has none.
     private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
-        // Alternatives and the preference for a chosen route need the forks and costs of the on-board map.
+        // Alternatives need the forks of the on-board map. A provider is asked although it cannot prefer the chosen route: every trip has one.
         guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
             return nil
         }

@@ -11,7 +11,7 @@ package import NavRouting
 ///
 /// The first query under other time-dependent conditions costs a customisation; later queries under the same conditions do not.
 package final class RoutePlanner {
-    private let workspace = SearchWorkspace()
+    private let workspace: SearchWorkspace
     /// The routers of the map that was last used.
     private var cache: RouterCache?
     /// The same routers without traffic.
@@ -19,7 +19,10 @@ package final class RoutePlanner {
     /// The junctions of the map and vehicle that were last used.
     private var junctions: JunctionModel?
 
-    package init() {}
+    /// - Parameter cancellation: The switch that ends searches through several waypoints early.
+    package init(_ cancellation: SearchCancellation = SearchCancellation()) {
+        workspace = SearchWorkspace(cancellation)
+    }
 
     /// Discards routers and junctions of any map but this one.
     package func adopt(_ map: MapSnapshot) {

@@ -1,6 +1,7 @@
 import Foundation
 import NavBus
 import NavNavigator
+import NavRouting
 import Synchronization
 
 /// A worker that finds routes on its own thread, so that progress never waits for a route.
@@ -25,6 +26,7 @@ final class RoutingWorker: Sendable {
     private let finder: RouteFinder
     private let waker: Waker
     private let isTimed: Bool
+    private let cancellation = SearchCancellation()
 
     /// A worker that uses the map in force at the start of each search; `waker` wakes the node when an answer is available.
     ///
@@ -71,11 +73,11 @@ final class RoutingWorker: Sendable {
     /// Drops a survey that has not started; one that has started is still answered.
     func cancelSurvey(_ id: UInt64) { state.withLock { $0.surveys.removeAll { $0.id == id } } }
 
-    /// Drops a query that has not started, or the answer of one that has.
+    /// Drops a query that has not started, or ends the search of one that has and drops its answer.
     func cancel(_ requestID: UInt64) {
         state.withLock { state in
             state.queries.removeAll { $0.requestID == requestID }
-            if state.current?.requestID == requestID { finder.hurry() }
+            if state.current?.requestID == requestID { abandon(&state) }
             state.answers.removeAll { $0.0.requestID == requestID }
         }
     }
@@ -83,11 +85,18 @@ final class RoutingWorker: Sendable {
     /// Drops all queries and the answers to earlier ones.
     func cancelAll() {
         state.withLock { state in
-            state.dropped = state.current != nil
-            finder.hurry()
+            abandon(&state)
             state.queries = []
             state.answers = []
         }
+    }
+
+    /// Ends the current search, if any, and drops its answer.
+    private func abandon(_ state: inout State) {
+        guard state.current != nil else { return }
+        state.dropped = true
+        finder.hurry()
+        cancellation.cancel()
     }
 
     /// Discards data of the previous map.
@@ -108,20 +117,23 @@ final class RoutingWorker: Sendable {
 
     /// Ends the thread after the current query.
     func stop() {
-        state.withLock { $0.isStopped = true }
-        finder.hurry()
+        state.withLock { state in
+            state.isStopped = true
+            abandon(&state)
+        }
         pending.signal()
         finished.wait()
     }
 
     private func work() {
-        let planner = RoutePlanner()
+        let planner = RoutePlanner(cancellation)
         while true {
             pending.wait()
             let (query, isMapNew, isStopped) = state.withLock { state -> (RouteQuery?, Bool, Bool) in
                 let query = state.queries.isEmpty ? nil : state.queries.removeFirst()
                 state.current = query
                 finder.begin()
+                cancellation.reset()
                 defer { state.isMapNew = false }
                 return (query, state.isMapNew, state.isStopped)
             }
