@@ -178,7 +178,7 @@ struct HealthTests {
                     return !bus.peerAnnouncements.isEmpty
                 }
                 #expect(runner.context.publisher(source.bootID) == "node 'far-source'")
-                #expect(directory.players(for: bus) == [source.bootID: "far-source"])
+                #expect(directory.players(for: bus, on: "/clock") == [source.bootID: "far-source"])
                 var options = LockstepLeader.Options()
                 (options.names, options.joining) = (["far-source"], .zero)
                 let leader = LockstepLeader(
