@@ -27,6 +27,30 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.domainPath) == [])
     }
 
+    /// Otherwise libzmq would remove the socket file of the name's next holder.
+    @Test func nameIsFreedAfterTheSocketsHaveEnded() throws {
+        let bench = try Bench(.zeroMQ)
+        let (node, client) = (try bench.node("gnss"), try bench.node("client"))
+        var wasHeld: Bool?
+        try node.serve(ServiceConformanceTests.service) { [unowned node] _ in
+            node.close()
+            wasHeld = NodeLock.isHeld("gnss", in: bench.directory)
+        }
+        _ = try client.call("test.Echo", "Say", [], options: CallOptions(timeout: .seconds(50))) { _ in }
+        var error: BusError?
+        try until("the end of the node") {
+            _ = try client.poll(timeout: .milliseconds(5))
+            error = busError { _ = try node.poll(timeout: .milliseconds(5)) }
+            return error != nil
+        }
+        #expect(error?.code == .closed && wasHeld == true)
+        #expect(!NodeLock.isHeld("gnss", in: bench.directory))
+        let next = try bench.node("gnss")
+        try next.serve(ServiceConformanceTests.service) { $0.finish([7]) }
+        #expect(FileManager.default.fileExists(atPath: bench.directory.servicePath("gnss")))
+        #expect(FileManager.default.fileExists(atPath: bench.directory.publisherPath("gnss")))
+    }
+
     @Test func announcementSurvivesTheRoundTrip() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("n")

@@ -90,6 +90,8 @@ public protocol Bus: AnyObject {
 
     /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
     /// ``BusError/Code/closed``.
+    ///
+    /// In a handler, it frees the name when the call of the bus that runs the handler ends.
     func close()
 }
 

@@ -10,7 +10,6 @@ public final class BusNode: Bus {
     public let bootID: UInt64
 
     private let configuration: BusConfiguration
-    private let lock: NodeLock
     private let waker: Waker
     @exclusivity(unchecked) private var publisher: PublisherSide?
     @exclusivity(unchecked) private var subscriber: SubscriberSide?
@@ -41,7 +40,6 @@ public final class BusNode: Bus {
         let bootID = UInt64.random(in: 1 ... .max)
         self.name = name
         self.configuration = configuration
-        self.lock = lock
         self.bootID = bootID
         registry = Lazy {
             RegistryFollower(directory, rescanMilliseconds: configuration.rescanMilliseconds)
@@ -56,6 +54,8 @@ public final class BusNode: Bus {
                 connections: sides.1.connectionsFileDescriptor)
             (publisher, subscriber, services) = sides
             try announce()
+            // A handler may close the node while its loop still uses the sockets: the lock outlives them in any case.
+            sides.2.context.whenEnded = { lock.release() }
         } catch {
             // The sockets must close before the name is freed: closing removes the socket file, which
             // would then be the name's next holder's.
@@ -379,12 +379,11 @@ public final class BusNode: Bus {
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
-    /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
-    /// ``BusError/Code/closed``.
+    /// Leaves the bus and frees the name, see ``Bus/close()``.
     public func close() {
         guard publisher != nil else { return }
         // No new subscriber should connect while the last messages are sent. The name is freed only after libzmq has removed the socket
-        // file; otherwise libzmq would remove the file of the name's next holder.
+        // file, when the context ends; otherwise libzmq would remove the file of the name's next holder.
         unlink(configuration.directory.announcementPath(name))
         let leaving = services
         services = nil
@@ -393,6 +392,5 @@ public final class BusNode: Bus {
         publisher = nil
         hosts?.close()
         hosts = nil
-        lock.release()
     }
 }
