@@ -124,6 +124,16 @@ final class ServiceTransport {
         }
     }
 
+    /// Makes the socket's file again after it was removed; existing connections continue.
+    func bindAgain() throws(BusError) {
+        routerIsDirty = router != nil
+        do throws(ZeroMQError) {
+            try router?.bind(endpoint)
+        } catch {
+            throw error.asBusError
+        }
+    }
+
     private func configure(_ socket: ZeroMQSocket) throws(ZeroMQError) {
         try socket.set(ZMQ_SNDHWM, Self.highWaterMark)
         try socket.set(ZMQ_RCVHWM, Self.highWaterMark)
