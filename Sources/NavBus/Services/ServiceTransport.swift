@@ -298,7 +298,9 @@ final class ServiceTransport {
         }
     }
 
-    /// Receives from a link, which stays in the list meanwhile: a handler that waits for a call runs this loop, too, and may need its messages.
+    /// Receives from a link.
+    ///
+    /// The link stays in the list meanwhile: a handler that waits for a call runs this loop, too, and may need the link's messages.
     private func receive(from link: Link, _ now: Int64, _ budget: inout Int) {
         while budget > 0 {
             guard let message = try? wire.receive(from: link.socket) else { return markClean(link) }
