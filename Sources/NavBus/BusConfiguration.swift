@@ -56,6 +56,9 @@ public struct BusConfiguration: Sendable {
     /// A configuration for `directory`, with every other value at its default.
     public init(directory: BusDirectory) { self.directory = directory }
 
+    /// The interval at which everything is checked that inotify reports, in nanoseconds.
+    var safetyNetNanoseconds: Int64 { Int64(rescanMilliseconds) * 30_000_000 }
+
     func check() throws(BusError) {
         try heartbeat.check()
         try hosts?.check()

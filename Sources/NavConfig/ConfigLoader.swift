@@ -142,20 +142,23 @@ public enum ConfigLoader {
                 flatten(value, prefix: prefix.isEmpty ? name : prefix + "." + name, into: &pairs)
             }
         case .sequence(let sequence): pairs.append((prefix, sequence.map(item)))
-        case .scalar(let scalar): pairs.append((prefix, [scalar.string]))
-        case .alias: pairs.append((prefix, ["?"]))
+        case .scalar, .alias: pairs.append((prefix, [text(node)]))
         }
     }
 
+    /// Returns the text of a single value; an empty one, such as `~`, is an empty text.
+    private static func text(_ node: Node) -> String { node.isNull ? "" : node.scalar?.string ?? "?" }
+
     /// Returns an item of a list: a value, or names and values in the form of ``ConfigRecord``.
     private static func item(_ node: Node) -> String {
-        guard case .mapping(let mapping) = node else { return node.scalar?.string ?? "?" }
-        return ConfigRecord(mapping.map { ($0.key.scalar?.string ?? "?", $0.value.scalar?.string ?? "?") }).text
+        guard case .mapping(let mapping) = node else { return text(node) }
+        return ConfigRecord(mapping.map { ($0.key.scalar?.string ?? "?", text($0.value)) }).text
     }
 
     /// Returns a value as YAML: unquoted if it can only be read as that text, else in double quotes.
     private static func quoted(_ text: String) -> String {
-        let isPlain = !text.isEmpty && text.utf8.allSatisfy(isPlainByte) && text.utf8.first != UInt8(ascii: "-")
+        let isPlain =
+            !text.isEmpty && text != "null" && text.utf8.allSatisfy(isPlainByte) && text.utf8.first != UInt8(ascii: "-")
         if isPlain || Double(text) != nil { return text }
         let escaped = text.unicodeScalars.map { scalar in
             switch scalar {

@@ -36,3 +36,11 @@ package enum YAMLText {
         return root
     }
 }
+
+extension Node {
+    /// Whether the value is empty: nothing after the colon, `~` or `null`.
+    package var isNull: Bool {
+        guard let scalar, scalar.style == .plain else { return false }
+        return scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null"
+    }
+}

@@ -58,8 +58,7 @@ package struct YAMLValue: Sendable {
                         key: key.scalar?.string ?? "?", line: key.mark?.line ?? 0, value: YAMLValue(value, source))
                 })
         case .sequence(let sequence): content = .list(sequence.map { YAMLValue($0, source) })
-        case .scalar(let scalar):
-            content = scalar.string.isEmpty && scalar.style == .plain ? .empty : .text(scalar.string)
+        case .scalar(let scalar): content = node.isNull ? .empty : .text(scalar.string)
         case .alias: content = .text("?")
         }
     }

@@ -36,7 +36,8 @@ public final class NodeLink {
         clock = NodeClock(isSimulated: simTime) { log.warning($0) }
         participant = LockstepParticipant(bus, clock: clock) { log.warning($0) }
         if let directory {
-            clock.players = { directory.players(for: bus) }
+            let topic = name(of: Topics.clock)
+            clock.players = { directory.players(for: bus, on: topic) }
             participant.nodes = { directory.liveNodes }
         }
         participant.publications = { [unowned self] in published.map(\.publication) }

@@ -32,10 +32,14 @@ struct LaunchFileReader {
     private var places: [String: Place] = [:]
     /// The references in `after`, collected until all nodes are known.
     var references: [Reference] = []
+    /// The names of the nodes that `when` left out, which `after` may mention.
     var leftOut: Set<String> = []
+    /// Whether the files' nodes are started; if not, only their names are read.
+    private let isWanted: Bool
 
-    init(context: LaunchContext) {
+    init(context: LaunchContext, isWanted: Bool = true) {
         self.context = context
+        self.isWanted = isWanted
     }
 
     mutating func read(path: String, arguments: [String: String]) throws(LaunchFileError) -> LaunchFile {
@@ -72,7 +76,7 @@ struct LaunchFileReader {
         }
         scope.environment += domain(of: file, substitution).map { [EnvironmentVariable("NAVBUS_DOMAIN", $0)] } ?? []
         scope.environment += environment(of: file, substitution)
-        scope.remaps += remaps(of: file, substitution)
+        scope.remaps = remaps(of: file, scope, substitution)
 
         for item in file.items("include") {
             readInclude(item, path: path, substitution: substitution, scope: scope)
@@ -182,9 +186,16 @@ struct LaunchFileReader {
         if let namespace = name("namespace", of: include, substitution) {
             scope.namespace.append(namespace)
         }
-        guard let file = include.required("file", substitution), wanted else { return }
-        readFile(
-            resolved(file, relativeTo: folder(of: path)), given: given, scope: scope, from: include.place(of: "file"))
+        guard let file = include.required("file", substitution).map({ resolved($0, relativeTo: folder(of: path)) })
+        else { return }
+        guard wanted else {
+            // The problems of a file that is not wanted are dropped with its reader: it may not even exist.
+            var reader = LaunchFileReader(context: context, isWanted: false)
+            reader.readFile(file, given: given, scope: scope, from: include.place(of: "file"))
+            leftOut.formUnion(reader.leftOut)
+            return
+        }
+        readFile(file, given: given, scope: scope, from: include.place(of: "file"))
     }
 
     /// Returns a node's name on the bus: its namespaces, outermost first, followed by its name.
@@ -201,6 +212,10 @@ struct LaunchFileReader {
             problems.add("\(label) has no \"name\"", at: section.place)
         }
         let name = name("name", of: section, substitution)
+        guard isWanted else {
+            if let name { leftOut.insert(Self.fullName(scope.namespace, name)) }
+            return
+        }
         let executable = section.required("executable", substitution)
         var environment = scope.environment
         environment += self.environment(of: section, substitution)
@@ -317,7 +332,7 @@ struct LaunchFileReader {
         }
     }
 
-    /// Returns a node's own remaps and the inherited ones; its own take precedence.
+    /// Returns the remaps of a file or a node and the inherited ones; its own take precedence.
     private func remaps(
         of section: YAMLSection, _ scope: Scope, _ substitution: Substitution
     ) -> [(from: String, to: String)] {

@@ -133,8 +133,8 @@ extension LaunchFileReader {
                 Self.fullName(Array(reference.namespace.prefix(depth)), reference.to)
             }
             if let name = candidates.first(where: { names.contains($0) || leftOut.contains($0) }) {
-                // A node that `when` left out is not waited for.
-                if !leftOut.contains(name) { nodes[reference.node].after.append(name) }
+                // A node that `when` left out is not waited for; an alternative of the same name is.
+                if names.contains(name) { nodes[reference.node].after.append(name) }
             } else {
                 problems.add(
                     "\(reference.label) starts after \"\(reference.to)\", which is not a node"

@@ -164,10 +164,4 @@ extension Node {
     func place(in file: String) -> Place {
         Place(file: file, line: mark?.line, column: mark?.column)
     }
-
-    /// Whether the value is empty: nothing after the colon, `~` or `null`.
-    var isNull: Bool {
-        guard let scalar, scalar.style == .plain else { return false }
-        return scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null"
-    }
 }

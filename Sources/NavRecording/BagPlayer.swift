@@ -151,7 +151,8 @@ package final class BagPlayer {
         }
         if let warning = reader.index.origin.warning(about: path) { log.warning("\(warning)") }
         if options.clock || options.lockstep {
-            clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", qos: .latest)
+            let name = options.remaps[Topics.clock.name] ?? Topics.clock.name
+            clockPublication = try advertise(name, "navbus.v1.Clock", qos: .latest)
         }
     }
 

@@ -16,6 +16,8 @@ package final class BagRecorder {
         package var topics = ["*"]
         /// Whether to order the bag by `/clock` instead of the machine's clock.
         package var simTime = false
+        /// The name of `/clock` on this bus.
+        package var clockTopic = Topics.clock.name
         /// Whether to take part in lockstep playback and record only that, so that equal playbacks give equal bytes.
         ///
         /// See <doc:Lockstep>. "Everything" then leaves out health and logs, which depend on the machine.
@@ -184,7 +186,7 @@ package final class BagRecorder {
             participant.wants = { filter.matches($0) }
             if let directory {
                 participant.nodes = { directory.liveNodes }
-                clock.players = { directory.players(for: bus) }
+                clock.players = { directory.players(for: bus, on: options.clockTopic) }
             }
             if options.lockstep {
                 service = try LockstepService(bus, participant, isSimulated: true)
@@ -204,7 +206,7 @@ package final class BagRecorder {
     private static func filter(_ options: Options) -> TopicFilter {
         let isSimulated = options.simTime || options.lockstep
         let machine = options.lockstep && options.topics == ["*"] ? ["/health/*", Topics.log.name] : []
-        return TopicFilter(include: options.topics + (isSimulated ? [Topics.clock.name] : []), exclude: machine)
+        return TopicFilter(include: options.topics + (isSimulated ? [options.clockTopic] : []), exclude: machine)
     }
 
     /// Records until `stop` is set, then takes the messages that have already arrived and completes the bag.
@@ -277,7 +279,7 @@ package final class BagRecorder {
 
     private func record(_ delivery: Delivery, isOfWave: Bool) {
         heard &+= 1
-        if delivery.topic == Topics.clock.name, clock.isSimulated {
+        if delivery.topic == options.clockTopic, clock.isSimulated {
             if let message = try? Clock(decoding: delivery.payload.bytes) {
                 _ = clock.receive(message, from: delivery.header.bootID)
                 if !held.isEmpty, let start = clock.stamp?.nanoseconds { release { at(start, $0) } }

@@ -3,6 +3,7 @@ import Foundation
 import NavBag
 import NavBus
 import NavKit
+import NavMessages
 import NavRecording
 
 /// `navbus bag`.
@@ -98,6 +99,8 @@ struct BagRecord: ParsableCommand {
         var options = BagRecorder.Options()
         if !topics.isEmpty { options.topics = topics }
         options.simTime = simTime
+        // A recording has the names of the bus: only the topic of its own time can be renamed.
+        options.clockTopic = try node.remaps()[Topics.clock.name] ?? Topics.clock.name
         options.lockstep = lockstep
         options.overwrite = overwrite
         options.splitBytes = splitMb.map { $0 * 1_000_000 }

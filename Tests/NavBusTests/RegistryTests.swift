@@ -27,6 +27,30 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.domainPath) == [])
     }
 
+    /// Otherwise libzmq would remove the socket file of the name's next holder.
+    @Test func nameIsFreedAfterTheSocketsHaveEnded() throws {
+        let bench = try Bench(.zeroMQ)
+        let (node, client) = (try bench.node("gnss"), try bench.node("client"))
+        var wasHeld: Bool?
+        try node.serve(ServiceConformanceTests.service) { [unowned node] _ in
+            node.close()
+            wasHeld = NodeLock.isHeld("gnss", in: bench.directory)
+        }
+        _ = try client.call("test.Echo", "Say", [], options: CallOptions(timeout: .seconds(50))) { _ in }
+        var error: BusError?
+        try until("the end of the node") {
+            _ = try client.poll(timeout: .milliseconds(5))
+            error = busError { _ = try node.poll(timeout: .milliseconds(5)) }
+            return error != nil
+        }
+        #expect(error?.code == .closed && wasHeld == true)
+        #expect(!NodeLock.isHeld("gnss", in: bench.directory))
+        let next = try bench.node("gnss")
+        try next.serve(ServiceConformanceTests.service) { $0.finish([7]) }
+        #expect(FileManager.default.fileExists(atPath: bench.directory.servicePath("gnss")))
+        #expect(FileManager.default.fileExists(atPath: bench.directory.publisherPath("gnss")))
+    }
+
     @Test func announcementSurvivesTheRoundTrip() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("n")
@@ -231,8 +255,93 @@ import Testing
         for _ in 0..<30 { #expect(try subscriber.poll(timeout: .milliseconds(10)) == nil) }
         try publisher.publish([1], on: publication, stampNanoseconds: 0)
         #expect(try receive(subscriber).payload.bytes == [1])
-        #expect(try bench.directory.inspect().nodes == [])
+        // The publisher has not run since.
+        #expect(try !bench.directory.inspect().nodes.contains { $0.node == "p" })
         #expect(busError { _ = try publisher.advertise(topic("/y")) }?.code == .registry)
+    }
+
+    /// Its files are the first to go, which looks like its departure.
+    @Test func nodeThatVanishesJustBeforeTheRegistryKeepsItsConnections() throws {
+        let bench = try Bench(.zeroMQ)
+        let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
+        let publication = try publisher.advertise(topic("/x"))
+        _ = try subscriber.subscribe(to: "/x")
+        try waitForSubscribers(1, of: publication, on: publisher, while: [subscriber])
+        try FileManager.default.removeItem(atPath: bench.directory.nodePath("p"))
+        #expect(try subscriber.poll(timeout: .milliseconds(30)) == nil)
+        try FileManager.default.removeItem(atPath: bench.directory.domainPath)
+        // Longer than the connection to a departed publisher is kept.
+        for _ in 0..<150 {
+            #expect(try subscriber.poll(timeout: .milliseconds(10)) == nil)
+            _ = try publisher.poll(timeout: .zero)
+        }
+        try publisher.publish([1], on: publication, stampNanoseconds: 0)
+        #expect(try receive(subscriber).payload.bytes == [1])
+        #expect(subscriber.statistics[topic: "/x"]?.lost == 0)
+    }
+
+    @Test func nodesWhoseFilesWereRemovedRegisterAgainWithoutLosses() throws {
+        let bench = try Bench(.zeroMQ)
+        var configuration = BusConfiguration(directory: bench.directory)
+        configuration.rescanMilliseconds = 10
+        let publisher = try BusNode(name: "p", configuration: configuration)
+        let subscriber = try BusNode(name: "s", configuration: configuration)
+        try publisher.serve(ServiceConformanceTests.service) { $0.finish([7]) }
+        let publication = try publisher.advertise(topic("/x"))
+        _ = try subscriber.subscribe(to: "/x")
+        try waitForSubscribers(1, of: publication, on: publisher, while: [subscriber])
+        try FileManager.default.removeItem(atPath: bench.directory.domainPath)
+        var (sent, heard) = (0, 0)
+        func turn() throws {
+            try publisher.publish([1], on: publication, stampNanoseconds: 0)
+            sent += 1
+            _ = try publisher.poll(timeout: .zero)
+            while try subscriber.poll(timeout: .milliseconds(5)) != nil { heard += 1 }
+        }
+        try until("the nodes") {
+            try turn()
+            return try bench.directory.inspect().nodes.map(\.node) == ["p", "s"]
+        }
+        for _ in 0..<150 { try turn() }
+        try until("the last message") {
+            if try subscriber.poll(timeout: .milliseconds(5)) != nil { heard += 1 }
+            return heard == sent
+        }
+        #expect(subscriber.statistics[topic: "/x"]?.lost == 0)
+        #expect(publisher.registryProblem == nil && subscriber.registryProblem == nil)
+
+        let late = try bench.node("late")
+        _ = try late.subscribe(to: "/x")
+        try waitForSubscribers(2, of: publication, on: publisher, while: [late])
+        try publisher.publish([2], on: publication, stampNanoseconds: 0)
+        #expect(try receive(late).payload.bytes == [2])
+        var end: CallStatus?
+        _ = try late.call("test.Echo", "Say", [], options: CallOptions(timeout: .seconds(50))) {
+            if case .end(let status) = $0 { end = status }
+        }
+        try until("the call") {
+            _ = try publisher.poll(timeout: .milliseconds(2))
+            _ = try late.poll(timeout: .milliseconds(2))
+            return end != nil
+        }
+        #expect(end == .ok)
+    }
+
+    @Test func nodeWhoseNameWasTakenReportsItAndLeavesTheFilesAlone() throws {
+        let bench = try Bench(.zeroMQ)
+        var configuration = BusConfiguration(directory: bench.directory)
+        configuration.rescanMilliseconds = 10
+        let first = try BusNode(name: "gnss", configuration: configuration)
+        try FileManager.default.removeItem(atPath: bench.directory.nodePath("gnss"))
+        let second = try bench.node("gnss")
+        try until("the problem") {
+            _ = try first.poll(timeout: .milliseconds(20))
+            return first.registryProblem != nil
+        }
+        #expect(first.registryProblem?.contains("'gnss' is in use by process") == true)
+        first.close()
+        #expect(try bench.directory.inspect().nodes.map(\.bootID) == [second.bootID])
+        #expect(NodeLock.isHeld("gnss", in: bench.directory))
     }
 }
 

@@ -71,6 +71,22 @@ private struct Truck: NodeConfiguration, Equatable {
         #expect(try ConfigLoader.load(Sample.self, file: try file("names: a,b\n")).names == ["a", "b"])
     }
 
+    @Test func tildeAndNullAreEmptyUnlessQuoted() throws {
+        for (value, title) in [("", ""), ("~", ""), ("null", ""), ("'~'", "~"), ("\"null\"", "null"), ("~/x", "~/x")] {
+            let path = try file("title: \(value)\nnames: [\(value)]\n")
+            let loaded = try ConfigLoader.load(Sample.self, file: path)
+            #expect(loaded.title == title && loaded.names == (title.isEmpty ? [] : [title]), "\(value)")
+        }
+        var sample = Sample()
+        sample.title = "null"
+        #expect(try ConfigLoader.load(Sample.self, file: try file(ConfigLoader.describe(sample))) == sample)
+        #expect(failure(try file("deviation.fixes: ~"))?.hasPrefix("'' is not a value of 'deviation.fixes'") == true)
+        for value in ["", " ~", " null"] {
+            let pair = try #require(try YAMLValue(yaml: "key:\(value)", source: "it").pairs("it", ["key"]).first)
+            #expect(throws: ConfigError.self) { try pair.value.text("key") }
+        }
+    }
+
     @Test func unknownKeyIsReportedWithASuggestion() throws {
         let path = try file("reroute:\n  cooldwn_s: 7\n")
         let message = try #require(failure(path))

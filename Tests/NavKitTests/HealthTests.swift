@@ -1,3 +1,4 @@
+import Glibc
 import NavBus
 import NavGeo
 import NavKit
@@ -178,7 +179,7 @@ struct HealthTests {
                     return !bus.peerAnnouncements.isEmpty
                 }
                 #expect(runner.context.publisher(source.bootID) == "node 'far-source'")
-                #expect(directory.players(for: bus) == [source.bootID: "far-source"])
+                #expect(directory.players(for: bus, on: "/clock") == [source.bootID: "far-source"])
                 var options = LockstepLeader.Options()
                 (options.names, options.joining) = (["far-source"], .zero)
                 let leader = LockstepLeader(
@@ -187,6 +188,34 @@ struct HealthTests {
                 #expect(refusal?.description.contains("'far-source' is not on this host") == true)
                 runner.finish()
             }
+        }
+    }
+
+    @Test func nodeThatOthersDoNotFindIsDegraded() throws {
+        try withTemporaryFolder { folder in
+            let directory = try BusDirectory(path: folder)
+            var configuration = BusConfiguration(directory: directory)
+            configuration.rescanMilliseconds = 10
+            let bus = try BusNode(name: "echo", configuration: configuration)
+            defer { bus.close() }
+            let runner = try NodeRunner<EchoNode>(
+                bus, configuration: RunConfiguration(EchoConfiguration()), directory: directory,
+                log: NodeLog(node: "echo", isWrittenToStandardError: false))
+            #expect(rename(directory.nodePath("echo"), folder + "/away") == 0)
+            let other = try NodeLock("echo", in: directory)
+            defer { other.release() }
+            try until("the problem") {
+                try runner.step(waiting: .milliseconds(10))
+                return bus.registryProblem != nil
+            }
+            var monitor = HealthMonitor()
+            let health = monitor.report(
+                runner.context, state: runner.lifecycle.state, findings: [], now: Clocks.monotonic(),
+                publishers: { _ in nil })
+            let reason = health.reasons.first { $0.code == "registry_lost" }
+            #expect(health.state != .ok)
+            #expect(reason?.message?.contains("'echo' is in use by process") == true)
+            runner.finish()
         }
     }
 

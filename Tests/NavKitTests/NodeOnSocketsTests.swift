@@ -12,6 +12,26 @@ import Testing
 struct NodeOnSocketsTests {
     private let options = CallOptions(timeout: .seconds(30))
 
+    @Test func playersAreFoundOnARenamedClock() throws {
+        try withTemporaryFolder { folder in
+            let directory = try BusDirectory(path: folder)
+            let player = try BusNode(name: "player", configuration: BusConfiguration(directory: directory))
+            let bus = try BusNode(name: "echo", configuration: BusConfiguration(directory: directory))
+            defer {
+                bus.close()
+                player.close()
+            }
+            _ = try player.advertise(
+                TopicDescription(
+                    name: "/sim/clock", typeName: NavMessages.Clock.fullName, schemaFingerprint: 0, qos: .latest,
+                    maximumPayloadSize: 100))
+            let link = NodeLink(
+                bus, remaps: ["/clock": "/sim/clock"], simTime: true, directory: directory,
+                log: NodeLog(node: "echo", level: .critical))
+            #expect(link.clock.players() == [player.bootID: "player"])
+        }
+    }
+
     @Test func standbyNodeIsActivatedQueriedAndShutDown() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)

@@ -72,6 +72,73 @@ import Testing
         #expect(try scratch.load("main.yaml").nodes.map(\.after) == [[], ["left-one", "base"], [], []])
     }
 
+    @Test(arguments: ["true", "false"])
+    func alternativesMayShareANameThatOthersComeAfter(isLive: String) throws {
+        scratch.write(
+            "a.yaml",
+            """
+            arguments: {live: true, playback: false}
+            nodes:
+              - {name: source, executable: sh, args: [live], when: "${live}"}
+              - {name: source, executable: sh, args: [playback], when: "${playback}"}
+              - {name: nav, executable: sh, after: [source]}
+            """)
+        let arguments = ["live": isLive, "playback": isLive == "true" ? "false" : "true"]
+        #expect(try scratch.load("a.yaml", arguments).nodes.map(\.after) == [[], ["source"]])
+        #expect(try scratch.load("a.yaml", ["live": "false"]).nodes.map(\.after) == [[]])
+    }
+
+    @Test func nodesOfAnIncludeThatIsLeftOutAreNotWaitedForAndNotChecked() throws {
+        scratch.write(
+            "inner.yaml",
+            "nodes: [{name: inner, executable: no-such-tool, unknown: 1}, {name: other, executable: \"${env:ABSENT}\"}]"
+        )
+        scratch.write(
+            "sensors.yaml",
+            """
+            arguments: {port: ~}
+            namespace: front
+            include: [{file: inner.yaml}, {file: inner.yaml, namespace: b, when: false}, {file: sensors.yaml}]
+            nodes: [{name: gnss, config: none.yaml}]
+            """)
+        scratch.write(
+            "main.yaml",
+            """
+            include:
+              - {file: sensors.yaml, when: false}
+              - {file: no-such-file.yaml, when: false}
+            nodes:
+              - name: nav
+                executable: sh
+                after: [front-gnss, front-inner, front-other, front-b-inner]
+            """)
+        let file = try scratch.load("main.yaml")
+        #expect(file.nodes.map(\.name) == ["nav"])
+        #expect(file.nodes.map(\.after) == [[]])
+        #expect(file.warnings.isEmpty)
+    }
+
+    @Test func remapsOfAnIncludedFileReplaceInheritedOnes() throws {
+        scratch.write(
+            "part.yaml",
+            """
+            remaps: {/gnss/fix: /inner/fix}
+            nodes: [{name: one, executable: sh, ready_when: {topic: [/gnss/fix, /nav/state]}}]
+            """)
+        scratch.write(
+            "main.yaml",
+            """
+            remaps: {/gnss/fix: /outer/fix, /nav/state: /outer/state}
+            include: [{file: part.yaml}]
+            """)
+        let one = try #require(try scratch.load("main.yaml").nodes.first)
+        #expect(one.readiness?.conditions == [.topic("/inner/fix"), .topic("/outer/state")])
+        #expect(
+            one.arguments == [
+                "--name", "one", "--remap", "/nav/state:=/outer/state", "--remap", "/gnss/fix:=/inner/fix",
+            ])
+    }
+
     @Test(arguments: [
         (
             "nodes: [{name: recorder, executable: sh}, {name: a, executable: sh, after: [recoder]}]",

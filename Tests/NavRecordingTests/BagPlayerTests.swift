@@ -176,6 +176,16 @@ struct BagPlayerTests {
         }
     }
 
+    @Test func theClockIsRenamedLikeOtherTopics() throws {
+        try withTemporaryFolder { folder in
+            let heard = try play(try makeBag(in: folder)) {
+                $0.clock = true
+                $0.remaps = ["/clock": "/sim/clock"]
+            }
+            #expect(Set(heard.map(\.topic)) == ["/gnss/fix", "/nav/state", "/sim/clock"])
+        }
+    }
+
     @Test func theClockRunsAheadOfEveryMessage() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder)) {

@@ -200,6 +200,24 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func recordingFollowsARenamedClock() throws {
+        try withTemporaryFolder { folder in
+            let (losses, paths) = try record(folder + "/a.mcap", { ($0.simTime, $0.clockTopic) = (true, "/sim/clock") })
+            {
+                publish in
+                for second in 0..<3 as Range<Int64> {
+                    let now = Self.recorded + second * 1_000_000_000
+                    try publish("/sim/clock", Clock.fullName, now, Clock(stampNs: now).encoded())
+                    try publish("/gnss/fix", GnssFix.fullName, now, [UInt8(second)])
+                }
+            }
+            #expect(losses.total == 0)
+            let messages = try content(of: try #require(paths.first))
+            #expect(messages.map(\.topic) == ["/gnss/fix", "/gnss/fix", "/gnss/fix"])
+            #expect(messages.map(\.logTime) == (0..<3).map { UInt64(Self.recorded) + $0 * 1_000_000_000 })
+        }
+    }
+
     @Test func eachEpochOfTheClockHasAFileOfItsOwn() throws {
         try withTemporaryFolder { folder in
             let (losses, paths) = try record(folder + "/loop.mcap", { $0.simTime = true }) { publish in

@@ -7,6 +7,7 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestBus
 import NavWire
 import NavigationNode
 import Testing
@@ -493,6 +494,23 @@ struct NavigationServiceTests {
             #expect(owner.asked == 1 && reroutes.map(\.decidedBy) == [.unavailable] && reroutes[0].verdict == .yes)
             #expect(reroutes[0].reason?.hasPrefix("status 13: its answer is invalid: ") == true)
         }
+    }
+
+    /// The call ends before it has an id.
+    @Test func questionThatThePolicyNodeDoesNotServeIsDecidedAtOnce() async throws {
+        let table = try ServiceTable([
+            ("destination", Helsinki.to.text), ("policy.ask", "should_reroute"), ("policy.wait_ready_s", "0"),
+        ])
+        try table.owner.serve(
+            ServiceDescription(name: PolicyService.name, methods: [MethodDescription("AcceptReroute")])
+        ) { $0.finish([]) }
+        try await table.drive(try Helsinki.drive.get())
+        let decisions = try table.messages("/nav/policy/decision", as: PolicyDecision.self)
+        #expect(decisions.map(\.decidedBy) == [.unavailable] && decisions.first?.verdict == .yes)
+        #expect(decisions.first?.reason?.hasPrefix("status 12: ") == true)
+        #expect(
+            try table.messages("/nav/reroute", as: RerouteEvent.self).compactMap(\.phase)
+                == [.willReroute, .fetching, .fetched, .applied])
     }
 
     @Test func failureOfThePolicyNodeIsLoggedWhenItChanges() async throws {

@@ -62,9 +62,10 @@ public protocol Bus: AnyObject {
     /// Serves a service and announces it; `handler` is called for each call while the node polls, and may answer at once or later.
     func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError)
 
-    /// Starts a call; `onEvent` is called while the node polls (immediately for a request over the limit).
+    /// Starts a call; `onEvent` is called while the node polls.
     ///
-    /// The end is the last event, and the deadline guarantees it.
+    /// The end is the last event, and the deadline guarantees it. A call that fails at once ends before this function returns its id: a
+    /// request over the limit, a method that the server does not announce, a server that does not read, or too many calls.
     func call(
         _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, options: CallOptions,
         onEvent: @escaping (CallEvent) -> Void
@@ -89,6 +90,8 @@ public protocol Bus: AnyObject {
 
     /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
     /// ``BusError/Code/closed``.
+    ///
+    /// In a handler, it frees the name when the call of the bus that runs the handler ends.
     func close()
 }
 

@@ -21,6 +21,11 @@ public final class BusNode: Bus {
     @exclusivity(unchecked) private var lastUpkeep: Int64 = 0
     /// Whether messages were queued since the last wait.
     @exclusivity(unchecked) private var isStreaming = false
+    /// The time of the next check of the node's files, in monotonic nanoseconds.
+    @exclusivity(unchecked) private var nextCheck: Int64
+
+    /// The reason why other nodes cannot find this one; nil when they can.
+    package private(set) var registryProblem: String?
 
     /// The longest time for which a node with queued messages runs without checking its sockets, in nanoseconds; a kernel tick may add to
     /// it.
@@ -43,9 +48,8 @@ public final class BusNode: Bus {
         self.configuration = configuration
         self.lock = lock
         self.bootID = bootID
-        registry = Lazy {
-            RegistryFollower(directory, rescanMilliseconds: configuration.rescanMilliseconds)
-        }
+        nextCheck = Clocks.monotonic() + configuration.safetyNetNanoseconds
+        registry = Lazy { RegistryFollower(configuration) }
         do throws(BusError) {
             waker = try Waker()
             if let wanted = configuration.hosts { hosts = try HostSide(bootID: bootID, configuration, wanted) }
@@ -56,6 +60,8 @@ public final class BusNode: Bus {
                 connections: sides.1.connectionsFileDescriptor)
             (publisher, subscriber, services) = sides
             try announce()
+            // A handler may close the node while its loop still uses the sockets: the lock outlives them in any case.
+            sides.2.context.whenEnded = { lock.release() }
         } catch {
             // The sockets must close before the name is freed: closing removes the socket file, which
             // would then be the name's next holder's.
@@ -177,6 +183,32 @@ public final class BusNode: Bus {
         try hosts?.listener?.announce(announcement, Clocks.monotonic())
     }
 
+    /// Restores the node's files, which someone may have removed with the registry, so that others find the node again.
+    private func checkFiles(_ publisher: PublisherSide, _ services: ServiceTransport, _ now: Int64) {
+        nextCheck = now + configuration.safetyNetNanoseconds
+        let directory = configuration.directory
+        func isMissing(_ path: String) -> Bool { access(path, F_OK) != 0 }
+        let isServing = services.serviceEndpoint != nil
+        let (topics, calls) = (directory.publisherPath(name), directory.servicePath(name))
+        registryProblem = nil
+        if lock.isInPlace, !isMissing(directory.announcementPath(name)), !isMissing(topics),
+            !isServing || !isMissing(calls)
+        {
+            return
+        }
+        do throws(BusError) {
+            if !lock.isInPlace {
+                try directory.prepare()
+                try lock.renew()
+            }
+            if isMissing(topics) { try publisher.bindAgain() }
+            if isServing, isMissing(calls) { try services.bindAgain() }
+            try announce()
+        } catch {
+            registryProblem = "the files in \(directory.nodePath(name)) were removed: \(error.description)"
+        }
+    }
+
     // MARK: Subscribing
 
     /// Subscribes to one topic, see ``Bus/subscribe(to:qos:maximumPayloadSize:)``.
@@ -251,6 +283,7 @@ public final class BusNode: Bus {
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) {
         lastUpkeep = now
+        if now >= nextCheck { checkFiles(publisher, services, now) }
         try followRegistry(subscriber, now)
         try run(services, now, isSignalled: true)
         try subscriber.receive()
@@ -274,13 +307,16 @@ public final class BusNode: Bus {
     private func beforeWaiting(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) -> Int64 {
+        if now >= nextCheck { checkFiles(publisher, services, now) }
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
         if now >= registry.value?.next ?? .max || now >= subscriber.nextUpkeep || subscriber.peersHaveChanged {
             try followRegistry(subscriber, now)
         }
         let publisherIsDue = try publisher.beforeWaiting(now)
         if services.isDirty || subscriber.isDirty { return now }
-        return min(min(publisherIsDue, registry.value?.next ?? .max), min(subscriber.nextUpkeep, services.nextTick))
+        let othersAreDue = min(
+            min(registry.value?.next ?? .max, nextCheck), min(subscriber.nextUpkeep, services.nextTick))
+        return min(publisherIsDue, othersAreDue)
     }
 
     /// Sleeps until a socket, the registry or the waker is ready, a signal arrives, or the time is `until`.
@@ -379,13 +415,12 @@ public final class BusNode: Bus {
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
-    /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
-    /// ``BusError/Code/closed``.
+    /// Leaves the bus and frees the name, see ``Bus/close()``.
     public func close() {
         guard publisher != nil else { return }
         // No new subscriber should connect while the last messages are sent. The name is freed only after libzmq has removed the socket
-        // file; otherwise libzmq would remove the file of the name's next holder.
-        unlink(configuration.directory.announcementPath(name))
+        // file, when the context ends; otherwise libzmq would remove the file of the name's next holder.
+        if !lock.isTaken { unlink(configuration.directory.announcementPath(name)) }
         let leaving = services
         services = nil
         leaving?.close()
@@ -393,6 +428,5 @@ public final class BusNode: Bus {
         publisher = nil
         hosts?.close()
         hosts = nil
-        lock.release()
     }
 }

@@ -10,13 +10,14 @@ final class PublisherSide {
     // Unchecked exclusivity for the same reason as in SubscriberSide.
     @exclusivity(unchecked) private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
+    private let endpoint: String
     /// The listener for subscribers of other hosts, when the node has one.
     private let listener: HostListener?
     private let remote: ZeroMQSocket?
     private let addresses: [AcceptedConnections.Address]
     private let scratch = MessageBuffer.empty()
     @exclusivity(unchecked) private var lastService: Int64 = 0
-    /// Whether a send may have consumed subscriptions, in which case the descriptor does not signal them.
+    /// Whether a use of the socket may have consumed subscriptions, in which case the descriptor does not signal them.
     @exclusivity(unchecked) private var hasSent = false
 
     /// The bytes of payloads over ``largeSize`` that wait for subscribers; the high-water mark limits smaller ones.
@@ -70,8 +71,19 @@ final class PublisherSide {
         try socket.set(ZMQ_SNDHWM, configuration.sendHighWaterMark)
         try socket.set(ZMQ_LINGER, configuration.lingerMilliseconds)
         try socket.set(ZMQ_MAXMSGSIZE, wide: Self.maximumSubscriptionSize)
-        try socket.bind("ipc://" + path)
+        endpoint = "ipc://" + path
+        try socket.bind(endpoint)
         fileDescriptor = try socket.fileDescriptor()
+    }
+
+    /// Makes the socket's file again after it was removed; existing connections continue.
+    func bindAgain() throws(BusError) {
+        hasSent = true
+        do throws(ZeroMQError) {
+            try socket.bind(endpoint)
+        } catch {
+            throw error.asBusError
+        }
     }
 
     func advertise(_ topic: TopicDescription) throws(BusError) -> Publication { try outbox.advertise(topic) }

@@ -56,7 +56,7 @@ final class SubscriberSide {
 
     /// The time for which the connection to a departed publisher is kept, so that its last messages arrive and ZeroMQ's own reconnection
     /// handles a quick restart: one second.
-    private static let retirementNanoseconds: Int64 = 1_000_000_000
+    private static let retirementNanoseconds = RegistryFollower.vanishingNanoseconds
 
     /// The first and the longest pause between attempts to connect, in milliseconds.
     private static let reconnectMilliseconds: (first: Int32, greatest: Int32) = (10, 200)

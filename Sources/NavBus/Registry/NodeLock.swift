@@ -5,42 +5,57 @@ internal import Glibc
 package final class NodeLock {
     private let directory: BusDirectory
     private let node: String
-    private let file: FileDescriptor
+    private var file: FileDescriptor
 
     /// Claims a name and removes what a dead node of that name left.
-    ///
-    /// Others probe a lock by briefly taking it in shared mode, so a refusal counts only if it persists.
     package init(_ node: String, in directory: BusDirectory) throws(BusError) {
         self.node = node
         self.directory = directory
+        file = try Self.claim(node, in: directory, attempts: Self.attempts)
+    }
+
+    /// Claims the name again after the lock's file was removed.
+    func renew() throws(BusError) { file = try Self.claim(node, in: directory, attempts: 1) }
+
+    /// Whether the lock's path still names the file that is locked.
+    var isInPlace: Bool { Self.isStillAt(directory.lockPath(node), file) }
+
+    /// Whether the lock's path names another file: after this one was removed, another process took the name.
+    var isTaken: Bool { access(directory.lockPath(node), F_OK) == 0 && !isInPlace }
+
+    /// Takes the lock and removes what a dead node of that name left.
+    ///
+    /// Others probe a lock by briefly taking it in shared mode, so a refusal counts only if it persists.
+    private static func claim(
+        _ node: String, in directory: BusDirectory, attempts: Int
+    ) throws(BusError) -> FileDescriptor {
         let path = directory.lockPath(node)
         var refusals = 0
         while true {
             // A node that starts at the same time may remove a dead directory between these steps; then try again.
-            guard let file = try Self.open(node, in: directory, mayVanish: refusals < Self.attempts) else {
+            guard let file = try open(node, in: directory, mayVanish: refusals < attempts) else {
                 refusals += 1
                 continue
             }
             let isLocked = flock(file.rawValue, LOCK_EX | LOCK_NB) == 0
-            if isLocked && Self.isStillAt(path, file) {
-                self.file = file
-                break
+            if isLocked && isStillAt(path, file) {
+                clear(directory.nodePath(node))
+                ftruncate(file.rawValue, 0)
+                try FileSystem.write(Array("\(getpid())\n".utf8), to: file, path: path)
+                return file
             }
             guard isLocked || errno == EWOULDBLOCK || errno == EINTR else {
                 throw BusError(.registry, "cannot lock \(path): \(FileSystem.reason())")
             }
             refusals += 1
-            guard refusals < Self.attempts else {
+            guard refusals < attempts else {
                 throw BusError(
                     .nameBusy,
-                    "node name '\(node)' is in use by process \(Self.holder(path)) (\(path)): stop that process, or "
+                    "node name '\(node)' is in use by process \(holder(path)) (\(path)): stop that process, or "
                         + "start this node under another name or NAVBUS_DOMAIN")
             }
             usleep(5_000)
         }
-        Self.clear(directory.nodePath(node))
-        ftruncate(file.rawValue, 0)
-        try FileSystem.write(Array("\(getpid())\n".utf8), to: file, path: path)
     }
 
     /// The number of attempts, 5 ms apart: a second, because a busy machine may interrupt a process while it probes the lock.
@@ -62,11 +77,13 @@ package final class NodeLock {
         }
     }
 
-    /// Removes the node's directory and frees the name.
+    /// Removes the node's directory, unless it has become another process's, and frees the name.
     package func release() {
-        Self.clear(directory.nodePath(node))
-        unlink(directory.lockPath(node))
-        rmdir(directory.nodePath(node))
+        if !isTaken {
+            Self.clear(directory.nodePath(node))
+            unlink(directory.lockPath(node))
+            rmdir(directory.nodePath(node))
+        }
         flock(file.rawValue, LOCK_UN)
     }
 

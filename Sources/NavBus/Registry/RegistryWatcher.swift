@@ -58,6 +58,8 @@ final class RegistryWatcher {
     enum Change {
         case node(String, lockClosed: Bool)
         case lost
+        /// The domain's directory was removed.
+        case domainRemoved
     }
 
     /// Handles the waiting events, at most one buffer; while more wait, the descriptor stays readable.
@@ -83,7 +85,7 @@ final class RegistryWatcher {
     private func change(_ event: inotify_event, _ name: String) -> Change? {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return .lost }
         if event.wd == domain {
-            if event.mask & UInt32(IN_IGNORED) != 0 { return .lost }
+            if event.mask & UInt32(IN_IGNORED) != 0 { return .domainRemoved }
             return Names.isDirectoryName(name) ? .node(name, lockClosed: false) : nil
         }
         guard let node = nodes[event.wd] else { return nil }

@@ -23,7 +23,7 @@ final class ServiceTransport {
         }
     }
 
-    private let context: ZeroMQContext
+    let context: ZeroMQContext
     private let configuration: BusConfiguration
     private let endpoint: String
     private var router: ZeroMQSocket?
@@ -124,6 +124,16 @@ final class ServiceTransport {
         }
     }
 
+    /// Makes the socket's file again after it was removed; existing connections continue.
+    func bindAgain() throws(BusError) {
+        routerIsDirty = router != nil
+        do throws(ZeroMQError) {
+            try router?.bind(endpoint)
+        } catch {
+            throw error.asBusError
+        }
+    }
+
     private func configure(_ socket: ZeroMQSocket) throws(ZeroMQError) {
         try socket.set(ZMQ_SNDHWM, Self.highWaterMark)
         try socket.set(ZMQ_RCVHWM, Self.highWaterMark)
@@ -181,6 +191,11 @@ final class ServiceTransport {
         if link.isDirty { return }
         link.isDirty = true
         dirtyLinks.append(link)
+    }
+
+    private func markClean(_ link: Link) {
+        link.isDirty = false
+        if dirtyLinks.last === link { dirtyLinks.removeLast() } else { dirtyLinks.removeAll { $0 === link } }
     }
 
     private func link(to peer: ServiceClient.Peer) -> Link? {
@@ -244,7 +259,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             repeat {
                 if routerIsDirty { try receiveFromClients(now, &budget) }
-                while budget > 0, let link = dirtyLinks.popLast() { receive(from: link, now, &budget) }
+                while budget > 0, let link = dirtyLinks.last { receive(from: link, now, &budget) }
                 if let hosts { try run(hosts, now, &budget) }
                 followRegistry(now)
                 client.advance(now)
@@ -283,12 +298,12 @@ final class ServiceTransport {
         }
     }
 
+    /// Receives from a link.
+    ///
+    /// The link stays in the list meanwhile: a handler that waits for a call runs this loop, too, and may need the link's messages.
     private func receive(from link: Link, _ now: Int64, _ budget: inout Int) {
         while budget > 0 {
-            guard let message = try? wire.receive(from: link.socket) else {
-                link.isDirty = false
-                return
-            }
+            guard let message = try? wire.receive(from: link.socket) else { return markClean(link) }
             budget -= 1
             taken += 1
             link.unheard = 0
@@ -299,7 +314,8 @@ final class ServiceTransport {
             // The handler may have closed the node or lost the server.
             guard links[link.tag] === link else { return }
         }
-        if links[link.tag] === link { dirtyLinks.append(link) }
+        // Such a handler may have taken it off the list.
+        markDirty(link)
     }
 
     private func run(_ hosts: HostSide, _ now: Int64, _ budget: inout Int) throws(ZeroMQError) {

@@ -7,6 +7,8 @@ internal import Glibc
 /// would block for ever.
 package final class ZeroMQContext {
     let handle: UnsafeMutableRawPointer
+    /// Called after every socket has ended and libzmq has removed its file.
+    var whenEnded: () -> Void = {}
 
     /// Creates a context; fails when the process is out of memory or file descriptors.
     package init() throws(ZeroMQError) {
@@ -35,5 +37,6 @@ package final class ZeroMQContext {
     deinit {
         // EINTR means that a signal arrived before the I/O thread finished: call again.
         while zmq_ctx_term(handle) != 0 && zmq_errno() == EINTR {}
+        whenEnded()
     }
 }

@@ -32,6 +32,10 @@ package struct HealthMonitor {
                     about: outlet.name))
         }
         findings += connections(statistics, now)
+        if let problem = (context.bus as? BusNode)?.registryProblem {
+            findings.append(
+                HealthFinding("registry_lost", "other nodes do not find this one: \(problem)", isLogged: true))
+        }
         if state == .active {
             for input in context.inputs {
                 let seen = statistics[topic: input.name]

@@ -10,7 +10,8 @@ public enum StreamEvent<Response: Message>: Sendable {
 }
 
 extension Bus {
-    /// Calls a unary method; `onEnd` is called once while the node polls, with the answer or the failure.
+    /// Calls a unary method; `onEnd` is called once while the node polls, with the answer or the failure, or within this function if the call
+    /// fails at once.
     ///
     /// A method that the schema declares idempotent is retried within the deadline when its server is lost. An unreadable
     /// answer, and an end without an answer, become ``StatusCode/internal``.
@@ -31,7 +32,8 @@ extension Bus {
         }
     }
 
-    /// Calls a method that answers with a stream; `onEvent` is called while the node polls, last with the end.
+    /// Calls a method that answers with a stream; `onEvent` is called while the node polls, last with the end, or within this function if the
+    /// call fails at once.
     ///
     /// An unreadable message ends the stream as ``StatusCode/internal``.
     @discardableResult

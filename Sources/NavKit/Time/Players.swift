@@ -1,5 +1,4 @@
 package import NavBus
-import NavMessages
 
 extension BusDirectory {
     /// The live nodes of the domain, name by boot id; nil when the registry cannot be read.
@@ -8,9 +7,11 @@ extension BusDirectory {
     }
 
     /// Returns the publishers of `/clock` that a node knows, on this host and others, name by boot id; nil when the registry cannot be read.
-    package func players(for bus: any Bus) -> [UInt64: String]? {
+    ///
+    /// - Parameter topic: the name of `/clock` on this bus.
+    package func players(for bus: any Bus, on topic: String) -> [UInt64: String]? {
         (try? inspect()).map { bus.allNodes(with: $0.nodes) }?
-            .filter { node in node.topics.contains { $0.name == Topics.clock.name } }
+            .filter { node in node.topics.contains { $0.name == topic } }
             .reduce(into: [:]) { $0[$1.bootID] = $1.node }
     }
 }

@@ -299,11 +299,13 @@ package final class NavigationNode: Node {
             if let trip { held.append((trip, call, reply)) } else { calls.answer(call, reply) }
         }
         for id in outcome.withdrawn { policy?.withdraw(id) }
-        for (request, message) in outcome.questions { policy?.ask(request, message) }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
-        guard !outcome.neededTiles.isEmpty else { return }
-        maps.requestRefresh()
-        tiles?.ask(outcome.neededTiles)
+        if !outcome.neededTiles.isEmpty {
+            maps.requestRefresh()
+            tiles?.ask(outcome.neededTiles)
+        }
+        // Last, because a question that cannot be put is answered at once, which carries out the next step.
+        for (request, message) in outcome.questions { policy?.ask(request, message) }
     }
 }

@@ -16,7 +16,8 @@ final class PolicyClient {
     private let node: String
     private let vehicle: NavRouting.VehicleProfile
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
-    private var open: [UInt64: CallID] = [:]
+    /// The open questions and their calls; nil while the call is made, which may end before it has an id.
+    private var open: [UInt64: CallID?] = [:]
     /// The status of the last failure of each method that fails.
     private var failing: [NavNavigator.PolicyKind: StatusCode] = [:]
     private let failures: NodeCounter
@@ -73,13 +74,14 @@ final class PolicyClient {
             case nil: answered(PolicyAnswer(verdict: nil, decider: .unavailable), request)
             }
         } catch {
+            open.removeValue(forKey: request.requestID)
             fail(CallStatus(.unavailable, error.description), request, Clocks.monotonic())
         }
     }
 
     /// Withdraws a question whose answer is no longer needed.
     func withdraw(_ id: UInt64) {
-        if let call = open.removeValue(forKey: id) { try? context.bus.cancel(call) }
+        if let call = open.removeValue(forKey: id) ?? nil { try? context.bus.cancel(call) }
     }
 
     private func put<Request>(
@@ -98,7 +100,8 @@ final class PolicyClient {
         options.node = node.isEmpty ? nil : node
         let id = request.requestID
         let asked = Clocks.monotonic()
-        open[id] = try context.bus.call(method, question, options: options) { [weak self] result in
+        open.updateValue(nil, forKey: id)
+        let call = try context.bus.call(method, question, options: options) { [weak self] result in
             guard let self, open.removeValue(forKey: id) != nil else { return }
             switch result {
             case .success(let response):
@@ -116,6 +119,7 @@ final class PolicyClient {
             case .failure(let status): fail(status, request, asked)
             }
         }
+        if open.keys.contains(id) { open.updateValue(call, forKey: id) }
     }
 
     /// Returns the seconds since a question was asked; nil in a playback, where only the stamps give the time.
