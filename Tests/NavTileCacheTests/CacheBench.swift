@@ -124,7 +124,7 @@ final class CacheBench {
                     let result = plan.finish(start.key, outcome, at: .nanoseconds(nanoseconds))
                 else { continue }
                 plan.hold(result)
-                if case .success(.fetched) = outcome { fetched[address, default: 0] += 1 }
+                if case .success(let answer) = outcome, answer.tile != nil { fetched[address, default: 0] += 1 }
                 results.append(result)
             }
         }

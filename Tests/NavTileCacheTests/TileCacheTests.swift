@@ -62,6 +62,92 @@ import Testing
         #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
     }
 
+    /// A bench whose vehicle follows a route, with its road tiles on board, when its source publishes another edition.
+    private static func benchOnRoute(
+        _ roads: SimServer, beforeNews: (CacheBench) -> Void = { _ in }
+    ) -> (bench: CacheBench, all: Set<TileID>) {
+        let bench = CacheBench([roads], isPredictive: true)
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        let (all, present) = bench.wanted("roads")
+        #expect(all.count > 5 && present == all)
+        beforeNews(bench)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 100)
+        return (bench, all)
+    }
+
+    @Test func editionWhoseTilesCouldNotBeWrittenWaitsForThem() throws {
+        let (bench, all) = Self.benchOnRoute(CacheBench.roads) { $0.store.isUnwritable = true }
+        #expect(bench.version("roads") == "v1" && bench.cache.storeProblem != nil)
+        let kept = bench.store.disk.tiles.values.filter { $0.edition == "v1" }.map(\.address.tile)
+        #expect(Set(kept).isSuperset(of: all) && bench.wanted("roads").present.isEmpty)
+        bench.store.isUnwritable = false
+        bench.run(seconds: 310)
+        #expect(bench.version("roads") == "v2" && bench.wanted("roads").present == all)
+    }
+
+    @Test func tilesThatCouldNotBeWrittenAreMissingInTheCoverageOfTheRoute() throws {
+        let bench = CacheBench([CacheBench.roads], isPredictive: true)
+        bench.run(seconds: 2)
+        bench.store.isUnwritable = true
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        #expect(try bench.cache.routeCoverage() == 0)
+        bench.store.isUnwritable = false
+        bench.run(seconds: 310)
+        #expect(try bench.cache.routeCoverage() == 1)
+    }
+
+    @Test func editionWhoseTilesMayNotBeStoredDoesNotComeIntoUse() throws {
+        var roads = CacheBench.roads
+        roads.publishesUnstorable = true
+        let (bench, all) = Self.benchOnRoute(roads)
+        let tileset = try #require(bench.cache.tileset("roads"))
+        #expect(bench.version("roads") == "v1")
+        #expect(tileset.outdatedReason?.contains("does not allow \(tileset.unstorable.count) tiles") == true)
+        let kept = bench.store.disk.tiles.values.filter { $0.edition == "v1" }.map(\.address.tile)
+        #expect(Set(kept).isSuperset(of: all) && tileset.unstorable.isSubset(of: all))
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 5)
+        #expect(bench.version("roads") == "v3" && tileset.outdatedReason == nil && tileset.storingProblem == nil)
+        #expect(bench.wanted("roads").present == all)
+    }
+
+    @Test func tilesThatMayNotBeStoredAreReportedAndFetchedOnce() throws {
+        var roads = CacheBench.roads
+        roads.publishesUnstorable = true
+        roads.publish()
+        let bench = CacheBench([roads], isPredictive: true)
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        let (all, some) = bench.wanted("roads")
+        #expect(some.count < all.count && bench.fetched.count == all.count)
+        #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
+        // The tiles are planned again.
+        let reach = CacheReach(position: 19_000, route: 1_500, destination: 4_000)
+        bench.settings.navigation = CacheProfile(levels: [.init(zoom: 12, reach: reach)])
+        bench.handle(.settings(bench.settings))
+        bench.run(seconds: 400)
+        #expect(bench.fetched.values.max() == 1)
+        #expect(bench.cache.tileset("roads")?.storingProblem?.contains("store_anyway=true") == true)
+        #expect(bench.logged.count { $0.contains("does not allow its tiles to be stored") } == 1)
+    }
+
     @Test func tileLostDuringRevalidationIsFetchedInFull() throws {
         let bench = CacheBench([CacheBench.map(expiry: 100)], isPredictive: true)
         bench.drive(to: CacheBench.middle)

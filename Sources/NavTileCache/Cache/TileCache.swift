@@ -270,7 +270,7 @@ package final class TileCache<Store: TileCacheStore> {
                     tiles.append(tile)
                 }
             case .success(.unstorable(let tile)):
-                tileset?.settle(address.tile, of: tile.edition)
+                tileset?.noteUnstorable(address.tile, of: tile.edition)
                 failLoads(
                     address, of: tile.edition,
                     TileFailure(
@@ -292,6 +292,11 @@ package final class TileCache<Store: TileCacheStore> {
             }
         }
         if !tiles.isEmpty { commit(tiles) }
+        for tileset in tilesets where !tileset.isKnownUnstorable {
+            guard let problem = tileset.storingProblem else { continue }
+            tileset.isKnownUnstorable = true
+            warn("tileset '\(tileset.name)': \(problem)")
+        }
         isChanged = true
     }
 
@@ -310,7 +315,7 @@ package final class TileCache<Store: TileCacheStore> {
             guard error.code != .diskFull else { return }
             unwrittenAt = unwrittenAt ?? moment + Self.unwrittenPause
             for tile in tiles {
-                tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
+                tileset(tile.address.tileset)?.noteUnwritten(tile.address.tile, of: tile.edition)
                 failLoads(tile.address, of: tile.edition, TileFailure(error))
             }
             return

@@ -60,6 +60,8 @@ final class MemoryStore: TileCacheStore {
     var isGone = false
     /// The size of the disk, bytes.
     var capacity: Int64 = .max
+    /// Whether no files can be written, while its index can be changed.
+    var isUnwritable = false
     /// Decides randomly whether a write fails; nil for no failures.
     var failure: (() -> Bool)?
     private(set) var budgetBytes: Int64
@@ -181,6 +183,7 @@ final class MemoryStore: TileCacheStore {
         for tile in tiles where disk.editions[EditionKey(tile.address.tileset, tile.edition)] == nil {
             throw StoreError(.invalid, "tile \(tile.address) is of an edition that is not on board")
         }
+        if isUnwritable { throw StoreError(.system, "no file can be written") }
         return try change(growing: tiles.reduce(0) { $0 + $1.size }) { () throws(StoreError) in
             var report = CommitReport()
             var stored: [(tile: RegionTile, number: Int64)] = []
