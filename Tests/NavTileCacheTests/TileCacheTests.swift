@@ -193,6 +193,40 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [false, true])
     }
 
+    @Test func absentAndConfirmedTilesOfABatchAreOneChangeEach() throws {
+        let bench = CacheBench([CacheBench.map(expiry: 1_000)])
+        bench.run(seconds: 2)
+        bench.load("home", ["map"], radius: 100_000)
+        bench.tick()
+        func changes(of results: [DownloadResult]) -> Int {
+            let before = bench.store.changeCount
+            bench.deliver(results)
+            return bench.store.changeCount - before
+        }
+        let results = bench.fetch()
+        let absent = results.count { if case .success(.absent) = $0.outcome { true } else { false } }
+        #expect(absent > 2 && results.count > 3 * absent)
+        // The absent tiles leave the region, and the others are stored.
+        #expect(changes(of: results) == 2)
+        bench.tick()
+        #expect(bench.region("home")?.state == .complete)
+        _ = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+        }
+        bench.tick()
+        bench.answerQuestions()
+        bench.tick()
+        #expect(changes(of: bench.fetch()) == 1)
+        bench.tick()
+        let answers = bench.fetch()
+        let confirmed = answers.filter { if case .success(.notModified) = $0.outcome { true } else { false } }
+        #expect(confirmed.count == results.count - absent)
+        #expect(changes(of: confirmed) == 1)
+        bench.deliver(answers.filter { answer in !confirmed.contains { $0.address == answer.address } })
+        bench.tick()
+        #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [true, true])
+    }
+
     @Test func missingTileOfARegionIsNamedUntilTheRegionIsComplete() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)

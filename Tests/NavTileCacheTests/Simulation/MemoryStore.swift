@@ -70,6 +70,8 @@ final class MemoryStore: TileCacheStore {
     private var nextNumber: Int64 = 1
     /// The violations of invariants.
     private(set) var breaches: [String] = []
+    /// The number of changes, failed ones included.
+    private(set) var changeCount = 0
     /// The evicted tiles.
     private(set) var evictedCount = 0
     let readOnlyProblem: StoreError? = nil
@@ -91,6 +93,7 @@ final class MemoryStore: TileCacheStore {
         growing bytes: Int64 = 0, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         if isDead { throw Self.dead }
+        changeCount += 1
         if let failure, failure() { throw StoreError(.system, "the disk fails") }
         if bytes > 0, disk.bytes + bytes > capacity { throw StoreError(.diskFull, "the disk is full") }
         if kill != nil {
@@ -221,13 +224,17 @@ final class MemoryStore: TileCacheStore {
     }
 
     func revalidate(
-        _ address: TileAddress, version: String, validators: Validators, now: Timestamp
-    ) throws(StoreError) -> Bool {
+        _ tiles: [(tile: RegionTile, validators: Validators)], now: Timestamp
+    ) throws(StoreError) -> Set<RegionTile> {
         try change { () throws(StoreError) in
-            guard let number = number(address, version), disk.tiles[number] != nil else { return false }
-            disk.tiles[number]?.validators = validators
-            disk.tiles[number]?.needed = now.nanoseconds
-            return true
+            var onBoard: Set<RegionTile> = []
+            for (tile, validators) in tiles {
+                guard let number = number(tile.address, tile.edition), disk.tiles[number] != nil else { continue }
+                disk.tiles[number]?.validators = validators
+                disk.tiles[number]?.needed = now.nanoseconds
+                onBoard.insert(tile)
+            }
+            return onBoard
         }
     }
 
