@@ -328,6 +328,32 @@ import Testing
         #expect(String(decoding: definition.geometry, as: UTF8.self).hasSuffix(" 6000"))
     }
 
+    @Test func idThatDiffersOnlyInItsUnicodeFormIsRefused() throws {
+        let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load(composed)
+        bench.tick()
+        bench.load(decomposed)
+        #expect(bench.refusals.map(\.code) == [.invalidRequest])
+        #expect(throws: TileFailure.self) {
+            _ = try bench.command { cache throws(TileFailure) in try cache.cancel(decomposed) }
+        }
+        #expect(throws: TileFailure.self) {
+            try bench.command { cache throws(TileFailure) in try cache.remove(decomposed) }
+        }
+        #expect(throws: TileFailure.self) {
+            _ = try bench.command { cache throws(TileFailure) in
+                try cache.update(decomposed, name: "x", metadata: nil, isToRevalidate: false)
+            }
+        }
+        bench.run(seconds: 5)
+        let region = try #require(bench.region(composed))
+        #expect(region.state == .complete && region.definition.id.utf8.elementsEqual(composed.utf8))
+        bench.load(composed, radius: 5_000)
+        #expect(bench.refusals.count == 1)
+    }
+
     @Test func revalidationWaitsForTheNetwork() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)

@@ -23,6 +23,7 @@ package protocol TileCacheIndex {
     func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile]
 
     func regions() throws(StoreError) -> [StoredRegion]
+    func regionIDs() throws(StoreError) -> [String]
     /// A region; nil when the id is unknown.
     func region(_ id: String) throws(StoreError) -> StoredRegion?
     /// The tiles that a region needs and that are missing or had expired: those after `last`, at most `limit`.

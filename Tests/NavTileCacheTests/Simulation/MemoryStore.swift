@@ -506,6 +506,8 @@ extension MemoryStore: TileCacheIndex {
         disk.regions.sorted { $0.key < $1.key }.map(\.value.stored)
     }
 
+    func regionIDs() throws(StoreError) -> [String] { disk.regions.keys.sorted() }
+
     func region(_ id: String) throws(StoreError) -> StoredRegion? { disk.regions[id]?.stored }
 
     func missingTiles(
