@@ -97,7 +97,7 @@ package final class TileCacheNode: Node {
         }
         // Routes may span a continent, so they are decoded on the cache's thread.
         try context.subscribe(toBytesOf: Topics.route) { [unowned self] delivery in
-            engine.update { $0.route = delivery.payload }
+            engine.update { $0.take(route: delivery.payload) }
         }
         try context.subscribe(toBytesOf: Topics.alternatives) { [unowned self] delivery in
             engine.update { $0.alternatives = delivery.payload }

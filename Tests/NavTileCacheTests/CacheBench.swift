@@ -12,6 +12,8 @@ final class CacheBench {
     private(set) var seconds = 0.0
     /// Regions whose load ended, with success or without.
     private(set) var finished: [(id: String, isSuccess: Bool)] = []
+    /// The reasons why requested regions are not loaded.
+    private(set) var refusals: [TileFailure] = []
     /// The owners whose running downloads were cancelled.
     private(set) var abandoned: [DownloadOwner] = []
     /// The number of times that each tile was fetched.
@@ -86,7 +88,8 @@ final class CacheBench {
             case .region(let notice):
                 if notice.kind == .loadFinished { finished.append((notice.id, notice.isSuccess ?? false)) }
             case .log(_, let text): logged.append(text)
-            case .stopSample, .accepted, .refused, .tilesetsChanged: break
+            case .refused(_, let failure): refusals.append(failure)
+            case .stopSample, .accepted, .tilesetsChanged: break
             }
         }
     }
@@ -124,7 +127,7 @@ final class CacheBench {
                     let result = plan.finish(start.key, outcome, at: .nanoseconds(nanoseconds))
                 else { continue }
                 plan.hold(result)
-                if case .success(.fetched) = outcome { fetched[address, default: 0] += 1 }
+                if case .success(let answer) = outcome, answer.tile != nil { fetched[address, default: 0] += 1 }
                 results.append(result)
             }
         }

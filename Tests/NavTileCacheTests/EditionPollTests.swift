@@ -54,6 +54,26 @@ struct EditionPollTests {
         #expect(pauses == [0, 2, 4])
     }
 
+    @Test func alternatingEditionsArePolledLessAndLessOften() {
+        var inquiry = EditionPoll()
+        var moment: Int64 = 0
+        /// Polls as soon as possible after a tile of another edition; the pause before the poll, seconds.
+        func pause() -> Int64 {
+            inquiry.noteChange()
+            let next = Self.next(inquiry, from: moment) ?? .max
+            defer { moment = next }
+            inquiry.begin()
+            inquiry.succeed(isNews: true, interval: 3_600 * Self.second, at: next)
+            return (next - moment) / Self.second
+        }
+        #expect((0..<8).map { _ in pause() } == [0, 0, 2, 4, 8, 16, 32, 60])
+        // An edition that stayed for a while is replaced at once.
+        moment += 600 * Self.second
+        #expect((0..<3).map { _ in pause() } == [0, 0, 2])
+        inquiry.restart(isUrgent: false)
+        #expect(pause() == 0)
+    }
+
     @Test func networkChangeOrOrderEndsBackoff() {
         var inquiry = EditionPoll()
         inquiry.begin()

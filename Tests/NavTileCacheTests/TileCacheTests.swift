@@ -62,6 +62,92 @@ import Testing
         #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
     }
 
+    /// A bench whose vehicle follows a route, with its road tiles on board, when its source publishes another edition.
+    private static func benchOnRoute(
+        _ roads: SimServer, beforeNews: (CacheBench) -> Void = { _ in }
+    ) -> (bench: CacheBench, all: Set<TileID>) {
+        let bench = CacheBench([roads], isPredictive: true)
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        let (all, present) = bench.wanted("roads")
+        #expect(all.count > 5 && present == all)
+        beforeNews(bench)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 100)
+        return (bench, all)
+    }
+
+    @Test func editionWhoseTilesCouldNotBeWrittenWaitsForThem() throws {
+        let (bench, all) = Self.benchOnRoute(CacheBench.roads) { $0.store.isUnwritable = true }
+        #expect(bench.version("roads") == "v1" && bench.cache.storeProblem != nil)
+        let kept = bench.store.disk.tiles.values.filter { $0.edition == "v1" }.map(\.address.tile)
+        #expect(Set(kept).isSuperset(of: all) && bench.wanted("roads").present.isEmpty)
+        bench.store.isUnwritable = false
+        bench.run(seconds: 310)
+        #expect(bench.version("roads") == "v2" && bench.wanted("roads").present == all)
+    }
+
+    @Test func tilesThatCouldNotBeWrittenAreMissingInTheCoverageOfTheRoute() throws {
+        let bench = CacheBench([CacheBench.roads], isPredictive: true)
+        bench.run(seconds: 2)
+        bench.store.isUnwritable = true
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        #expect(try bench.cache.routeCoverage() == 0)
+        bench.store.isUnwritable = false
+        bench.run(seconds: 310)
+        #expect(try bench.cache.routeCoverage() == 1)
+    }
+
+    @Test func editionWhoseTilesMayNotBeStoredDoesNotComeIntoUse() throws {
+        var roads = CacheBench.roads
+        roads.publishesUnstorable = true
+        let (bench, all) = Self.benchOnRoute(roads)
+        let tileset = try #require(bench.cache.tileset("roads"))
+        #expect(bench.version("roads") == "v1")
+        #expect(tileset.outdatedReason?.contains("does not allow \(tileset.unstorable.count) tiles") == true)
+        let kept = bench.store.disk.tiles.values.filter { $0.edition == "v1" }.map(\.address.tile)
+        #expect(Set(kept).isSuperset(of: all) && tileset.unstorable.isSubset(of: all))
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 5)
+        #expect(bench.version("roads") == "v3" && tileset.outdatedReason == nil && tileset.storingProblem == nil)
+        #expect(bench.wanted("roads").present == all)
+    }
+
+    @Test func tilesThatMayNotBeStoredAreReportedAndFetchedOnce() throws {
+        var roads = CacheBench.roads
+        roads.publishesUnstorable = true
+        roads.publish()
+        let bench = CacheBench([roads], isPredictive: true)
+        var update = VehicleUpdate()
+        update.position = CacheBench.middle
+        update.route = VehicleUpdate.Route(
+            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        bench.handle(.vehicle(update))
+        bench.run(seconds: 60)
+        let (all, some) = bench.wanted("roads")
+        #expect(some.count < all.count && bench.fetched.count == all.count)
+        #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
+        // The tiles are planned again.
+        let reach = CacheReach(position: 19_000, route: 1_500, destination: 4_000)
+        bench.settings.navigation = CacheProfile(levels: [.init(zoom: 12, reach: reach)])
+        bench.handle(.settings(bench.settings))
+        bench.run(seconds: 400)
+        #expect(bench.fetched.values.max() == 1)
+        #expect(bench.cache.tileset("roads")?.storingProblem?.contains("store_anyway=true") == true)
+        #expect(bench.logged.count { $0.contains("does not allow its tiles to be stored") } == 1)
+    }
+
     @Test func tileLostDuringRevalidationIsFetchedInFull() throws {
         let bench = CacheBench([CacheBench.map(expiry: 100)], isPredictive: true)
         bench.drive(to: CacheBench.middle)
@@ -105,6 +191,40 @@ import Testing
         #expect(bench.region("home")?.state == .incomplete && bench.finished.map(\.isSuccess) == [false])
         bench.run(seconds: 620)
         #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [false, true])
+    }
+
+    @Test func absentAndConfirmedTilesOfABatchAreOneChangeEach() throws {
+        let bench = CacheBench([CacheBench.map(expiry: 1_000)])
+        bench.run(seconds: 2)
+        bench.load("home", ["map"], radius: 100_000)
+        bench.tick()
+        func changes(of results: [DownloadResult]) -> Int {
+            let before = bench.store.changeCount
+            bench.deliver(results)
+            return bench.store.changeCount - before
+        }
+        let results = bench.fetch()
+        let absent = results.count { if case .success(.absent) = $0.outcome { true } else { false } }
+        #expect(absent > 2 && results.count > 3 * absent)
+        // The absent tiles leave the region, and the others are stored.
+        #expect(changes(of: results) == 2)
+        bench.tick()
+        #expect(bench.region("home")?.state == .complete)
+        _ = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+        }
+        bench.tick()
+        bench.answerQuestions()
+        bench.tick()
+        #expect(changes(of: bench.fetch()) == 1)
+        bench.tick()
+        let answers = bench.fetch()
+        let confirmed = answers.filter { if case .success(.notModified) = $0.outcome { true } else { false } }
+        #expect(confirmed.count == results.count - absent)
+        #expect(changes(of: confirmed) == 1)
+        bench.deliver(answers.filter { answer in !confirmed.contains { $0.address == answer.address } })
+        bench.tick()
+        #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [true, true])
     }
 
     @Test func missingTileOfARegionIsNamedUntilTheRegionIsComplete() throws {
@@ -206,6 +326,32 @@ import Testing
         let definition = try #require(bench.region("home")).definition
         #expect(definition.name == "Home" && definition.metadata == ["a": "b"])
         #expect(String(decoding: definition.geometry, as: UTF8.self).hasSuffix(" 6000"))
+    }
+
+    @Test func idThatDiffersOnlyInItsUnicodeFormIsRefused() throws {
+        let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load(composed)
+        bench.tick()
+        bench.load(decomposed)
+        #expect(bench.refusals.map(\.code) == [.invalidRequest])
+        #expect(throws: TileFailure.self) {
+            _ = try bench.command { cache throws(TileFailure) in try cache.cancel(decomposed) }
+        }
+        #expect(throws: TileFailure.self) {
+            try bench.command { cache throws(TileFailure) in try cache.remove(decomposed) }
+        }
+        #expect(throws: TileFailure.self) {
+            _ = try bench.command { cache throws(TileFailure) in
+                try cache.update(decomposed, name: "x", metadata: nil, isToRevalidate: false)
+            }
+        }
+        bench.run(seconds: 5)
+        let region = try #require(bench.region(composed))
+        #expect(region.state == .complete && region.definition.id.utf8.elementsEqual(composed.utf8))
+        bench.load(composed, radius: 5_000)
+        #expect(bench.refusals.count == 1)
     }
 
     @Test func revalidationWaitsForTheNetwork() throws {

@@ -185,6 +185,31 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
+    @Test("A metered network that allows no requested tiles fails callers at once, but not those of running downloads")
+    func meteredWithoutAsked() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source) { ($0.metered, $0.concurrency) = ([.predicted], 1) }
+        let waiters = (1...2).map { index in
+            Task { () -> TileSourceError? in
+                await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(index)) }
+            }
+        }
+        try await eventually { queue.callerCount == 2 && source.waitingTiles.count == 1 }
+        let running = try #require(source.waitingTiles.first)
+        let waiting = running == Self.tile(1) ? waiters[1] : waiters[0]
+        queue.network = .metered
+        let released = await waiting.value
+        #expect(released?.code == .offline)
+        let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(3)) }
+        #expect(late?.code == .offline && late?.message.contains("the network mode is metered") == true)
+        // Its edition may be polled all the same.
+        _ = try await queue.edition(of: "map")
+        #expect(queue.callerCount == 1 && source.asked.count == 1)
+        source.answer(running, .success(.absent(Validators())))
+        for waiter in waiters where waiter != waiting { #expect(await waiter.value == nil) }
+        await queue.stop()
+    }
+
     @Test("No download begins while the reader holds too much")
     func backPressure() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 10)) })

@@ -132,6 +132,23 @@ enum SourceMBTiles {
         try database.close()
     }
 
+    /// Adds the usual index of the tiles, and damages a page in its middle.
+    static func addIndexWithDamagedMiddle(to path: String) throws {
+        let database = try DatabaseQueue(path: path)
+        let (first, last, size) = try database.write { database in
+            let first = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(
+                sql: "CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row)")
+            return (
+                first, try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0,
+                try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0
+            )
+        }
+        try database.close()
+        // The root and its leaves follow one another.
+        try overwrite(path, at: (first + last) / 2 * size, with: [UInt8](repeating: 0, count: size))
+    }
+
     /// Writes a file whose query generates endless tiles.
     static func writeEndless(to path: String) throws {
         let database = try DatabaseQueue(path: path)

@@ -121,6 +121,21 @@ struct SourceFolderTests {
         await source.close()
     }
 
+    @Test("The zoom levels of MBTiles are found without reading the whole index")
+    func mbtilesLevels() async throws {
+        let folder = try SourceFolder()
+        let path = folder.path + "/map.mbtiles"
+        var tiles = [SourceFixture.tile(3, 1, 2): SourceFixture.vectorTile(4)]
+        for index in 0..<20_000 { tiles[SourceFixture.tile(14, UInt32(index % 200), UInt32(index / 200))] = [1] }
+        try SourceMBTiles.write(tiles, to: path)
+        try SourceMBTiles.addIndexWithDamagedMiddle(to: path)
+        var configuration = TileSourceConfiguration("map", .maps, address: path)
+        configuration.limits.listedTiles = 1_000
+        let source = try configuration.open()
+        #expect(try await SourceFixture.edition(source).zooms == 3...14)
+        await source.close()
+    }
+
     @Test("Invalid MBTiles and ones that generate endless tiles are errors")
     func hostileMBTiles() async throws {
         let folder = try SourceFolder()

@@ -79,7 +79,7 @@ struct StoreClockTests {
         #expect(try missing(Self.today, nil) == 1 && missing(ahead, nil) == 0)
         // Its source says that it is still valid.
         try bench.store.revalidate(
-            tile.address, version: "", validators: Validators(expires: at(Self.today + 3_600)), now: at(Self.today))
+            [(RegionTile(tile.address, edition: ""), Validators(expires: at(Self.today + 3_600)))], now: at(Self.today))
         #expect(try bench.find(tile.address, now: Self.today)?.isExpired == false)
         #expect(try missing(Self.today, nil) == 0)
         // Tiles of a long load are not distrusted because the load began before.

@@ -70,6 +70,20 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.region("home")?.state == .complete)
     }
 
+    @Test("Dropping tiles does not rewrite the list of regions")
+    func dropped() throws {
+        let bench = try StoreBench()
+        let roads = try RoadEdition("v1", count: 3)
+        try bench.store.addEdition(roads.edition, now: at(0))
+        try put(roads, bench, now: 1)
+        let list = bench.path + "/regions.json"
+        try FileManager.default.removeItem(atPath: list)
+        let tiles = roads.addresses.map { RegionTile($0, edition: "v1") }
+        try bench.store.dropTiles([tiles[0], tiles[2]], fromRegion: "home")
+        #expect(try bench.store.reader.missingTiles(ofRegion: "home") == [tiles[1]])
+        #expect(!FileManager.default.fileExists(atPath: list))
+    }
+
     @Test("Expired tiles of a region count as missing only on request")
     func expired() throws {
         let bench = try StoreBench()

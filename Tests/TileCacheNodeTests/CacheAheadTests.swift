@@ -1,4 +1,5 @@
 import Foundation
+import NavBus
 import NavGeo
 import NavKit
 import NavMessages
@@ -205,6 +206,18 @@ struct CacheAheadTests {
         #expect(isFirst)
         await server.end()
         await table.end()
+    }
+
+    @Test func newRouteOutlivesTheEndOfGuidanceThatWasReportedBeforeIt() {
+        let route = CacheTable.route([TileFolders.porto, NavGeo.Coordinate(latitude: 41, longitude: -8)], 7)
+        var news = VehicleNews()
+        news.update.isGuided = false
+        news.take(route: route.encoded().withUnsafeBytes { Payload(copying: $0) })
+        let update = news.read { Issue.record("\($0)") }
+        #expect(update.route?.id == 7 && update.isGuided == nil)
+        // One that is reported after it ends it.
+        news.update.isGuided = false
+        #expect(news.read { Issue.record("\($0)") }.isGuided == false)
     }
 
     @Test func uncacheableTilesetIsNotStoredAndGivesReason() async throws {

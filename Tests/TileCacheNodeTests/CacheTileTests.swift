@@ -155,6 +155,20 @@ struct CacheTileTests {
         await table.end()
     }
 
+    @Test func uncacheableTilesetIsDescribedByItsKeys() async throws {
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12,cacheable=false", "http.listen=127.0.0.1:0",
+        ]) { _ = try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 5_000) }
+        try await table.settle()
+        let address = try #require(table.node?.node.serverAddress)
+        let description = await TestWeb.get("/map.json", at: address)
+        #expect(description.status == 200)
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(description.body)) as? [String: Any])
+        #expect(json["tiles"] as? [String] == ["http://\(address)/map/{z}/{x}/{y}"])
+        #expect(json["name"] as? String == "map" && json["minzoom"] as? Int == 9 && json["maxzoom"] as? Int == 12)
+        await table.end()
+    }
+
     @Test func compressedTilesAreDecompressedOnlyForClientsThatNeedIt() async throws {
         let packed = "H4sIAAAAAAACA5Pi4GKs0GhQqGACAFNFVZUKAAAA"
         let plain: [UInt8] = [0x1a, 0x08, 0x0a, 0x01, 0x78, 0x28, 0x80, 0x20, 0x78, 0x02]

@@ -1,11 +1,14 @@
 /// The schedule of polling a tileset's source for its edition.
 ///
 /// A source that failed is not polled again before its pause is over, however often a poll is requested: each of
-/// thousands of tiles may reveal that there is another edition while the source cannot name it.
+/// thousands of tiles may reveal that there is another edition while the source cannot name it. A source whose tiles keep
+/// revealing other editions, such as two servers with different files behind one address, is polled less and less often.
 package struct EditionPoll {
     /// Pauses after failed polls, ns.
     private static let firstPause: Int64 = 2_000_000_000
     private static let longestPause: Int64 = 60_000_000_000
+    /// The time after news within which further news counts as a repetition, ns.
+    private static let repetitionTime: Int64 = 600_000_000_000
 
     package private(set) var isAsking = false
     /// Whether the poll may use any network, because the source has shown that it has another edition, or a caller has
@@ -16,6 +19,10 @@ package struct EditionPoll {
     package private(set) var isSuperseded = false
     /// Failed polls in a row.
     private var failures = 0
+    /// The moment of the last news, monotonic ns; nil before the first.
+    private var newsAt: Int64?
+    /// News in a row that tiles revealed soon after the one before.
+    private var repetitions = 0
     /// The moment when the source is to be polled, and the moment before which it must not be, monotonic ns.
     private var asksAt = Int64.min
     private var restsUntil = Int64.min
@@ -41,8 +48,14 @@ package struct EditionPoll {
             fail(at: moment)
             return
         }
+        if newsAt.map({ moment - $0 >= Self.repetitionTime }) ?? true {
+            repetitions = 0
+        } else if isNews, isSuperseded {
+            repetitions += 1
+        }
+        if isNews { newsAt = moment }
         (isAsking, isSuperseded, failures) = (false, false, 0)
-        (asksAt, restsUntil) = (moment + interval, .min)
+        (asksAt, restsUntil) = (moment + interval, isNews ? moment + Self.pause(repetitions) : .min)
     }
 
     /// Records that the source has not answered, or that its answer could not be used.
@@ -52,8 +65,13 @@ package struct EditionPoll {
         isAsking = false
         isUrgent = isUrgent || isSuperseded
         failures += 1
-        restsUntil = moment + max(min(Self.firstPause << Int64(min(failures - 1, 10)), Self.longestPause), pause)
+        restsUntil = moment + max(Self.pause(failures), pause)
         asksAt = restsUntil
+    }
+
+    /// Returns the pause after a number of failures or repetitions in a row, ns.
+    private static func pause(_ count: Int) -> Int64 {
+        count > 0 ? min(firstPause << Int64(min(count - 1, 10)), longestPause) : 0
     }
 
     /// Postpones the poll by the longest pause, because the network must not be used.
@@ -68,6 +86,7 @@ package struct EditionPoll {
     /// Forgets failures, because the network has changed or a caller has requested a poll.
     package mutating func restart(isUrgent: Bool) {
         self.isUrgent = self.isUrgent || isUrgent
-        (failures, asksAt, restsUntil) = (0, .min, .min)
+        (failures, repetitions, newsAt) = (0, 0, nil)
+        (asksAt, restsUntil) = (.min, .min)
     }
 }

@@ -61,10 +61,10 @@ extension TileCache {
 
     /// Examines all wanted tiles of a tileset again, because its edition or the profile has changed.
     func planAnew(_ tileset: TrackedTileset) {
-        tileset.unwantAll()
+        let wanted = wanted(of: tileset)
+        tileset.unwantAll(except: wanted)
         tileset.needsReport = true
         tileset.wantedTilesAreStale = true
-        let wanted = wanted(of: tileset)
         guard !wanted.isEmpty else { return }
         attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
             try tileset.want(wanted, store.reader, now: now)
@@ -132,7 +132,8 @@ extension TileCache {
 
     /// Whether switching to the newest edition of a tileset takes no tile away from the vehicle.
     ///
-    /// Each tile that the vehicle will need and that is on board must also be on board in the newest edition.
+    /// Each tile that the vehicle will need and that is on board must also be on board in the newest edition; tiles that
+    /// found no room excepted.
     func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
         guard tileset.outdatedReason == nil else { return false }
         guard planners[tileset.domain] != nil, let current = tileset.current else {
@@ -142,38 +143,51 @@ extension TileCache {
             // The position is not known yet, but will be soon; until then the tiles on board stay in use.
             return try !store.reader.editions().contains { $0.key == current.key && $0.tileCount > 0 }
         }
-        let missing = tileset.open.keys.sorted()
+        let missing = tileset.unwritten.union(tileset.open.keys).sorted()
         guard !missing.isEmpty else { return true }
         return try store.reader.absent(missing, in: current.key).count == missing.count
     }
 
-    /// Records whether the newest edition of a tileset lacks tiles that the vehicle will need and that are on board, as
-    /// that of a server whose files are incomplete does.
+    /// Records whether the newest edition of a tileset cannot provide tiles that the vehicle will need and that are on
+    /// board, as that of a server whose files are incomplete, or that does not allow its tiles to be stored.
     ///
     /// Such an edition comes into use once the vehicle needs none of these tiles any more, or needs one sooner that only
     /// this edition still has.
     func noteDroppedTiles(_ tileset: TrackedTileset) throws(StoreError) {
-        var lost = try onBoard(tileset.dropped, tileset)
+        let dropped = try onBoard(tileset.dropped, tileset)
+        var lost = dropped
+        let unstorable = try onBoard(tileset.unstorable, tileset)
+        if !unstorable.isEmpty, let newest = tileset.newest {
+            lost += try store.reader.absent(unstorable, in: newest.key)
+        }
         if !lost.isEmpty, try gainsTile(neededBefore: Set(lost), tileset) { lost = [] }
         let before = tileset.outdatedReason
         tileset.outdatedReason = lost.first.map { first in
-            "edition '\(tileset.newest?.key.version.prefix(12) ?? "")' of its source lacks \(lost.count) tiles on board "
-                + "that the vehicle needs, the first is \(TileAddress(tileset.name, first)); complete the files of the "
-                + "source. The edition in use stays as long as the vehicle needs these tiles"
+            let edition = "edition '\(tileset.newest?.key.version.prefix(12) ?? "")' of its source"
+            let place = "the first is \(TileAddress(tileset.name, first))"
+            let cause =
+                dropped.isEmpty
+                ? "the server does not allow \(lost.count) tiles of \(edition) to be stored that the vehicle needs and "
+                    + "has on board in the one in use, \(place); have the server allow it, or set store_anyway=true"
+                : "\(edition) lacks \(lost.count) tiles on board that the vehicle needs, \(place); complete the files of "
+                    + "the source"
+            return "\(cause). The edition in use stays as long as the vehicle needs these tiles"
         }
         guard tileset.outdatedReason != before else { return }
         isChanged = true
         if before == nil, let reason = tileset.outdatedReason { warn("tileset '\(tileset.name)': \(reason)") }
     }
 
-    /// Whether the vehicle needs a tile before all those of `lost` that the newest edition has and that is not on board
-    /// in the edition in use, whose tiles cannot be fetched any more.
+    /// Whether the vehicle needs a tile before all those of `lost` that the newest edition provides and that is not on
+    /// board in the edition in use, whose tiles cannot be fetched any more.
     private func gainsTile(neededBefore lost: Set<TileID>, _ tileset: TrackedTileset) throws(StoreError) -> Bool {
         let wanted = wanted(of: tileset)
         guard let newest = tileset.newest, let current = tileset.current,
             let need = wanted.filter({ lost.contains($0.tile) }).map(\.need).min()
         else { return false }
-        let sooner = wanted.filter { $0.need < need && newest.has($0.tile) }.map(\.tile)
+        let sooner = wanted.filter {
+            $0.need < need && newest.has($0.tile) && !tileset.unstorable.contains($0.tile)
+        }.map(\.tile)
         guard !sooner.isEmpty else { return false }
         return try !store.reader.absent(sooner, in: current.key).isEmpty
     }
@@ -195,8 +209,8 @@ extension TileCache {
             guard let current = tileset.current else { continue }
             let tiles = wanted.filter(current.has)
             needed += tiles.count
-            // Tiles that found no room are missing, but no longer requested.
-            let isAllRequested = !tileset.isPending && refusedCount == 0
+            // Tiles that found no room, or could not be stored, are missing, but not requested.
+            let isAllRequested = !tileset.isPending && refusedCount == 0 && !tileset.isWithholding
             missing += isAllRequested ? tileset.open.count : try store.reader.absent(tiles, in: current.key).count
         }
         guard needed > 0 else { return nil }

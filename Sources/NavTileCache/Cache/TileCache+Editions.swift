@@ -167,7 +167,7 @@ extension TileCache {
         guard isKept else { return false }
         outdated[index.key] = nil
         if let old = tileset.newest, isNews, old.key != tileset.current?.key { outdated[old.key] = moment }
-        (tileset.newest, tileset.outdatedReason) = (index, nil)
+        tileset.take(index)
         if tileset.current == nil || tileset.current?.key == index.key {
             tileset.current = index
             // The new list may contradict what was reported about the old one.

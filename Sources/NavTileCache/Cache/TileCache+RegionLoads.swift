@@ -337,10 +337,12 @@ extension TileCache {
         for id in loads.keys { loads[id]?.settle(address, of: edition, at: moment) }
     }
 
-    func dropFromLoads(_ address: TileAddress, of edition: String?) {
+    /// Removes tiles that their source does not have from the needs of each region, in one transaction for each.
+    func dropFromLoads(_ absent: [(address: TileAddress, edition: String?)]) {
         for id in loads.keys.sorted() {
-            guard let tile = loads[id]?.drop(address, of: edition, at: moment) else { continue }
-            attempt("region '\(id)'") { () throws(StoreError) in try store.dropTiles([tile], fromRegion: id) }
+            let tiles = absent.compactMap { loads[id]?.drop($0.address, of: $0.edition, at: moment) }
+            guard !tiles.isEmpty else { continue }
+            attempt("region '\(id)'") { () throws(StoreError) in try store.dropTiles(tiles, fromRegion: id) }
         }
     }
 

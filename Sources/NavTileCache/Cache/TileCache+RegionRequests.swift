@@ -17,6 +17,17 @@ extension TileCache {
     /// Takes a request; the load begins once the editions of its tilesets and an estimate of its size are known.
     func take(_ definition: StoredRegionDefinition, token: UInt64) {
         let id = definition.id
+        do throws(TileFailure) {
+            guard try !isMistakable(id) else {
+                throw TileFailure(
+                    .invalidRequest,
+                    "the id '\(id)' equals that of another region except for the encoding of its Unicode characters; "
+                        + "use that region's id as it is, or another id")
+            }
+        } catch {
+            add(.refused(token: token, error))
+            return
+        }
         let definition = withKnownDescription(definition)
         if var same = requests[id], same.definition.wantsTiles(of: definition) {
             // The pending estimate applies to this request too, so repeated requests cause no delay.
@@ -36,6 +47,14 @@ extension TileCache {
         requests[id] = RegionRequest(
             definition: definition, tokens: (before?.tokens ?? []) + [token], number: lastRequest)
         add(.sample(definition, number: lastRequest))
+    }
+
+    /// Whether an id, which no region has, equals that of a region except for the encoding of its Unicode characters: the
+    /// store tells the two apart, and the keys of the loads do not.
+    func isMistakable(_ id: String) throws(TileFailure) -> Bool {
+        let ids = try checked { () throws(StoreError) in try store.reader.regionIDs() }
+        let equal = (ids + requests.keys).filter { $0 == id }
+        return !equal.isEmpty && !equal.contains { $0.utf8.elementsEqual(id.utf8) }
     }
 
     /// Returns a definition with the name and the metadata of the region that it updates, where it has none.

@@ -109,6 +109,7 @@ extension TileCache {
 
     /// Removes a region; its tiles stay until room is needed.
     package func remove(_ id: String) throws(TileFailure) {
+        guard try !isMistakable(id) else { throw Self.unknown(id) }
         let isKnown = try checked { () throws(StoreError) in try store.removeRegion(id) }
         let failure = TileFailure(.cancelled, "region '\(id)' was removed")
         let request = withdraw(id, failure)
@@ -134,6 +135,7 @@ extension TileCache {
     /// Stops loading a region, its running downloads included; loaded tiles stay, and a region under update keeps its
     /// former definition.
     package func cancel(_ id: String) throws(TileFailure) -> RegionStatus {
+        guard try !isMistakable(id) else { throw Self.unknown(id) }
         let failure = TileFailure(.cancelled, "loading was cancelled")
         revalidations.remove(id)
         let request = withdraw(id, failure)
@@ -184,6 +186,7 @@ extension TileCache {
     package func update(
         _ id: String, name: String?, metadata: [String: String]?, isToRevalidate: Bool
     ) throws(TileFailure) -> RegionStatus {
+        guard try !isMistakable(id) else { throw Self.unknown(id) }
         if var request = requests[id] {
             request.definition.name = name ?? request.definition.name
             request.definition.metadata = metadata ?? request.definition.metadata

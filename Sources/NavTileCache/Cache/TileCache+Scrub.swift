@@ -66,7 +66,7 @@ extension TileCache {
             guard let tileset = tileset(tile.address.tileset), tileset.newest?.key.version == tile.edition else {
                 return true
             }
-            return tileset.open[tile.address.tile] == nil
+            return !tileset.lacks(tile.address.tile)
         }
     }
 }

@@ -257,9 +257,11 @@ package final class TileCache<Store: TileCacheStore> {
 
     // MARK: Downloads
 
-    /// Stores fetched tiles in one transaction, and resumes everything that waits for them.
+    /// Stores fetched tiles in one transaction, confirmed ones in another, and resumes everything that waits for them.
     private func take(_ results: [DownloadResult]) {
         var tiles: [FetchedTile] = []
+        var confirmed: [(result: DownloadResult, validators: Validators)] = []
+        var absent: [(address: TileAddress, edition: String?)] = []
         for result in results {
             let (address, edition) = (result.address, result.edition)
             let tileset = tileset(address.tileset)
@@ -270,29 +272,49 @@ package final class TileCache<Store: TileCacheStore> {
                     tiles.append(tile)
                 }
             case .success(.unstorable(let tile)):
-                tileset?.settle(address.tile, of: tile.edition)
+                tileset?.noteUnstorable(address.tile, of: tile.edition)
                 failLoads(
                     address, of: tile.edition,
                     TileFailure(
                         .deniedByPolicy,
                         "the server of '\(address.tileset)' does not allow its tiles to be stored"))
-            case .success(.notModified(let validators)):
-                let version = edition ?? tileset?.newest?.key.version ?? ""
-                var isOnBoard = true
-                attempt("tile \(address)") { () throws(StoreError) in
-                    isOnBoard = try store.revalidate(address, version: version, validators: validators, now: now)
-                }
-                // Its file may have been found damaged in the meantime.
-                if isOnBoard { tileset?.settle(address.tile, of: edition) } else { tileset?.demandWhole(address.tile) }
-                settleLoads(address, of: edition)
+            case .success(.notModified(let validators)): confirmed.append((result, validators))
             case .success(.absent):
                 tileset?.settle(address.tile, of: edition)
-                dropFromLoads(address, of: edition)
+                absent.append((address, edition))
             case .failure(let error): fail(result, error, tileset)
             }
         }
+        if !confirmed.isEmpty { revalidate(confirmed) }
+        if !absent.isEmpty { dropFromLoads(absent) }
         if !tiles.isEmpty { commit(tiles) }
+        for tileset in tilesets where !tileset.isKnownUnstorable {
+            guard let problem = tileset.storingProblem else { continue }
+            tileset.isKnownUnstorable = true
+            warn("tileset '\(tileset.name)': \(problem)")
+        }
         isChanged = true
+    }
+
+    private func revalidate(_ confirmed: [(result: DownloadResult, validators: Validators)]) {
+        let tiles = confirmed.map { result, validators in
+            let version = result.edition ?? tileset(result.address.tileset)?.newest?.key.version ?? ""
+            return (tile: RegionTile(result.address, edition: version), validators: validators)
+        }
+        var onBoard = Set(tiles.map(\.tile))
+        attempt("revalidating \(tiles.count) tiles") { () throws(StoreError) in
+            onBoard = try store.revalidate(tiles, now: now)
+        }
+        for ((result, _), (tile, _)) in zip(confirmed, tiles) {
+            let tileset = tileset(tile.address.tileset)
+            // Its file may have been found damaged in the meantime.
+            if onBoard.contains(tile) {
+                tileset?.settle(tile.address.tile, of: result.edition)
+            } else {
+                tileset?.demandWhole(tile.address.tile)
+            }
+            settleLoads(tile.address, of: result.edition)
+        }
     }
 
     private func commit(_ tiles: [FetchedTile]) {
@@ -310,7 +332,7 @@ package final class TileCache<Store: TileCacheStore> {
             guard error.code != .diskFull else { return }
             unwrittenAt = unwrittenAt ?? moment + Self.unwrittenPause
             for tile in tiles {
-                tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
+                tileset(tile.address.tileset)?.noteUnwritten(tile.address.tile, of: tile.edition)
                 failLoads(tile.address, of: tile.edition, TileFailure(error))
             }
             return

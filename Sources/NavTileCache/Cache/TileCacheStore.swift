@@ -23,6 +23,7 @@ package protocol TileCacheIndex {
     func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile]
 
     func regions() throws(StoreError) -> [StoredRegion]
+    func regionIDs() throws(StoreError) -> [String]
     /// A region; nil when the id is unknown.
     func region(_ id: String) throws(StoreError) -> StoredRegion?
     /// The tiles that a region needs and that are missing or had expired: those after `last`, at most `limit`.
@@ -85,10 +86,10 @@ package protocol TileCacheStore: AnyObject {
 
     /// Stores tiles in one transaction, evicting others as the budget requires.
     func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport
-    /// Records that a source confirmed a tile; false when the tile is not on board.
+    /// Records that sources confirmed tiles, in one transaction; returns those of them that are on board.
     func revalidate(
-        _ address: TileAddress, version: String, validators: Validators, now: Timestamp
-    ) throws(StoreError) -> Bool
+        _ tiles: [(tile: RegionTile, validators: Validators)], now: Timestamp
+    ) throws(StoreError) -> Set<RegionTile>
     /// Removes tiles that no region needs: of one tileset or of all, only expired ones or all.
     func purge(tileset: String?, expiredAt now: Timestamp?) throws(StoreError) -> RemovalReport
 

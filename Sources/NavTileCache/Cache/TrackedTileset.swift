@@ -26,6 +26,13 @@ package final class TrackedTileset {
     package private(set) var open: [TileID: Double] = [:]
     /// The validators of those missing tiles that are on board but have expired.
     private(set) var expired: [TileID: Validators] = [:]
+    /// Missing tiles whose write failed; they are not requested until all tiles are planned again.
+    private(set) var unwritten: Set<TileID> = []
+    /// Tiles that will be needed and that their server does not allow to be stored; they are not requested again in this
+    /// edition.
+    package private(set) var unstorable: Set<TileID> = []
+    /// Whether the log says that tiles of the newest edition may not be stored.
+    var isKnownUnstorable = false
     /// The least need of a tile that found no room; those that are needed no sooner are not requested.
     private var noRoomFrom = Double.infinity
     /// The tiles that will be needed and that the edition in use has, but the newest does not.
@@ -59,6 +66,15 @@ package final class TrackedTileset {
     /// Whether a newer edition waits to be taken into use.
     package var isPending: Bool { newest != nil && newest?.key != current?.key }
 
+    /// The reason why tiles that the vehicle will need are not on board although their source sends them; nil when there
+    /// are none.
+    package var storingProblem: String? {
+        unstorable.isEmpty
+            ? nil
+            : "its server does not allow its tiles to be stored, so that the vehicle lacks them without a network; have "
+                + "the server allow it (Cache-Control), or set store_anyway=true for the tileset if you may"
+    }
+
     /// The owner of the demand for tiles ahead.
     var owner: DownloadOwner { DownloadOwner(.predicted, name) }
 
@@ -72,7 +88,9 @@ package final class TrackedTileset {
                 dropped.insert(wanted.tile)
             }
         }
-        let there = tiles.filter { newest.has($0.tile) && $0.need < noRoomFrom }
+        let there = tiles.filter {
+            newest.has($0.tile) && $0.need < noRoomFrom && !unstorable.contains($0.tile)
+        }
         guard !there.isEmpty else { return }
         let ids = there.map(\.tile)
         let stale = Set(try reader.absent(ids, in: newest.key, expiredAt: now))
@@ -94,19 +112,29 @@ package final class TrackedTileset {
     /// Forgets tiles that are no longer needed.
     func unwant(_ tiles: [TileID]) {
         dropped.subtract(tiles)
+        unwritten.subtract(tiles)
+        unstorable.subtract(tiles)
         for tile in tiles where open.removeValue(forKey: tile) != nil {
             expired[tile] = nil
             needsReport = true
         }
     }
 
-    func unwantAll() {
+    /// Forgets all tiles, except which of those that are still wanted may not be stored.
+    func unwantAll(except wanted: [WantedTile]) {
         needsReport = needsReport || !open.isEmpty
-        (open, expired, dropped) = ([:], [:], [])
+        (open, expired, dropped, unwritten) = ([:], [:], [], [])
+        unstorable.formIntersection(wanted.map(\.tile))
     }
 
     /// Lets tiles that found no room be requested again, once they are planned again.
     func noteRoom() { noRoomFrom = .infinity }
+
+    /// Takes an edition, or another list of the same edition, as the newest.
+    func take(_ index: EditionIndex) {
+        (newest, outdatedReason) = (index, nil)
+        (unstorable, isKnownUnstorable) = ([], false)
+    }
 
     /// Takes the newest edition into use.
     func switchToNewest() {
@@ -119,6 +147,28 @@ package final class TrackedTileset {
         guard edition == newest?.key.version else { return }
         open[tile] = nil
         expired[tile] = nil
+        unwritten.remove(tile)
+        unstorable.remove(tile)
+    }
+
+    /// Whether a tile will be needed and is missing, requested or not.
+    func lacks(_ tile: TileID) -> Bool { open[tile] != nil || unwritten.contains(tile) || unstorable.contains(tile) }
+
+    /// Whether some missing tiles are not requested, because they could not be written or may not be stored.
+    var isWithholding: Bool { !unwritten.isEmpty || !unstorable.isEmpty }
+
+    /// Records that a tile of an edition has arrived, but could not be written.
+    func noteUnwritten(_ tile: TileID, of edition: String) {
+        guard edition == newest?.key.version, lacks(tile) else { return }
+        settle(tile, of: edition)
+        unwritten.insert(tile)
+    }
+
+    /// Records that a tile of an edition has arrived, but may not be stored.
+    func noteUnstorable(_ tile: TileID, of edition: String) {
+        guard edition == newest?.key.version, lacks(tile) else { return }
+        settle(tile, of: edition)
+        unstorable.insert(tile)
     }
 
     /// Requests a tile without validators, because it is no longer on board although its source confirmed it.

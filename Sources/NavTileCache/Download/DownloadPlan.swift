@@ -216,8 +216,12 @@ package struct DownloadPlan: Sendable {
 
     private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
         if isPaused, urgency != .asked { return false }
-        guard source.isRemote else { return true }
-        return switch network {
+        return !source.isRemote || networkAllows(urgency)
+    }
+
+    /// Whether the network mode allows downloads of an urgency.
+    package func networkAllows(_ urgency: DownloadUrgency) -> Bool {
+        switch network {
         case .unmetered: true
         case .metered: configuration.metered.contains(urgency)
         case .offline: false
@@ -415,7 +419,17 @@ package struct DownloadPlan: Sendable {
     /// Whether a tile has arrived and has not been released yet.
     package func isHeld(_ key: DownloadKey) -> Bool { held[key] != nil }
 
-    /// Returns the reason why a requested tile cannot be fetched now; nil when it can.
+    /// Returns the reason why a tile that a caller requests cannot be fetched now; nil when it can.
+    package func obstacle(toTileOf tileset: String, at now: Duration) -> TileSourceError? {
+        if let obstacle = obstacle(tileset, at: now) { return obstacle }
+        guard sources[tileset]?.isRemote == true, !networkAllows(.asked) else { return nil }
+        return TileSourceError(
+            .offline,
+            "the network mode is \(network.rawValue) and network.metered lacks 'asked'; no requested tile is fetched for "
+                + "'\(tileset)'")
+    }
+
+    /// Returns the reason why a source cannot be queried now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
         guard let source = sources[tileset] else {
             return TileSourceError(.configuration, "tileset '\(tileset)' has no source")

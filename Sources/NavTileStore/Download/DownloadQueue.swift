@@ -110,7 +110,9 @@ package final class DownloadQueue: Sendable {
                     if state.isStopped { return .failure(Self.closed) }
                     if Task.isCancelled { return .failure(Self.takenBack) }
                     if let held = Self.held(key, state) { return held }
-                    if !state.plan.isUnderWay(key), let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
+                    if !state.plan.isUnderWay(key),
+                        let obstacle = state.plan.obstacle(toTileOf: want.address.tileset, at: now)
+                    {
                         return .failure(obstacle)
                     }
                     state.waiters[key, default: [:]][number] = continuation
@@ -265,14 +267,15 @@ package final class DownloadQueue: Sendable {
         set {
             let (cancelled, asked) = state.withLock { state in
                 state.plan.network = newValue
-                guard newValue == .offline else { return ([@Sendable () -> Void](), [Waiters]()) }
+                let asked = state.plan.networkAllows(.asked) ? [] : remoteWaiters(&state)
+                guard newValue == .offline else { return ([@Sendable () -> Void](), asked) }
                 var cancelled = state.questions.values.filter(\.isRemote).map(\.cancel)
                 for key in state.plan.remoteFlights {
                     if let task = state.running[key].flatMap({ state.workers[$0] }) {
                         cancelled.append { task.cancel() }
                     }
                 }
-                return (cancelled, remoteWaiters(&state))
+                return (cancelled, asked)
             }
             for cancel in cancelled { cancel() }
             for waiters in asked {
@@ -285,9 +288,13 @@ package final class DownloadQueue: Sendable {
 
     private typealias Waiters = [UInt64: CheckedContinuation<Answer, Never>]
 
-    /// Removes and returns the callers that wait for remote tiles, because no caller waits for the network to return.
+    /// Removes and returns the callers that wait for remote tiles, because no caller waits for the network to return;
+    /// tiles that are under way still arrive unless the network mode is offline.
     private func remoteWaiters(_ state: inout State) -> [Waiters] {
-        let keys = state.waiters.keys.filter { sources[$0.address.tileset]?.isRemote ?? false }
+        let keys = state.waiters.keys.filter {
+            sources[$0.address.tileset]?.isRemote ?? false
+                && (state.plan.network == .offline || !state.plan.isUnderWay($0))
+        }
         return keys.compactMap { key in
             state.plan.unask(key)
             return state.waiters.removeValue(forKey: key)

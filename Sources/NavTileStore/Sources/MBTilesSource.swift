@@ -132,7 +132,9 @@ final class MBTilesSource: TileSource {
             for row in try Row.fetchAll(database, sql: sql) {
                 if let name = row[0] as String?, let value = row[1] as String? { metadata[name] = value }
             }
-            let levels = try Row.fetchOne(database, sql: "SELECT min(zoom_level), max(zoom_level) FROM tiles")
+            // One query for both would read the whole index.
+            let levels = try Row.fetchOne(
+                database, sql: "SELECT (SELECT min(zoom_level) FROM tiles), (SELECT max(zoom_level) FROM tiles)")
             // One row more than allowed reveals that there are too many.
             let rows = try Row.fetchAll(
                 database, sql: "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM tiles LIMIT ?",

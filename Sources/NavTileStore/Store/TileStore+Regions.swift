@@ -95,17 +95,20 @@ extension TileStore {
     }
 
     package func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {
-        try changeRegions { index in
-            guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
-            let remove = try index.cachedStatement(
-                sql: "DELETE FROM pins WHERE region = ? AND staged = ? AND tile = ?")
-            for tile in tiles {
-                let key = EditionKey(tile.address.tileset, tile.edition)
-                guard let edition = try EditionRow.number(key, index) else { throw EditionRow.unknown(key) }
-                try remove.execute(
-                    arguments: [
-                        region.number, region.isStaged, TileNumber.of(tile.address.tile, edition: edition),
-                    ])
+        try write { writer throws(StoreError) in
+            // The list beside the index has no tiles, so that it stays as it is.
+            try change(&writer) { index in
+                guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+                let remove = try index.cachedStatement(
+                    sql: "DELETE FROM pins WHERE region = ? AND staged = ? AND tile = ?")
+                for tile in tiles {
+                    let key = EditionKey(tile.address.tileset, tile.edition)
+                    guard let edition = try EditionRow.number(key, index) else { throw EditionRow.unknown(key) }
+                    try remove.execute(
+                        arguments: [
+                            region.number, region.isStaged, TileNumber.of(tile.address.tile, edition: edition),
+                        ])
+                }
             }
         }
     }

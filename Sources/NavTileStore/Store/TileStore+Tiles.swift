@@ -193,26 +193,29 @@ extension TileStore {
 
     @discardableResult
     package func revalidate(
-        _ address: TileAddress, version: String, validators: Validators, now: Timestamp
-    ) throws(StoreError) -> Bool {
+        _ tiles: [(tile: RegionTile, validators: Validators)], now: Timestamp
+    ) throws(StoreError) -> Set<RegionTile> {
         let needed = order.withLock { $0.moment(now) }
         return try write { writer throws(StoreError) in
             try change(&writer) { index in
-                guard let edition = try EditionRow.number(EditionKey(address.tileset, version), index) else {
-                    return false
-                }
-                let bounded = TileInsertion.bounded(validators)
-                try index.execute(
+                let update = try index.cachedStatement(
                     sql: """
                         UPDATE tiles SET etag = ?, last_modified = ?, expires = ?, needed = max(needed, ?), fetched = ?
                         WHERE id = ?
-                        """,
-                    arguments: [
-                        bounded.etag, bounded.lastModified, bounded.expires?.nanoseconds, needed.nanoseconds,
-                        now.nanoseconds,
-                        TileNumber.of(address.tile, edition: edition),
-                    ])
-                return index.changesCount > 0
+                        """)
+                var onBoard: Set<RegionTile> = []
+                for (tile, validators) in tiles {
+                    let key = EditionKey(tile.address.tileset, tile.edition)
+                    guard let edition = try EditionRow.number(key, index) else { continue }
+                    let bounded = TileInsertion.bounded(validators)
+                    try update.execute(
+                        arguments: [
+                            bounded.etag, bounded.lastModified, bounded.expires?.nanoseconds, needed.nanoseconds,
+                            now.nanoseconds, TileNumber.of(tile.address.tile, edition: edition),
+                        ])
+                    if index.changesCount > 0 { onBoard.insert(tile) }
+                }
+                return onBoard
             }
         }
     }

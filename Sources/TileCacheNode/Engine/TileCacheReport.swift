@@ -105,6 +105,11 @@ extension TileCacheShell {
                         + "'\(cache.store.reader.folder)'; check its disk, or stop the node and run it with --repair"))
         }
         for tileset in cache.tilesets {
+            guard let problem = tileset.storingProblem else { continue }
+            findings.append(
+                HealthFinding("tiles_unstorable", "tileset '\(tileset.name)': \(problem)", about: tileset.name))
+        }
+        for tileset in cache.tilesets {
             guard let reason = tileset.outdatedReason else { continue }
             findings.append(
                 HealthFinding(

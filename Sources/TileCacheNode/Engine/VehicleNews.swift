@@ -1,27 +1,36 @@
 import NavWire
-import NavBus
+package import NavBus
 import NavGeo
 import NavMessages
-import NavTileCache
+package import NavTileCache
 
 /// The updates of the vehicle since the last call; only the newest of each kind is kept.
-struct VehicleNews: Sendable {
+package struct VehicleNews: Sendable {
     /// Position, progress and guidance.
-    var update = VehicleUpdate()
+    package var update = VehicleUpdate()
     /// The last message of `/nav/route`, not yet decoded.
-    var route: Payload?
+    private(set) var route: Payload?
     /// The last message of `/nav/alternatives`, not yet decoded.
     var alternatives: Payload?
+
+    package init() {}
 
     var isEmpty: Bool {
         update.position == nil && update.progress == nil && route == nil && alternatives == nil
             && update.isGuided == nil
     }
 
+    /// Takes a message of `/nav/route`.
+    package mutating func take(route payload: Payload) {
+        route = payload
+        // The end of guidance that was reported before is that of the former route.
+        update.isGuided = nil
+    }
+
     /// Decodes the messages.
     ///
     /// - Parameter problem: called for each message that cannot be decoded.
-    func read(_ problem: (String) -> Void) -> VehicleUpdate {
+    package func read(_ problem: (String) -> Void) -> VehicleUpdate {
         var update = update
         if let payload = route, let message = Self.read(payload, Topics.route, problem) {
             update.route = VehicleUpdate.Route(id: message.routeId, corners: message.geometry?.corners ?? [])

@@ -117,12 +117,15 @@ struct TileAnswers: Sendable {
     }
 
     /// Returns the TileJSON (3.0.0) of a tileset: its source's description with the addresses of this server.
+    ///
+    /// The source of a tileset that is not kept is not polled; it is described by its keys.
     private static func description(of view: TilesetView, host: String) -> TileReply {
-        guard let edition = view.current?.edition else {
+        let edition = view.current?.edition
+        guard edition != nil || !view.keys.isCacheable else {
             return .text(503, "the edition of tileset '\(view.keys.name)' is not known yet")
         }
         var document: [String: Any] = [:]
-        if view.keys.domain == .maps,
+        if view.keys.domain == .maps, let edition,
             let own = try? JSONSerialization.jsonObject(with: Data(edition.document)) as? [String: Any]
         {
             document = own
@@ -131,13 +134,15 @@ struct TileAnswers: Sendable {
         if document["name"] == nil { document["name"] = view.keys.name }
         document["tiles"] = ["http://\(host)/\(view.keys.name)/{z}/{x}/{y}"]
         document["scheme"] = "xyz"
-        document["minzoom"] = Int(edition.zooms.lowerBound)
-        document["maxzoom"] = Int(edition.zooms.upperBound)
-        if let bounds = edition.bounds {
+        if let zooms = edition?.zooms ?? view.keys.zooms {
+            document["minzoom"] = Int(zooms.lowerBound)
+            document["maxzoom"] = Int(zooms.upperBound)
+        }
+        if let bounds = edition?.bounds {
             document["bounds"] = [bounds.west, bounds.south, bounds.east, bounds.north]
         }
-        if !edition.attribution.isEmpty { document["attribution"] = edition.attribution }
-        if !edition.version.isEmpty { document["navbus:edition"] = edition.version }
+        if let edition, !edition.attribution.isEmpty { document["attribution"] = edition.attribution }
+        if let edition, !edition.version.isEmpty { document["navbus:edition"] = edition.version }
         return json(document)
     }
 

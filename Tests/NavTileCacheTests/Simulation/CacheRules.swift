@@ -85,14 +85,27 @@ struct CacheRules {
                 disk.tiles[TileNumber.of(wanted.tile, edition: former.number)] != nil
             }
             let wanted = world.cache.wanted(of: tileset)
-            let lost = wanted.filter { !listed.contains($0.tile) && wasOnBoard($0) }.min { $0.need < $1.need }
+            func isOffered(_ wanted: WantedTile) -> Bool {
+                listed.contains(wanted.tile) && !tileset.unstorable.contains(wanted.tile)
+            }
+            // Tiles that found no room, or were evicted, are not fetched until there may be room.
+            let hasRoom = world.cache.refusedCount == 0 && store.evictedCount == 0
+            func isOnBoard(_ wanted: WantedTile) -> Bool {
+                disk.tiles[TileNumber.of(wanted.tile, edition: edition.number)] != nil
+            }
+            let lost = wanted.filter {
+                wasOnBoard($0) && (!listed.contains($0.tile) || (hasRoom && !isOnBoard($0)))
+            }
             // The former edition has no tiles any more for what the vehicle needs sooner.
             func gainsTile(before need: Double) -> Bool {
-                wanted.contains { $0.need < need && listed.contains($0.tile) && !wasOnBoard($0) }
+                wanted.contains { $0.need < need && isOffered($0) && !wasOnBoard($0) }
             }
-            if let lost, !gainsTile(before: lost.need) {
+            if let first = lost.first(where: isOffered)
+                ?? lost.min(by: { $0.need < $1.need }).flatMap({ gainsTile(before: $0.need) ? nil : $0 })
+            {
                 throw breach(
-                    "no edition takes away a tile that the vehicle needs", "'\(new.version)' of '\(name)': \(lost.tile)"
+                    "no edition takes away a tile that the vehicle needs",
+                    "'\(new.version)' of '\(name)': \(first.tile)"
                 )
             }
         }

@@ -52,7 +52,8 @@ import Testing
         var missing: Set = [
             "load accepted", "loadFinished true", "loadFinished false", "removed", "geometryChanged", "metadataChanged",
             "process killed", "process killed at a write", "process started", "disk full", "disk fails", "tile damaged",
-            "edition published", "short list published", "network offline", "network metered", "outage", "budget",
+            "files cannot be written", "edition published", "short list published", "unstorable edition published",
+            "network offline", "network metered", "outage", "budget",
             "purge", "tile asked for",
             "load refused: resourceExhausted", "loadProgress",
         ]

@@ -102,6 +102,7 @@ struct CacheWorld {
         ]
         servers.removeLast(Int(random.next() % 2))
         servers[0].publishesShortLists = seed % 5 == 2
+        servers[0].publishesUnstorable = seed % 7 == 3
         downloads.seed = seed
         downloads.failureRest = 60
         store = MemoryStore(MemoryDisk(), budget: settings.budgetBytes)
@@ -595,11 +596,17 @@ struct CacheWorld {
             note("disk full")
         case 1:
             var chance = SeededRandom(seed: random.next())
-            store.failure = { chance.uniform() < 0.1 }
-            note("disk fails")
+            if seed % 7 == 1 {
+                store.isUnwritable = true
+                note("files cannot be written")
+            } else {
+                store.failure = { chance.uniform() < 0.1 }
+                note("disk fails")
+            }
         default:
             store.capacity = .max
             store.failure = nil
+            store.isUnwritable = false
         }
     }
 
@@ -614,6 +621,7 @@ struct CacheWorld {
         servers[index].publish()
         note("edition published")
         if servers[index].isShort { note("short list published") }
+        if servers[index].isUnstorable { note("unstorable edition published") }
     }
 
     // MARK: The end
@@ -623,10 +631,11 @@ struct CacheWorld {
         isCalm = true
         for index in servers.indices {
             (servers[index].outageUntil, servers[index].failureRate) = (.min, 0)
-            if servers[index].isShort { servers[index].publish() }
+            if servers[index].isShort || servers[index].isUnstorable { servers[index].publish() }
         }
         store.capacity = .max
         store.failure = nil
+        store.isUnwritable = false
         store.kill = nil
         settings.budgetBytes = 1_000_000_000
         if isDown {

@@ -60,6 +60,8 @@ final class MemoryStore: TileCacheStore {
     var isGone = false
     /// The size of the disk, bytes.
     var capacity: Int64 = .max
+    /// Whether no files can be written, while its index can be changed.
+    var isUnwritable = false
     /// Decides randomly whether a write fails; nil for no failures.
     var failure: (() -> Bool)?
     private(set) var budgetBytes: Int64
@@ -68,6 +70,8 @@ final class MemoryStore: TileCacheStore {
     private var nextNumber: Int64 = 1
     /// The violations of invariants.
     private(set) var breaches: [String] = []
+    /// The number of changes, failed ones included.
+    private(set) var changeCount = 0
     /// The evicted tiles.
     private(set) var evictedCount = 0
     let readOnlyProblem: StoreError? = nil
@@ -89,6 +93,7 @@ final class MemoryStore: TileCacheStore {
         growing bytes: Int64 = 0, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         if isDead { throw Self.dead }
+        changeCount += 1
         if let failure, failure() { throw StoreError(.system, "the disk fails") }
         if bytes > 0, disk.bytes + bytes > capacity { throw StoreError(.diskFull, "the disk is full") }
         if kill != nil {
@@ -181,6 +186,7 @@ final class MemoryStore: TileCacheStore {
         for tile in tiles where disk.editions[EditionKey(tile.address.tileset, tile.edition)] == nil {
             throw StoreError(.invalid, "tile \(tile.address) is of an edition that is not on board")
         }
+        if isUnwritable { throw StoreError(.system, "no file can be written") }
         return try change(growing: tiles.reduce(0) { $0 + $1.size }) { () throws(StoreError) in
             var report = CommitReport()
             var stored: [(tile: RegionTile, number: Int64)] = []
@@ -218,13 +224,17 @@ final class MemoryStore: TileCacheStore {
     }
 
     func revalidate(
-        _ address: TileAddress, version: String, validators: Validators, now: Timestamp
-    ) throws(StoreError) -> Bool {
+        _ tiles: [(tile: RegionTile, validators: Validators)], now: Timestamp
+    ) throws(StoreError) -> Set<RegionTile> {
         try change { () throws(StoreError) in
-            guard let number = number(address, version), disk.tiles[number] != nil else { return false }
-            disk.tiles[number]?.validators = validators
-            disk.tiles[number]?.needed = now.nanoseconds
-            return true
+            var onBoard: Set<RegionTile> = []
+            for (tile, validators) in tiles {
+                guard let number = number(tile.address, tile.edition), disk.tiles[number] != nil else { continue }
+                disk.tiles[number]?.validators = validators
+                disk.tiles[number]?.needed = now.nanoseconds
+                onBoard.insert(tile)
+            }
+            return onBoard
         }
     }
 
@@ -495,6 +505,8 @@ extension MemoryStore: TileCacheIndex {
     func regions() throws(StoreError) -> [StoredRegion] {
         disk.regions.sorted { $0.key < $1.key }.map(\.value.stored)
     }
+
+    func regionIDs() throws(StoreError) -> [String] { disk.regions.keys.sorted() }
 
     func region(_ id: String) throws(StoreError) -> StoredRegion? { disk.regions[id]?.stored }
 

@@ -13,6 +13,8 @@ struct SimServer {
     private(set) var version: Int
     /// Whether every third edition, the second one first, lists only half of its tiles, like an upload that was cut short.
     var publishesShortLists = false
+    /// Whether most tiles of every third edition, the second one first, may not be stored.
+    var publishesUnstorable = false
     /// The end of its outage, ns.
     var outageUntil: Int64 = .min
     /// The probability of any other failure.
@@ -31,6 +33,12 @@ struct SimServer {
 
     /// Whether the list of its current edition lacks tiles.
     var isShort: Bool { isListed && publishesShortLists && version % 3 == 2 }
+
+    /// Whether its current edition has tiles that may not be stored.
+    var isUnstorable: Bool { expiry == nil && publishesUnstorable && version % 3 == 2 }
+
+    /// Whether a tile of its current edition may be stored.
+    func maySave(_ tile: TileID) -> Bool { !isUnstorable || Self.mix(tile) >> 42 & 3 == 0 }
 
     /// The area in which it has tiles.
     static let bounds = BoundingBox(south: 40.5, west: -9.4, north: 41.8, east: -7.4)
@@ -115,10 +123,9 @@ struct SimServer {
             return .failure(TileSourceError(.system, "no hash"))
         }
         let data = [UInt8](repeating: 0, count: Int(Self.size(tile)))
-        return .success(
-            .fetched(
-                FetchedTile(
-                    TileAddress(settings.name, tile), edition: versionName,
-                    parts: [FetchedPart(.body, data: data, hash: hash)], validators: validators)))
+        let fetched = FetchedTile(
+            TileAddress(settings.name, tile), edition: versionName,
+            parts: [FetchedPart(.body, data: data, hash: hash)], validators: validators)
+        return .success(maySave(tile) ? .fetched(fetched) : .unstorable(fetched))
     }
 }
