@@ -38,7 +38,8 @@ struct ReplayCommand: ParsableCommand {
     var to: NavGeo.Coordinate?
     @Option(help: ArgumentHelp("The bag to write (.mcap); optional with --journal.", valueName: "FILE.mcap"))
     var out: String?
-    @Flag(help: "Replace any existing file; a bag written by this command is always replaced.") var overwrite = false
+    @Flag(help: "Replace any existing file; a bag written by this command without --journal is always replaced.")
+    var overwrite = false
     @Flag(help: "Execute the recorded journal again and compare the output.") var journal = false
     @Flag(help: "Print the summary as JSON.") var json = false
 
@@ -61,7 +62,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func runJournal() throws {
-        let file = try out.map { try OutputFile($0, replacing: .replays, overwrite: overwrite) }
+        let file = try out.map { try OutputFile($0, replacing: .none, overwrite: overwrite) }
         let replay = try JournalReplay(bag: input, tiles: tiles)
         let bar = ProgressBar()
         var log = try file.map { MessageLog(try BagWriter(path: $0.partial, overwrite: true)) }
