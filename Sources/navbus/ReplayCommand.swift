@@ -129,8 +129,13 @@ struct ReplayCommand: ParsableCommand {
                 "not used: \(unused) odometry reports before the first fix, or with a time other than that of the fixes"
             )
         }
-        if summary.routes == 0, let failure = summary.failure {
-            throw NodeError(.missing, "no route was found, '\(out)' is a drive without guidance: \(failure)")
+        // Without a position to start from, no route is requested, and none fails.
+        let unstarted =
+            configuration.destination.map { _ in
+                "none of \(summary.fixes) fixes was used as a start, \(summary.rejected) were rejected: see \(Topics.fixRejected.name)"
+            }
+        if summary.routes == 0, let reason = summary.failure ?? unstarted {
+            throw NodeError(.missing, "no route was found, '\(out)' is a drive without guidance: \(reason)")
         }
     }
 }
