@@ -79,7 +79,8 @@ struct ImportTests {
         imu.add([0, 0, 0, 1] + [Double](repeating: 0, count: 9) + [0, 0, 0.25] + [Double](repeating: 0, count: 9))
         imu.add([Double](repeating: 0, count: 12))
         let messages = [
-            ("/fix", Self.fixType, ROSBytes.fix(0, 60, nanoseconds: 0, cdr: true)), ("/imu", "sensor_msgs/msg/Imu", imu.message),
+            ("/fix", Self.fixType, ROSBytes.fix(0, 60, nanoseconds: 0, cdr: true)),
+            ("/imu", "sensor_msgs/msg/Imu", imu.message),
         ]
         let (records, _) = drain(ROSImport(Listed(messages)))
         #expect(try fixes(records).map(\.timestamp) == [nil] && odometry(records).map(\.stampNs) == [nil])
