@@ -324,6 +324,9 @@ struct BadInputTests {
             for run in [match, replay] {
                 #expect(run.errors.contains("no position of 'munich.csv' lies within the map"), "\(run.errors)")
             }
+            let line = try await box.succeed(
+                "navbus", ["match", "munich.csv", "--tiles", tiles, "--format", "geojson"])
+            #expect(line.output == #"{"type":"FeatureCollection","features":[]}"# + "\n")
             let home = try await box.succeed("navbus", ["match", try await Town.shared.drive, "--tiles", tiles])
             #expect(!home.errors.contains("lies within the map"))
         }
