@@ -21,7 +21,10 @@ function seriesPath(times, values, window, width, x, y, isStepped) {
   let d = "", last = null, lastY = 0;
   const put = (i, value) => {
     const px = x(times[i]), py = y(value);
-    if (last === null || times[i] - last > Math.max(GAP, (window[1] - window[0]) / width * 3)) d += "M" + px.toFixed(1) + " " + py.toFixed(1);
+    if (last === null || times[i] - last > Math.max(GAP, (window[1] - window[0]) / width * 3)) {
+      if (isStepped && last !== null) d += "H" + x(last).toFixed(1);
+      d += "M" + px.toFixed(1) + " " + py.toFixed(1);
+    }
     else if (isStepped) d += (py === lastY ? "" : "H" + px.toFixed(1) + "V" + py.toFixed(1));
     else d += "L" + px.toFixed(1) + " " + py.toFixed(1);
     if (isStepped && py === lastY && i === to) d += "H" + px.toFixed(1);

@@ -164,11 +164,11 @@ package struct ROSImport: RecordSource {
         tally.convert(
             record.channel.topic,
             to: Topics.gnssFix.name + (name.isEmpty ? " of a receiver without a name" : " of the receiver '\(name)'"))
-        return converted(message, Topics.gnssFix.name, stamp: header.stamp, record)
+        return converted(message, Topics.gnssFix.name, header, record)
     }
 
     private mutating func odometry(_ motion: ROSMotion, _ record: Record) -> Record {
-        var odometry = VehicleOdometry(stampNs: motion.header.stamp)
+        var odometry = VehicleOdometry(stampNs: motion.header.isStamped ? motion.header.stamp : nil)
         if let linear = motion.linear {
             odometry.speedMps = abs(linear.x)
             odometry.speedSigmaMps = motion.linearSigma
@@ -178,11 +178,13 @@ package struct ROSImport: RecordSource {
         odometry.yawRateSigmaRadps = motion.yawRateSigma
         odometry.accelerationMps2 = motion.acceleration
         tally.convert(record.channel.topic, to: Topics.odometry.name)
-        return converted(odometry, Topics.odometry.name, stamp: motion.header.stamp, record)
+        return converted(odometry, Topics.odometry.name, motion.header, record)
     }
 
-    private mutating func converted(_ message: some Message, _ topic: String, stamp: Int64, _ record: Record) -> Record
-    {
+    /// Returns a message that was measured at the stamp of a header; without one, it is valid at the time of the recorded message.
+    private mutating func converted(
+        _ message: some Message, _ topic: String, _ header: ROSHeader, _ record: Record
+    ) -> Record {
         let key = ObjectIdentifier(record.channel)
         let channel: RecordChannel
         if let known = outputs[key] {
@@ -194,7 +196,7 @@ package struct ROSImport: RecordSource {
         }
         return Record(
             channel: channel, sequence: record.sequence, logTime: record.logTime,
-            publishTime: stamp > 0 ? UInt64(stamp) : record.publishTime, data: message.encoded()[...])
+            publishTime: header.isStamped ? UInt64(header.stamp) : record.publishTime, data: message.encoded()[...])
     }
 }
 
@@ -226,7 +228,9 @@ extension GnssFix {
     }
 
     fileprivate init(_ fix: ROSNavSatFix) {
-        self.init(timestamp: .nanoseconds(fix.header.stamp), frameId: fix.header.frame.isEmpty ? nil : fix.header.frame)
+        self.init(
+            timestamp: fix.header.isStamped ? .nanoseconds(fix.header.stamp) : nil,
+            frameId: fix.header.frame.isEmpty ? nil : fix.header.frame)
         switch fix.status {
         case ..<0: fixType = .noFix
         case 1, 2: fixType = .differential

@@ -103,6 +103,9 @@ struct ROSHeader: Equatable {
     var stamp: Int64
     var frame: String
 
+    /// Whether the publisher has set the stamp.
+    var isStamped: Bool { stamp > 0 }
+
     init(stamp: Int64, frame: String) { (self.stamp, self.frame) = (stamp, frame) }
 
     init(_ cursor: inout ROSCursor, _ encoding: ROSEncoding) throws(BagError) {

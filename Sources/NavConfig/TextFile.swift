@@ -101,8 +101,11 @@ public struct TextLines: ~Copyable {
     }
 
     private mutating func take(_ line: ArraySlice<UInt8>, to end: Int) -> String {
+        var line = line
         number += 1
         taken += end - buffer.startIndex
+        // Spreadsheets begin a file with a byte order mark, U+FEFF.
+        if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
         let text = String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
         buffer = buffer[end...]
         return text

@@ -248,12 +248,19 @@ public struct EnumDeclaration: Sendable {
         return values.map { $0.name.hasPrefix(prefix) ? String($0.name.dropFirst(prefix.count)) : $0.name }
     }
 
-    /// Returns the number of a value by its name, or by an unambiguous end of it; nil when no value matches.
+    /// Returns the numbers of the values meant by a name: that of the value with the full name or the short name, otherwise those of all
+    /// whose names end with it.
+    package func numbers(named name: String) -> [Int32] {
+        if let number = numbers[name] { return [number] }
+        guard !name.isEmpty else { return [] }
+        if let place = shortNames.firstIndex(of: name) { return [values[place].number] }
+        return values.filter { $0.name.hasSuffix("_" + name) }.map(\.number)
+    }
+
+    /// Returns the number of a value by its full name, its short name or an unambiguous end of it; nil when no value matches.
     func number(named name: String) -> Int32? {
-        if let number = numbers[name] { return number }
-        guard !name.isEmpty else { return nil }
-        let ends = values.filter { $0.name.hasSuffix("_" + name) }
-        return ends.count == 1 ? ends[0].number : nil
+        let numbers = numbers(named: name)
+        return numbers.count == 1 ? numbers[0] : nil
     }
 
     func name(of number: Int32) -> String? { names[number].map { values[$0].name } }

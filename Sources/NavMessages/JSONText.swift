@@ -126,3 +126,32 @@ public struct FieldPath: Sendable {
     /// Returns the value at the path as written in a JSON text; nil when there is none.
     public func value(in json: String) -> String? { JSONText.value(at: steps, in: json) }
 }
+
+/// A comparison of numbers as texts: integers are compared exactly, since ids exceed the 53 bits of a floating-point number.
+package enum NumberComparison {
+    /// Returns whether a comparison holds; nil when one of the texts is not a number.
+    ///
+    /// - Parameters:
+    ///   - comparison: one of `=`, `!=`, `<`, `<=`, `>` and `>=`.
+    ///   - tolerance: the greatest difference of numbers that count as equal.
+    package static func holds(_ left: String, _ comparison: String, _ right: String, tolerance: Double = 0) -> Bool? {
+        if tolerance == 0, let left = Int128(left), let right = Int128(right) { return holds(left, comparison, right) }
+        guard let left = Double(left), let right = Double(right) else { return nil }
+        switch comparison {
+        case "=" where tolerance > 0: return abs(left - right) <= tolerance
+        case "!=" where tolerance > 0: return abs(left - right) > tolerance
+        default: return holds(left, comparison, right)
+        }
+    }
+
+    private static func holds<Number: Comparable>(_ left: Number, _ comparison: String, _ right: Number) -> Bool {
+        switch comparison {
+        case "=": left == right
+        case "!=": left != right
+        case "<": left < right
+        case "<=": left <= right
+        case ">": left > right
+        default: left >= right
+        }
+    }
+}

@@ -130,7 +130,7 @@ final class RecordingThread: Sendable {
         self.files = files
         self.log = log
         var series = BagSeries(files.first, overwrite: files.overwrite)
-        if let room = files.room { for note in series.makeRoom(room) { log.info(note) } }
+        if let room = files.room(head: 0) { for note in series.makeRoom(room) { log.info(note) } }
         let (bag, path) = try series.create()
         if path != files.first { log.warning("'\(files.first)' already exists: recording into '\(path)'") }
         state.withLock { $0.report.paths = [path] }
@@ -213,6 +213,8 @@ final class RecordingThread: Sendable {
         var isDescribed = false
         /// The number of supplements in the file.
         var supplementCount = 0
+        /// The bytes of what each file repeats: supplements and latched values.
+        var headBytes = 0
         /// The last value of each latched topic, for the next file.
         var latched: [String: Entry] = [:]
         var latchedBytes = 0
@@ -331,6 +333,8 @@ final class RecordingThread: Sendable {
     private func supplement(_ recording: Recording) {
         let supplements = state.withLock { $0.supplements }
         guard recording.supplementCount < supplements.count else { return }
+        let before = recording.log.byteCount
+        defer { recording.headBytes += max(recording.log.byteCount - before, 0) }
         _ = persist(recording) { () throws(BagError) in
             try recording.log.retry()
             while recording.supplementCount < supplements.count {
@@ -367,17 +371,20 @@ final class RecordingThread: Sendable {
 
     /// Starts another file when this one is full, or when time starts over: times of different epochs cannot be put in order.
     ///
-    /// A file that is limited in time is also full when the clock was set to before its start.
+    /// A file that is limited in time is also full when the clock was set to before its start. The files of a recording whose repeated
+    /// part is large are larger than the limit: otherwise each would have a single message, and a quota would leave no history.
     private func split(before entry: Entry, _ recording: Recording) {
         guard recording.log.messageCount > 0, let start = recording.start else { return }
-        let isLarge = files.splitBytes.map { recording.log.byteCount + entry.payload.count > $0 } ?? false
+        let limit = files.greatestSize(head: recording.headBytes)
+        let isLarge = limit.map { recording.log.byteCount + entry.payload.count > $0 } ?? false
         let isLong = files.splitNanoseconds.map { limit in
             !(0..<limit).contains(entry.logTime.subtractingReportingOverflow(start).partialValue)
         }
         let isOfAnotherEpoch = entry.epoch != recording.epoch
         guard isLarge || isLong == true || isOfAnotherEpoch, Clocks.monotonic() >= recording.nextOpening else { return }
         do throws(BagError) {
-            if let room = files.room { for note in recording.series.makeRoom(room) { log.info(note) } }
+            let room = files.room(head: recording.headBytes)
+            if let room { for note in recording.series.makeRoom(room) { log.info(note) } }
             let (bag, path) = try recording.series.create()
             guard persist(recording, { () throws(BagError) in try self.finish(recording) }) else {
                 // Otherwise each further message would leave an empty file.
@@ -385,9 +392,9 @@ final class RecordingThread: Sendable {
                 return
             }
             // Only now is the size of the finished file known.
-            if let room = files.room { for note in recording.series.makeRoom(room) { log.info(note) } }
+            if let room { for note in recording.series.makeRoom(room) { log.info(note) } }
             (recording.log, recording.start, recording.isDescribed) = (MessageLog(bag), nil, false)
-            recording.supplementCount = 0
+            (recording.supplementCount, recording.headBytes) = (0, 0)
             state.withLock { $0.report.paths.append(path) }
             supplement(recording)
         } catch {
@@ -403,10 +410,14 @@ final class RecordingThread: Sendable {
         for value in recording.latched.values.sorted(by: { $0.topic < $1.topic }) where value.topic != entry.topic {
             _ = append(value, at: entry.logTime, recording)
         }
+        recording.headBytes = recording.log.byteCount
     }
 }
 
 extension RecordingThread.Files {
-    /// The bytes that the files of the series may take before another one is started, so that it fits the quota.
-    fileprivate var room: Int? { quotaBytes.map { max($0 - (splitBytes ?? 0), 0) } }
+    /// Returns the bytes at which a file is full, with room for messages after its repeated part; nil for no limit.
+    fileprivate func greatestSize(head: Int) -> Int? { splitBytes.map { max($0, head + $0 / 2) } }
+
+    /// Returns the bytes that the files of the series may take before another one is started, so that it fits the quota; nil for no quota.
+    fileprivate func room(head: Int) -> Int? { quotaBytes.map { max($0 - (greatestSize(head: head) ?? 0), 0) } }
 }

@@ -56,16 +56,18 @@ package struct BagDiff: Sendable {
             let reader = try BagReader(path: path)
             if let warning = reader.index.origin.warning(about: path) { warnings.append(warning) }
             var cursor = reader.messages(BagQuery(topics: topics))
-            // The last sequence of each channel: each run of a publisher has a channel of its own and starts a new count.
-            var last: [UInt16: UInt32] = [:]
+            // The last message of each channel: a latched value is repeated with its sequence and publish time. The sequence alone does not
+            // tell, because the runs of publishers that share a channel each count from 1.
+            var last: [UInt16: (sequence: UInt32, publishTime: UInt64)] = [:]
             while let message = try cursor.next() {
                 let channel = message.channelID
-                guard let topic = reader.index.channel(channel)?.topic, last[channel] != message.sequence,
+                let identity = (message.sequence, message.publishTime)
+                guard let topic = reader.index.channel(channel)?.topic, last[channel].map({ $0 != identity }) ?? true,
                     let entry = TopicCatalogue.topic(named: topic),
                     let content = try? entry.type.init(decoding: Array(message.data), limit: entry.maxSize),
                     let text = EventLine.text(content, numbersRoutes: false)
                 else { continue }
-                last[channel] = message.sequence
+                last[channel] = identity
                 guard events.count < most else {
                     throw BagError(.limitExceeded, "'\(path)' has more than \(most) events: compare parts of it")
                 }

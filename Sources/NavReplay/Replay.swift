@@ -51,6 +51,9 @@ package struct Replay {
         package var failure: String?
     }
 
+    /// The name of the core's node in the journal, by which a bag is known to be a replay.
+    package static let nodeName = "replay"
+
     private let map: MapSnapshot
     private let configuration: NavigationConfiguration
     private let file: TrafficFile?
@@ -87,7 +90,8 @@ package struct Replay {
         if let file { _ = store.update([TrafficUpdate(file)], at: NavGeo.Timestamp(nanoseconds: .min)) }
         var run = Run(
             session: NavigationSession(
-                map: store.current, configuration: configuration, nodeName: "replay", hasJournal: Output.takesInput),
+                map: store.current, configuration: configuration, nodeName: Self.nodeName, hasJournal: Output.takesInput
+            ),
             store: store, planner: planner)
         run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }

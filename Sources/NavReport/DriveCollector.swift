@@ -89,8 +89,9 @@ package struct DriveCollector {
     var arrivals: [Int64] = []
     /// The number of items omitted from the page, by kind.
     private(set) var leftOut: [String: Int] = [:]
-    /// The sequence of the last message of each topic and publisher.
-    private var lastSequence: [Publication: UInt32] = [:]
+    /// The sequence and the stamp of the last message of each topic and publisher. The sequence alone does not tell a repeated message,
+    /// because the runs of publishers without an id each count from 1.
+    private var last: [Publication: (sequence: UInt32, stamp: Int64)] = [:]
 
     package init() {}
 
@@ -122,14 +123,12 @@ package struct DriveCollector {
             case FixRejected.fullName: add(try FixRejected(decoding: bytes), stamp)
             case NodeHealth.fullName: add(try NodeHealth(decoding: bytes), stamp)
             default:
-                // A latched value is repeated at the start of each further file of a recording.
+                // A latched value is repeated at the start of each further file of a recording, with its stamp.
                 let publication = Publication(topic: topic, publisher: publisher)
                 guard let kind = Self.kinds[type], let content = Schema.type(named: type),
-                    sequence == 0 || lastSequence[publication] != sequence
+                    sequence == 0 || last[publication].map({ $0 != (sequence, stamp) }) ?? true
                 else { return }
-                if lastSequence.count < Self.mostTopics || lastSequence[publication] != nil {
-                    lastSequence[publication] = sequence
-                }
+                if last.count < Self.mostTopics || last[publication] != nil { last[publication] = (sequence, stamp) }
                 add(try content.init(decoding: bytes), kind, topic, stamp)
             }
         } catch {

@@ -348,8 +348,9 @@ struct BagCat: ParsableCommand {
         var printed = 0
         while count.map({ printed < $0 }) ?? true, let record = try nextRecord(&records) {
             var text = try decoder.json(record)
-            if let pool = decoder.pool(record.channel) { check.note(record.channel.schemaName, in: pool) }
-            if let condition, !condition.holds(in: text) { continue }
+            let schema = decoder.pool(record.channel).map { (pool: $0, type: record.channel.schemaName) }
+            if let schema { check.note(schema.type, in: schema.pool) }
+            if let condition, !condition.holds(in: text, schema) { continue }
             if let path { text = path.value(in: text) ?? "null" }
             output.line(
                 try json

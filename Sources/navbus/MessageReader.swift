@@ -63,7 +63,7 @@ final class MessageReader {
     }
 
     /// Returns the schema and the type of a message; nil when they are not known.
-    func pool(of delivery: Delivery) throws -> (SchemaPool, type: String)? {
+    func pool(of delivery: Delivery) throws -> (pool: SchemaPool, type: String)? {
         guard case .pool(let pool, let type) = try schema(delivery) else { return nil }
         return (pool, type)
     }

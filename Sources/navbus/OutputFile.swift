@@ -2,6 +2,9 @@ import Foundation
 import Glibc
 import NavBag
 import NavKit
+import NavMessages
+import NavRecording
+import NavReplay
 
 /// Returns the system's words for an error of Foundation, whose own name only a domain and a number.
 func systemReason(_ error: any Error) -> String {
@@ -25,8 +28,8 @@ final class OutputFile {
         case none
         /// Bags that the command has written, by the name of their metadata.
         case bags(marked: String)
-        /// Bags without metadata: replays, whose bytes equal those of a recording in lockstep. Simulated drives, live recordings and edited
-        /// bags have metadata.
+        /// Replays of fixes, by the node's name in their journal. They have no metadata, as recordings in lockstep and bags of other programs
+        /// may have none.
         case replays
         /// Documents that begin like those of the command.
         case documents(beginning: String)
@@ -79,10 +82,18 @@ final class OutputFile {
             guard let file = FileHandle(forReadingAtPath: path) else { return false }
             defer { try? file.close() }
             return (try? file.read(upToCount: beginning.utf8.count)) == Data(beginning.utf8)
-        case .bags, .replays:
+        case .bags(let mark):
             guard let names = (try? BagReader(path: path))?.index.metadata.map(\.name) else { return false }
-            guard case .bags(let mark) = replaceable else { return names.isEmpty }
             return names.contains(mark) && !names.contains(editMark) && !names.contains(convertMark)
+        case .replays:
+            guard let reader = try? BagReader(path: path), reader.index.metadata.isEmpty,
+                reader.index.attachments.isEmpty
+            else { return false }
+            var journal = reader.messages(BagQuery(topics: [JournalEntry.topic]))
+            guard let first = try? journal.next(), case .start(let start)? = (try? JournalEntry(first))?.event else {
+                return false
+            }
+            return start.node == Replay.nodeName
         }
     }
 

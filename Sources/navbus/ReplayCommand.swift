@@ -38,7 +38,8 @@ struct ReplayCommand: ParsableCommand {
     var to: NavGeo.Coordinate?
     @Option(help: ArgumentHelp("The bag to write (.mcap); optional with --journal.", valueName: "FILE.mcap"))
     var out: String?
-    @Flag(help: "Replace any existing file; a bag written by this command is always replaced.") var overwrite = false
+    @Flag(help: "Replace any existing file; a bag written by this command without --journal is always replaced.")
+    var overwrite = false
     @Flag(help: "Execute the recorded journal again and compare the output.") var journal = false
     @Flag(help: "Print the summary as JSON.") var json = false
 
@@ -61,7 +62,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func runJournal() throws {
-        let file = try out.map { try OutputFile($0, replacing: .replays, overwrite: overwrite) }
+        let file = try out.map { try OutputFile($0, replacing: .none, overwrite: overwrite) }
         let replay = try JournalReplay(bag: input, tiles: tiles)
         let bar = ProgressBar()
         var log = try file.map { MessageLog(try BagWriter(path: $0.partial, overwrite: true)) }
@@ -128,8 +129,13 @@ struct ReplayCommand: ParsableCommand {
                 "not used: \(unused) odometry reports before the first fix, or with a time other than that of the fixes"
             )
         }
-        if summary.routes == 0, let failure = summary.failure {
-            throw NodeError(.missing, "no route was found, '\(out)' is a drive without guidance: \(failure)")
+        // Without a position to start from, no route is requested, and none fails.
+        let unstarted =
+            configuration.destination.map { _ in
+                "none of \(summary.fixes) fixes was used as a start, \(summary.rejected) were rejected: see \(Topics.fixRejected.name)"
+            }
+        if summary.routes == 0, let reason = summary.failure ?? unstarted {
+            throw NodeError(.missing, "no route was found, '\(out)' is a drive without guidance: \(reason)")
         }
     }
 }

@@ -123,11 +123,13 @@ struct TopicEcho: ParsableCommand {
         let listening = Listening(tool: tool, topics: topics, limits: limits)
         try listening.run { delivery in
             var text = "null"
+            var schema: (pool: SchemaPool, type: String)?
             if raw {
                 text = Self.hexadecimal(delivery.payload)
                 if json { text = "\"\(text)\"" }
             } else {
-                if let (pool, type) = try reader.pool(of: delivery) { check.note(type, in: pool) }
+                schema = try reader.pool(of: delivery)
+                if let schema { check.note(schema.type, in: schema.pool) }
                 // A single topic has one type; with several topics, a later one may have the field.
                 if !isPattern, topics.count == 1, let error = check.error { throw error }
                 switch try reader.json(delivery, indent: pretty) {
@@ -139,7 +141,7 @@ struct TopicEcho: ParsableCommand {
                     return output.flush()
                 }
             }
-            if let condition, !condition.holds(in: text) { return }
+            if let condition, !condition.holds(in: text, schema) { return }
             if let path { text = path.value(in: text) ?? "null" }
             if json {
                 text = try envelope(delivery, reader, text)
@@ -256,9 +258,7 @@ struct FieldCondition {
                 let name = names.values.first { $0.number == number }?.name
                 return name.map { "'\(field)' is printed by name: write \($0)" }
             }
-            if names.values.contains(where: { $0.name == value || $0.name.hasSuffix("_" + value) }) {
-                return nil
-            }
+            if !names.numbers(named: value).isEmpty { return nil }
             let hint = nearestName(to: value, among: names.shortNames).map { ", did you mean '\($0)'?" } ?? ""
             return "'\(field)' is never '\(value)'\(hint)"
         case .others where isOrder: return "'\(field)' is not numeric: compare it with = or !="
@@ -266,26 +266,27 @@ struct FieldCondition {
         }
     }
 
-    /// Whether the condition holds: numbers are compared as numbers, and enums also without the prefix of their names.
-    func holds(in json: String) -> Bool {
+    /// Returns whether the condition holds: numbers are compared as numbers, and enums also without the prefix of their names.
+    ///
+    /// - Parameter schema: the schema and the type of the message; nil when they are not known.
+    func holds(in json: String, _ schema: (pool: SchemaPool, type: String)?) -> Bool {
         guard var found = path.value(in: json) else { return comparison == "!=" }
         if found.hasPrefix("\""), found.hasSuffix("\""), found.count > 1 {
             found = String(found.dropFirst().dropLast())
         }
-        if let left = Double(found), let right = Double(value) {
-            switch comparison {
-            case "=": return left == right
-            case "!=": return left != right
-            case "<": return left < right
-            case "<=": return left <= right
-            case ">": return left > right
-            default: return left >= right
-            }
-        }
-        let isSame = found == value || found.hasSuffix("_" + value)
+        if let holds = NumberComparison.holds(found, comparison, value) { return holds }
         switch comparison {
-        case "=": return isSame
-        case "!=": return !isSame
+        case "=": return isName(found, schema)
+        case "!=": return !isName(found, schema)
+        default: return false
+        }
+    }
+
+    private func isName(_ found: String, _ schema: (pool: SchemaPool, type: String)?) -> Bool {
+        if found == value { return true }
+        switch schema?.pool.values(at: path, of: schema?.type ?? "") ?? .unknown {
+        case .names(let names): return names.numbers(named: value).contains { names.numbers(named: found) == [$0] }
+        case .unknown: return found.hasSuffix("_" + value)
         default: return false
         }
     }

@@ -169,9 +169,13 @@ private struct Text {
 
     func end(_ line: (String) -> Void) {
         guard format == .geojson else { return }
-        line(
-            #"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":["#
-                + coordinates.joined(separator: ",") + "]}}]}")
+        // A line has at least two positions.
+        let feature =
+            coordinates.count < 2
+            ? ""
+            : #"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":["#
+                + coordinates.joined(separator: ",") + "]}}"
+        line(#"{"type":"FeatureCollection","features":["# + feature + "]}")
     }
 
     private mutating func add(_ coordinate: NavGeo.Coordinate) {

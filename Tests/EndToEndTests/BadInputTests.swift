@@ -246,6 +246,9 @@ struct BadInputTests {
         Mistake(call: "replay text.mcap --tiles TILES --out o", status: 1, says: ["text.mcap", "not an MCAP file"]),
         Mistake(
             call: "replay DRIVE --tiles TILES --to 48.1,11.5 --out o", status: 1, says: ["no route was found", "48.1"]),
+        Mistake(
+            call: "replay poor.csv --tiles TILES --to 60.1765,24.9505 --out o", status: 1,
+            says: ["no route was found", "2 were rejected", "/nav/fix_rejected"]),
         Mistake(call: "replay hollow.mcap --tiles TILES --out o", status: 1, says: ["hollow.mcap", "/gnss/fix"]),
         Mistake(call: "replay missing.csv --tiles TILES --out o", status: 1, says: ["missing.csv", "does it exist"]),
         Mistake(call: "replay text.csv --tiles TILES --out o", status: 1, says: ["text.csv", "lat"]),
@@ -281,6 +284,8 @@ struct BadInputTests {
         try await withSandbox { box in
             try box.write("text.mcap", "hello world, this is not a bag\n")
             try box.write("text.csv", "hello world, this is not a trace\n")
+            // Not accurate enough for the start of a route.
+            try box.write("poor.csv", "t_s,lat,lon,h_acc_m\n0,60.17,24.94,500\n1,60.1701,24.94,500\n")
             try box.write("empty.mcap", "")
             let path = try await Town.shared.drive
             let drive = try #require(readBytes(path))
@@ -319,6 +324,9 @@ struct BadInputTests {
             for run in [match, replay] {
                 #expect(run.errors.contains("no position of 'munich.csv' lies within the map"), "\(run.errors)")
             }
+            let line = try await box.succeed(
+                "navbus", ["match", "munich.csv", "--tiles", tiles, "--format", "geojson"])
+            #expect(line.output == #"{"type":"FeatureCollection","features":[]}"# + "\n")
             let home = try await box.succeed("navbus", ["match", try await Town.shared.drive, "--tiles", tiles])
             #expect(!home.errors.contains("lies within the map"))
         }

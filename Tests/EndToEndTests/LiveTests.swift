@@ -115,6 +115,9 @@ struct LiveTests {
                     // The last state of a node is that of the present.
                     "(page.runs[0].nodes[0].states.push({ t: page.duration, state: 3, reason: '' }), page.plots.build(), "
                         + "page.plots.plots.find((p) => p.spec.name === 'health').spec.read(page.duration).includes('lost'))",
+                    // A line of steps reaches the last value before a gap.
+                    "seriesPath([0, 1000, 60000], [5, 5, 8], [0, 60000], 100, (t) => t / 1000, (v) => v, true) "
+                        + "=== 'M0.0 5.0H1.0M60.0 8.0H60.0'",
                 ], in: box)
             // Slowly, so that the drive is not over before the last condition.
             try await drive(in: box, rate: 2)

@@ -46,6 +46,10 @@ struct LockstepTests {
             // The drive has a wrong turn: the reroute comes from another thread.
             #expect(counts["/nav/reroute"] == 4 && counts["/nav/route"] == 2)
             #expect(counts.keys.allSatisfy { !$0.hasPrefix("/health") && $0 != "/clock" })
+            // A recording in lockstep has the topics of a replay, and like it no metadata.
+            let refused = try await box.run("navbus", ["replay", drive, "--tiles", tiles, "--out", "run0.mcap"])
+            #expect(refused.status == 1 && refused.errors.contains("--overwrite"), "\(refused.errors)")
+            #expect(readBytes(box.path + "/run0.mcap") == recordings[0])
         }
     }
 

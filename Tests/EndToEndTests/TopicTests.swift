@@ -113,6 +113,29 @@ struct TopicTests {
         }
     }
 
+    @Test func filtersCompareEnumsByTheirNamesAndIntegersExactly() async throws {
+        try await withSandbox { box in
+            func printed(_ topic: String, _ messages: [String], _ condition: String, count: Int) async throws
+                -> [String]
+            {
+                try box.write("messages", messages.joined(separator: "\n"))
+                let echo = try box.start(
+                    "navbus", ["topic", "echo", topic, "--filter", condition, "--count", "\(count)"])
+                try await box.succeed("navbus", ["topic", "pub", topic, "--file", "messages", "--wait", "60"])
+                return try await echo.wait().outputLines.map(String.init)
+            }
+            let fixes = ["NOT_DETECTED", "DETECTED", "NOT_DETECTED", "SPOOFING_STATUS_DETECTED"].map {
+                #"{"spoofing":"\#($0)"}"#
+            }
+            let detected = try await printed("/gnss/fix", fixes, "spoofing=DETECTED", count: 2)
+            #expect(detected == [String](repeating: #"{"spoofing":"SPOOFING_STATUS_DETECTED"}"#, count: 2))
+            // Both are the same floating-point number.
+            let positions = ["185127663281636444", "185127663281636445"].map { #"{"road":{"edge_id":"\#($0)"}}"# }
+            let edge = "road.edge_id=185127663281636445"
+            #expect(try await printed("/nav/position", positions, edge, count: 1) == [positions[1]])
+        }
+    }
+
     @Test func everyJSONReportIsValid() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)

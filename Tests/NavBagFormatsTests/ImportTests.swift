@@ -73,6 +73,20 @@ struct ImportTests {
         #expect(found[2].yawRateSigmaRadps == 0.3)
     }
 
+    @Test func messagesWithoutAStampHaveTheTimeOfTheRecording() throws {
+        var imu = ROSBytes(cdr: true)
+        imu.header(0, 0, "imu")
+        imu.add([0, 0, 0, 1] + [Double](repeating: 0, count: 9) + [0, 0, 0.25] + [Double](repeating: 0, count: 9))
+        imu.add([Double](repeating: 0, count: 12))
+        let messages = [
+            ("/fix", Self.fixType, ROSBytes.fix(0, 60, nanoseconds: 0, cdr: true)),
+            ("/imu", "sensor_msgs/msg/Imu", imu.message),
+        ]
+        let (records, _) = drain(ROSImport(Listed(messages)))
+        #expect(try fixes(records).map(\.timestamp) == [nil] && odometry(records).map(\.stampNs) == [nil])
+        #expect(records.map(\.publishTime) == [0, 1])
+    }
+
     @Test func matchedPositionsOfANodeAreNoFixes() throws {
         let importing = ROSImport(
             Listed([

@@ -58,11 +58,12 @@ struct ROSBytes {
 
     var message: [UInt8] { (isCDR ? [0, isBigEndian ? 0 : 1, 0, 0] : []) + bytes }
 
-    static func fix(_ seconds: UInt32, _ latitude: Double, frame: String = "gps", cdr: Bool, bigEndian: Bool = false)
-        -> [UInt8]
-    {
+    static func fix(
+        _ seconds: UInt32, _ latitude: Double, nanoseconds: UInt32 = 250_000_000, frame: String = "gps", cdr: Bool,
+        bigEndian: Bool = false
+    ) -> [UInt8] {
         var out = ROSBytes(cdr: cdr, bigEndian: bigEndian)
-        out.header(seconds, 250_000_000, frame)
+        out.header(seconds, nanoseconds, frame)
         out.add(Int8(0))
         out.add(UInt16(1))
         out.add([latitude, 24.5, 12.25] + [4, 0, 0, 0, 4, 0, 0, 0, 9])

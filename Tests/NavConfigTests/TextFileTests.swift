@@ -44,6 +44,15 @@ import Testing
         #expect(lines.number == seen.count && lines.share == 1)
     }
 
+    @Test func byteOrderMarkIsNoPartOfTheFirstLine() throws {
+        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+        var lines = try TextLines(try file(mark + Array("from_lat\r\n".utf8) + mark + Array("1\n".utf8)))
+        #expect(try lines.next().map { Array($0.utf8) } == Array("from_lat".utf8))
+        #expect(try lines.next().map { Array($0.utf8) } == mark + Array("1".utf8))
+        var empty = try TextLines(try file(mark))
+        #expect(try empty.next() == "" && empty.next() == nil && empty.share == 1)
+    }
+
     @Test func nonBlockingPipeIsReadToItsEnd() throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)

@@ -179,6 +179,35 @@ struct DynamicSchemaTests {
                 == #"{"n":0,"o":0,"r":[1,2],"m":{"n":0,"s":"x"},"s":""}"#)
     }
 
+    @Test("the name of a value is the full one or the short one before an end of another")
+    func enumNames() throws {
+        let path = try #require(FieldPath("spoofing"))
+        guard case .names(let type) = SchemaPool.builtIn.values(at: path, of: GnssFix.fullName) else {
+            Issue.record("not an enum")
+            return
+        }
+        for name in ["DETECTED", "SPOOFING_STATUS_DETECTED", "STATUS_DETECTED"] {
+            #expect(type.numbers(named: name) == [SpoofingStatus.detected.rawValue], "\(name)")
+        }
+        #expect(type.numbers(named: "NOT_DETECTED") == [SpoofingStatus.notDetected.rawValue])
+        #expect(type.numbers(named: "TECTED").isEmpty && type.numbers(named: "").isEmpty)
+        let fix = try SchemaPool.builtIn.encode(json: #"{"spoofing":"DETECTED"}"#, as: GnssFix.fullName)
+        #expect(try GnssFix(decoding: fix).spoofing == .detected)
+    }
+
+    @Test(
+        "integers are compared exactly, other numbers as floating-point",
+        arguments: [
+            ("185127663281636445", "=", "185127663281636444", 0.0, false as Bool?),
+            ("185127663281636445", ">", "185127663281636444", 0, true),
+            ("-9223372036854775808", "<", "18446744073709551615", 0, true), ("3.0", "=", "3", 0, true),
+            ("1e3", "!=", "1000", 0, false), ("3", "=", "4", 1, true), ("3", "!=", "4", 1, false),
+            ("3", "=", "4", 0.5, false), ("x", "=", "4", 0, nil), ("4", "=", "", 0, nil),
+        ])
+    func numbers(left: String, comparison: String, right: String, tolerance: Double, holds: Bool?) {
+        #expect(NumberComparison.holds(left, comparison, right, tolerance: tolerance) == holds)
+    }
+
     @Test("a type is described by its fields")
     func declaration() throws {
         let pool = try SchemaPool(fileDescriptorSet: foreign)

@@ -44,15 +44,19 @@ struct BagDiffTests {
         }
     }
 
-    @Test func equalNumbersOfTwoRunsAreTwoEvents() throws {
+    /// Replays and recordings in lockstep do not name the publisher.
+    @Test(arguments: [[1, 2], [nil, nil]] as [[UInt64?]])
+    func equalNumbersOfTwoRunsAreTwoEvents(runs: [UInt64?]) throws {
         try withTemporaryFolder { folder in
             var log = MessageLog(try BagWriter(path: folder + "/a.mcap", overwrite: true))
-            for (run, text) in [(1, "Drive on"), (2, "Turn left")] as [(UInt64, String)] {
-                let stamp = Int64(run)
+            // The last message is the second one again, as at the start of a recording's next file.
+            for (stamp, logTime, text) in [(1, 1, "Drive on"), (2, 2, "Turn left"), (2, 3, "Turn left")]
+                as [(Int64, Int64, String)]
+            {
                 try SpokenInstruction(stampNs: stamp, text: text).encoded().withUnsafeBytes { bytes in
                     try log.write(
                         bytes, topic: "/nav/instruction/spoken", type: SpokenInstruction.fullName, sequence: 1,
-                        publisher: run, logTime: stamp, publishTime: stamp)
+                        publisher: runs[Int(stamp) - 1], logTime: logTime, publishTime: stamp)
                 }
             }
             try log.close()

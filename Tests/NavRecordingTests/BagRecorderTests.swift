@@ -314,6 +314,28 @@ struct BagRecorderTests {
         }
     }
 
+    /// Otherwise each file would have a single message, and the quota would leave only a few.
+    @Test func filesWithALargeAttachmentHaveRoomForMessages() throws {
+        try withTemporaryFolder { folder in
+            var random = SystemRandomNumberGenerator()
+            func noise(_ bytes: Int) -> [UInt8] { (0..<bytes / 8).flatMap { _ in le(random.next()) } }
+            let file = folder + "/large.bin"
+            try Data(noise(150_000)).write(to: URL(fileURLWithPath: file))
+            var kept: [String] = []
+            // A file is split at 100 kB, less than the attachment.
+            let (losses, paths) = try record(
+                folder + "/x.mcap", { ($0.quotaBytes, $0.attachments) = (1_000_000, [file]) },
+                atEnd: { kept = $0.keptPaths }
+            ) { publish in
+                for index in 0..<30 as Range<Int64> { try publish("/noise", "test.Noise", index, noise(10_000)) }
+            }
+            #expect(losses.total == 0 && (5...10).contains(paths.count))
+            #expect(try kept.reduce(0) { $0 + (try content(of: $1)).count } >= 10)
+            let sizes = try kept.map { try Data(contentsOf: URL(fileURLWithPath: $0)).count }
+            #expect(sizes.reduce(0, +) <= 1_000_100)
+        }
+    }
+
     @Test func aSnapshotHasTheLastSecondsAndTheLatchedValues() throws {
         try withTemporaryFolder { folder in
             let stand = try Stand()

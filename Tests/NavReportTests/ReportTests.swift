@@ -207,11 +207,23 @@ struct ReportTests {
         for index in 0..<10 { drive.add(position(index)) }
         // The last message of each run is latched, and repeated at the start of the recording's next file.
         let messages: [(second: Int, boot: String, phase: NavigationPhase)] = [
-            (1, "a1", .guidance), (3, "b2", .idle), (5, "a1", .guidance), (5, "b2", .idle),
+            (1, "a1", .guidance), (3, "b2", .idle), (1, "a1", .guidance), (3, "b2", .idle),
         ]
         for (second, boot, phase) in messages {
             let stamp = start + Int64(second) * 1_000_000_000
             drive.add(event("/nav/state", NavigationState(phase: phase), sequence: 1, stamp: stamp, boot: boot))
+        }
+        let events = try #require(try data(of: [drive]).runs.first?["events"] as? [[String: Any]])
+        #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")
+    }
+
+    /// Replays and recordings in lockstep do not name their publishers; `navbus bag merge` puts several into one bag.
+    @Test func runsWithoutAPublisherCountAnew() throws {
+        var drive = DriveCollector()
+        for index in 0..<10 { drive.add(position(index)) }
+        for (second, phase) in [(1, .guidance), (3, .idle), (3, .idle)] as [(Int64, NavigationPhase)] {
+            let stamp = start + second * 1_000_000_000
+            drive.add(event("/nav/state", NavigationState(phase: phase), sequence: 1, stamp: stamp))
         }
         let events = try #require(try data(of: [drive]).runs.first?["events"] as? [[String: Any]])
         #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")

@@ -128,6 +128,25 @@ private final class RecordedDrive {
         return try execute(copy)
     }
 
+    /// Executes the journal of a copy that was recorded while the clock was set back by an hour, after half of the messages.
+    func executeAcrossAClockSetBack() throws -> JournalReplay.Summary {
+        let copy = folder.path + "/back.mcap"
+        let reader = try BagReader(path: bag)
+        let half = try #require(reader.index.messageCount) / 2
+        var log = MessageLog(try BagWriter(path: copy, overwrite: true))
+        var cursor = reader.messages(BagQuery(order: .file))
+        while let message = try cursor.next() {
+            let channel = try #require(reader.index.channel(message.channelID))
+            let type = try #require(reader.index.schema(channel.schemaID)).name
+            let logTime = Int64(clamping: message.logTime) - (log.messageCount < half ? 0 : 3_600_000_000_000)
+            try log.write(
+                Array(message.data), topic: channel.topic, type: type, sequence: UInt64(message.sequence),
+                logTime: logTime, publishTime: Int64(clamping: message.publishTime))
+        }
+        try log.close()
+        return try execute(copy)
+    }
+
     /// Executes the journal of a copy in which messages are changed or left out.
     ///
     /// - Parameter change: returns the bytes that replace a message of a topic; nil drops it.
@@ -217,6 +236,11 @@ struct JournalReplayTests {
         let summary = try drive.executeBeyondAClockJump()
         #expect(summary.difference == nil && summary.runs == 1)
         #expect(summary.messages > once.messages && summary.events > once.events)
+    }
+
+    @Test func journalIsExecutedAcrossAClockThatIsSetBack() throws {
+        let drive = try RecordedDrive()
+        #expect(try drive.executeAcrossAClockSetBack() == drive.execute())
     }
 
     @Test func incompleteJournalIsRejectedWithItsGaps() throws {

@@ -128,7 +128,7 @@ struct TrafficTrack {
     private var passed: [(sequence: UInt32, update: TrafficUpdate)] = []
 
     init(_ reader: BagReader) {
-        var cursor = reader.messages(BagQuery(topics: [Topics.trafficSpeeds.name]))
+        var cursor = reader.messages(BagQuery(topics: [Topics.trafficSpeeds.name], order: .file))
         next = { () throws(BagError) in try cursor.next() }
     }
 

@@ -59,7 +59,7 @@ package struct JournalReplay {
         summary.warning = reader.index.origin.warning(about: path)
         var execution: JournalExecution?
         var isSameRun = false
-        var cursor = reader.messages(BagQuery(topics: NavigationNode.topics.map { $0.name }))
+        var cursor = reader.messages(BagQuery(topics: NavigationNode.topics.map { $0.name }, order: .file))
         while comparison.difference == nil, let message = try cursor.next() {
             guard let channel = reader.index.channel(message.channelID) else { continue }
             let type = reader.index.schema(channel.schemaID)?.name ?? ""

@@ -9,7 +9,8 @@ import NavigationNode
 
 /// An overview of a bag's journal: the runs of the node, and the maps that became active in each.
 ///
-/// It is needed before the events, because a route may have been found on a map that the core received later.
+/// It is needed before the events, because a route may have been found on a map that the core received later. A journal is read in the order
+/// of the file, in which its entries were received: the log time goes back when the clock is set back during a drive.
 struct JournalScan {
     /// A run of the node from start to end, regardless of clock jumps.
     struct Run {
@@ -22,7 +23,7 @@ struct JournalScan {
     private(set) var entryCount = 0
 
     init(_ reader: BagReader) throws(NodeError) {
-        var cursor = reader.messages(BagQuery(topics: [JournalEntry.topic]))
+        var cursor = reader.messages(BagQuery(topics: [JournalEntry.topic], order: .file))
         var expected: UInt64 = 1
         var isSameRun = false
         do throws(BagError) {

@@ -1,4 +1,5 @@
 import NavBus
+import NavMessages
 
 /// A pattern of an `expect` line, which matches events by topic, first words, text, fields and time.
 package struct EventPattern {
@@ -14,16 +15,7 @@ package struct EventPattern {
         func holds(_ actual: String?) -> Bool {
             if value == "unknown" { return (actual == nil) == (comparison == "=") }
             guard let actual else { return false }
-            if let left = Double(actual), let right = Double(value) {
-                switch comparison {
-                case "=": return abs(left - right) <= tolerance
-                case "!=": return abs(left - right) > tolerance
-                case "<": return left < right
-                case "<=": return left <= right
-                case ">": return left > right
-                default: return left >= right
-                }
-            }
+            if let holds = NumberComparison.holds(actual, comparison, value, tolerance: tolerance) { return holds }
             return comparison == "=" ? globMatches(value, actual) : comparison == "!=" && !globMatches(value, actual)
         }
     }

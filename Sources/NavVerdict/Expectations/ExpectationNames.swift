@@ -69,17 +69,16 @@ enum ExpectationNames {
             let hint = nearestName(to: problem.name, among: problem.known).map { ", did you mean '\($0)'?" } ?? ""
             throw LineMistake("\(problem.type) has no field '\(problem.name)'\(hint)")
         }
-        let names =
-            topic.messages.lazy.compactMap { message -> [String]? in
-                if case .names(let names) = pool.values(at: path, of: message.fullName) {
-                    names.values.map(\.name)
-                } else {
-                    nil
-                }
-            }.first ?? []
-        guard !names.isEmpty, condition.value != "unknown", !names.contains(where: { globMatches(condition.value, $0) })
-        else { return }
-        let full = names.first { $0.hasSuffix("_" + condition.value) } ?? nearestName(to: condition.value, among: names)
+        let type =
+            topic.messages.lazy.compactMap { message -> EnumDeclaration? in
+                if case .names(let type) = pool.values(at: path, of: message.fullName) { type } else { nil }
+            }.first
+        guard let type, condition.value != "unknown" else { return }
+        let names = type.values.map(\.name)
+        guard !names.contains(where: { globMatches(condition.value, $0) }) else { return }
+        let meant = type.numbers(named: condition.value).first
+        let full =
+            type.values.first { $0.number == meant }?.name ?? nearestName(to: condition.value, among: names)
         throw LineMistake(
             "'\(condition.value)' is not a value of '\(condition.field)'"
                 + (full.map { ": did you mean '\($0)'?" } ?? ""))
