@@ -98,6 +98,9 @@ public struct Reckoning: Sendable {
     /// Whether a mapped tunnel explains the current outage. If the interval before was long too, fixes are simply rare.
     var isInTunnelOutage: Bool { reason == .tunnel && lastWait <= Reckoning.sparsePeriod }
 
+    /// Whether positions are being predicted, or were until the prediction was given up.
+    var hasPredicted: Bool { reason != nil || isGivenUp }
+
     /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
     public var due: Timestamp? {
         guard let origin, !isGivenUp else { return nil }

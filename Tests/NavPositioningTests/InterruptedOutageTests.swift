@@ -1,0 +1,85 @@
+import Glibc
+import NavGeo
+import NavMatching
+import NavPositioning
+import NavRouting
+import NavTestSupport
+import Testing
+
+/// Outages with some fixes or odometry in them.
+@Suite struct InterruptedOutageTests {
+    /// A vehicle on and beside a straight road from west to east.
+    private struct Drive {
+        private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
+        private static let speed = 20.0
+
+        var positioning: Positioning
+        let frame: LocalFrame
+        var effects: [Positioning.Effect] = []
+
+        init() throws {
+            let map = try ASCIIMap(
+                "A--------------------------------------------------B", gridMetres: 100,
+                ways: ["AB": ["highway": "primary"]])
+            positioning = Positioning(metric: Metric(TurnGraph(map.graph), model: CostModel()))
+            frame = LocalFrame(origin: try map.coordinate("A"))
+        }
+
+        /// The published positions.
+        var positions: [VehiclePosition] {
+            effects.compactMap { if case .position(let position) = $0 { position } else { nil } }
+        }
+        var rejections: [FixRejection.Reason] {
+            effects.compactMap { if case .judged(_, let verdict) = $0 { verdict.rejection } else { nil } }
+        }
+
+        static func stamp(_ seconds: Double) -> Timestamp { start.advanced(bySeconds: seconds) }
+
+        /// Metres east of the road's start and north of the road.
+        func place(_ coordinate: Coordinate) -> LocalPoint { frame.point(coordinate) }
+
+        /// Drives east with a fix per second.
+        mutating func drive(_ seconds: ClosedRange<Int>) {
+            for second in seconds { fix(Double(second), east: Drive.speed * Double(second)) }
+        }
+
+        mutating func fix(
+            _ seconds: Double, east: Double, north: Double = 0, speed: Double? = speed, course: Double = .pi / 2,
+            sigma: Double = 3
+        ) {
+            let fix = Fix(
+                stamp: Drive.stamp(seconds), coordinate: frame.coordinate(of: LocalPoint(east: east, north: north)),
+                horizontalSigma: sigma, speed: speed, course: speed == nil ? nil : course, type: .fix3D)
+            effects += positioning.replay(.fix(fix))
+        }
+
+        mutating func odometry(_ seconds: Double, speed: Double = speed) {
+            effects += positioning.replay(.odometry(Odometry(stamp: Drive.stamp(seconds), speed: speed)))
+        }
+
+        mutating func fireTimers(until seconds: Double) {
+            while let due = positioning.due, due <= Drive.stamp(seconds) {
+                effects += positioning.handle(.timer, at: due)
+            }
+        }
+    }
+
+    /// The vehicle leaves unmapped ground, and turns onto the road while there are no fixes.
+    @Test func fixAfterAnOutageBesideTheRoadsIsBelieved() throws {
+        var drive = try Drive()
+        for second in 0...40 {
+            drive.fix(Double(second), east: 1_000, north: -8 * Double(47 - second), speed: 8, course: 0)
+        }
+        drive.fireTimers(until: 70)
+        #expect(drive.positions.last?.prediction == .straightOn)
+        for second in 71...76 {
+            let east = 1_000 + 20 * Double(second - 47)
+            drive.fix(Double(second), east: east)
+            let position = try #require(drive.positions.last)
+            #expect(position.prediction == nil && position.stamp == Drive.stamp(Double(second)))
+            let place = drive.place(position.match.coordinate)
+            #expect(abs(place.east - east) < 20 && abs(place.north) < 20, "\(place) at \(second) s")
+        }
+        #expect(drive.rejections.isEmpty)
+    }
+}
