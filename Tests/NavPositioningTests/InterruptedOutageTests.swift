@@ -82,4 +82,18 @@ import Testing
         }
         #expect(drive.rejections.isEmpty)
     }
+
+    @Test(arguments: [1, 2]) func fixOnARoadContinuesAnOutageThatBeganBesideIt(count: Int) throws {
+        var drive = try Drive()
+        for second in 0...40 {
+            drive.fix(Double(second), east: 20 * Double(second), north: -8 * Double(50 - second), course: atan2(20, 8))
+        }
+        drive.fireTimers(until: 49)
+        #expect(drive.positions.last?.prediction == .straightOn)
+        for second in 50..<(50 + count) { drive.fix(Double(second), east: 20 * Double(second)) }
+        drive.fireTimers(until: 65)
+        let position = try #require(drive.positions.last)
+        #expect(position.prediction == .alongRoad)
+        #expect(abs(drive.place(position.match.coordinate).north) < 5)
+    }
 }

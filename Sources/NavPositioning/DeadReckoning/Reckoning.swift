@@ -137,7 +137,7 @@ public struct Reckoning: Sendable {
             // Use the shorter of two intervals: a single long one means missing fixes, two in a row mean infrequent fixes.
             period += (min(seconds, lastWait) - period) * 0.2
             lastWait = seconds
-            if reason == nil {
+            if walker == nil {
                 follow(
                     match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.expectedSpeedTime,
                     RoadAhead(metric: metric, prior: prior))
@@ -146,9 +146,10 @@ public struct Reckoning: Sendable {
         let previous = origin
         // Predictions follow the direction of traffic.
         let road = match.road.flatMap { $0.isAgainst ? nil : $0 }
+        let driven = tracker.estimate?.travelled ?? 0
         origin = Origin(
-            stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph),
-            travelled: tracker.estimate?.travelled ?? 0, candidates: match.candidates)
+            stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph), travelled: driven,
+            candidates: match.candidates)
         // A single fix beside the road or between two roads does not discard the road.
         if match.road?.isAgainst != true,
             origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
@@ -172,6 +173,10 @@ public struct Reckoning: Sendable {
             return true
         }
         phase = .predicting(reason, good: good + 1)
+        if walker == nil {
+            // The prediction continues from this fix, on its road if that is known now.
+            (newest, travelled) = (fix.stamp, driven)
+        }
         return false
     }
 
@@ -387,6 +392,8 @@ public struct Reckoning: Sendable {
                 intoTunnel: isInTunnel || isTunnelNear(ways[0].place, speed: speed, ahead))
         }
         guard var walker else {
+            // The model vehicle was last on a road that is not followed.
+            model.interrupt()
             if !hasOdometry { expected += max(free.speed, 0) * stamp.seconds(since: before) }
             return PredictedPosition(
                 estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn,
