@@ -96,4 +96,19 @@ import Testing
         #expect(position.prediction == .alongRoad)
         #expect(abs(drive.place(position.match.coordinate).north) < 5)
     }
+
+    @Test func odometryIsCountedOnceAroundAFixInAnOutage() throws {
+        var drive = try Drive()
+        for tenth in 0...400 {
+            let seconds = Double(tenth) / 10
+            // Between two predictions, which are a second apart.
+            if tenth <= 200, tenth % 10 == 0 { drive.fix(seconds, east: 20 * seconds) }
+            if tenth == 309 { drive.fix(seconds, east: 20 * seconds) }
+            drive.odometry(seconds + 0.05)
+        }
+        let position = try #require(drive.positions.last)
+        #expect(position.prediction == .odometry)
+        let error = drive.place(position.match.coordinate).east - 20 * position.stamp.seconds(since: Drive.stamp(0))
+        #expect(abs(error) < 5, "\(error) m")
+    }
 }

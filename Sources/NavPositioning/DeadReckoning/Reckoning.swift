@@ -212,6 +212,7 @@ public struct Reckoning: Sendable {
         let share = 1 / Double(max(config.exitGoodFixes - good + 1, 1))
         walker.shift(by: sign * gap * share, alongSigma: road.alongSigma + gap * (1 - share), ahead)
         self.walker = walker
+        if match.stamp > before { travelled = estimate.travelled }
         newest = match.stamp
         var led = estimate
         let place = walker.position(ahead).road
