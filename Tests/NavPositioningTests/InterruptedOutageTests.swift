@@ -111,4 +111,17 @@ import Testing
         let error = drive.place(position.match.coordinate).east - 20 * position.stamp.seconds(since: Drive.stamp(0))
         #expect(abs(error) < 5, "\(error) m")
     }
+
+    /// Odometry that is ten minutes ahead arrives before the first good fix.
+    @Test func odometryOfAnotherClockDelaysNoPrediction() throws {
+        var drive = try Drive()
+        for second in 0...30 {
+            drive.fix(Double(second), east: 20 * Double(second), sigma: second < 5 ? 90 : 3)
+            if second < 5 { drive.odometry(Double(second) + 600.5) }
+        }
+        drive.fireTimers(until: 34)
+        #expect(drive.rejections == Array(repeating: .startAccuracy, count: 5))
+        let first = try #require(drive.positions.first { $0.prediction != nil })
+        #expect(first.stamp.seconds(since: Drive.stamp(30)) < 3)
+    }
 }
