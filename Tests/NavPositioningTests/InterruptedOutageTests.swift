@@ -112,6 +112,22 @@ import Testing
         #expect(abs(error) < 5, "\(error) m")
     }
 
+    /// The fixes before the outage contradict the road, so that the vehicle's place is an older one.
+    @Test func predictionCountsTheMetresSinceTheLastPlaceOnTheRoad() throws {
+        var drive = try Drive()
+        for tenth in 0...450 {
+            let seconds = Double(tenth) / 10
+            if tenth <= 300, tenth % 10 == 0 {
+                drive.fix(seconds, east: 20 * seconds, north: tenth > 270 ? 38 : 0, speed: nil)
+            }
+            drive.odometry(seconds + 0.05)
+        }
+        let position = try #require(drive.positions.last)
+        #expect(position.prediction == .odometry && position.road != nil)
+        let error = drive.place(position.match.coordinate).east - 20 * position.stamp.seconds(since: Drive.stamp(0))
+        #expect(abs(error) < 25, "\(error) m")
+    }
+
     /// Odometry that is ten minutes ahead arrives before the first good fix.
     @Test func odometryOfAnotherClockDelaysNoPrediction() throws {
         var drive = try Drive()

@@ -53,6 +53,8 @@ public struct Reckoning: Sendable {
         var travelled: Double
         /// The other possible places of the vehicle.
         var candidates: [MatchedPosition.Candidate] = []
+        /// The moment for which the road's place holds, which may be that of an earlier fix, and the metres driven by then.
+        var seen: (stamp: Timestamp, travelled: Double)
     }
 
     private var phase = Phase.following
@@ -147,9 +149,10 @@ public struct Reckoning: Sendable {
         // Predictions follow the direction of traffic.
         let road = match.road.flatMap { $0.isAgainst ? nil : $0 }
         let driven = tracker.estimate?.travelled ?? 0
+        let now = (stamp: fix.stamp, travelled: driven)
         origin = Origin(
             stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph), travelled: driven,
-            candidates: match.candidates)
+            candidates: match.candidates, seen: match.isHeld ? previous?.seen ?? now : now)
         // A single fix beside the road or between two roads does not discard the road.
         if match.road?.isAgainst != true,
             origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
@@ -159,6 +162,7 @@ public struct Reckoning: Sendable {
             origin?.road = previous.road
             origin?.confidence = previous.confidence * 0.9
             origin?.candidates = []
+            origin?.seen = previous.seen
         }
         isInTunnel = origin.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
         isGivenUp = false
@@ -391,6 +395,12 @@ public struct Reckoning: Sendable {
             walker = RoadReckoner(
                 ways, alongSigma: road.alongSigma, speed: speed, speedSigma: speedSigma, model: model,
                 intoTunnel: isInTunnel || isTunnelNear(ways[0].place, speed: speed, ahead))
+            // The vehicle has driven on since the fix that the place is from.
+            let unseen = origin.travelled - origin.seen.travelled
+            if unseen > 0 {
+                let sigma = speedSigma * origin.stamp.seconds(since: origin.seen.stamp)
+                walker?.shift(by: unseen, alongSigma: hypot(road.alongSigma, sigma), ahead)
+            }
         }
         guard var walker else {
             // The model vehicle was last on a road that is not followed.
