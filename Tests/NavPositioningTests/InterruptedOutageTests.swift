@@ -128,6 +128,18 @@ import Testing
         #expect(abs(error) < 25, "\(error) m")
     }
 
+    @Test func predictionsStayFrequentAfterASingleFixInAnOutage() throws {
+        var drive = try Drive()
+        drive.drive(0...20)
+        drive.fireTimers(until: 29)
+        drive.fix(30, east: 600)
+        drive.fireTimers(until: 40)
+        let stamps = drive.positions.map(\.stamp).filter { $0 > Drive.stamp(30) }
+        #expect(stamps.count >= 8)
+        // The first one waits for another fix.
+        #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $1.seconds(since: $0) < 1.1 })
+    }
+
     /// Odometry that is ten minutes ahead arrives before the first good fix.
     @Test func odometryOfAnotherClockDelaysNoPrediction() throws {
         var drive = try Drive()

@@ -109,9 +109,11 @@ public struct Reckoning: Sendable {
         switch phase {
         case .following: return origin.stamp.advanced(bySeconds: patience(origin))
         case .predicting(_, let good):
-            // While fixes are returning, they set the pace.
             let wait = max(min(period, config.interval), 0.05)
-            return newest?.advanced(bySeconds: good > 0 ? max(2.5 * period, wait) : wait)
+            // While fixes are returning, they set the pace, until one is missing.
+            return newest.map {
+                $0.advanced(bySeconds: good > 0 && $0 <= origin.stamp ? max(2.5 * period, wait) : wait)
+            }
         }
     }
 
