@@ -140,6 +140,21 @@ import Testing
         #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $1.seconds(since: $0) < 1.1 })
     }
 
+    @Test func vehicleWhoseWheelsFallSilentAcceleratesAsVehiclesDo() throws {
+        var drive = try Drive()
+        drive.drive(0...20)
+        for tenth in 200...400 {
+            let seconds = Double(tenth) / 10 + 0.05
+            drive.odometry(seconds, speed: max(20 - 2 * (seconds - 21), 3))
+        }
+        drive.fireTimers(until: 50)
+        let silent = drive.positions.filter { $0.stamp > Drive.stamp(40) && $0.prediction == .alongRoad }
+        let speeds = silent.compactMap(\.fix.speed)
+        #expect(speeds.count > 5)
+        #expect(try #require(speeds.first) < 6)
+        #expect(zip(speeds, speeds.dropFirst()).allSatisfy { $1 - $0 < 2 }, "\(speeds)")
+    }
+
     /// Odometry that is ten minutes ahead arrives before the first good fix.
     @Test func odometryOfAnotherClockDelaysNoPrediction() throws {
         var drive = try Drive()
