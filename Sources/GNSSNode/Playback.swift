@@ -29,6 +29,8 @@ package struct Playback {
 
     /// The longest gap between fixes that is played in full, ns of the file: an hour, as for a bag.
     private static let longestGap: Int64 = 3_600_000_000_000
+    /// The longest step back that counts as fixes out of order, ns of the file; after a longer one, the clock was set back.
+    private static let longestStepBack: Int64 = 60_000_000_000
     /// The longest delay that the playback catches up with, ns; after a longer delay it continues from where it
     /// stopped.
     private static let hesitation: Int64 = 50_000_000
@@ -39,7 +41,9 @@ package struct Playback {
     private let stamps: [Int64]
     private let first: Int64
     private var state = State.waiting(since: nil)
-    /// The latest stamp that was due; a fix with an older stamp is due at the same time.
+    /// The stamp that was due at the time from which `State.playing` counts: the first one since the clock was last set back.
+    private var origin = Int64.min
+    /// The latest stamp that was due since the clock was last set back; a fix with an older stamp is due at the same time.
     private var latest = Int64.min
     /// The speed relative to the recording.
     private(set) var rate: Double
@@ -83,18 +87,19 @@ package struct Playback {
             }
             state = .playing(begin: now, next: 0)
             return step(now, hasSubscriber: hasSubscriber)
-        case .playing(let begin, let next):
+        case .playing(var begin, let next):
             guard next < stamps.count else {
                 guard loops else {
                     state = .resting(until: now + Playback.rest)
                     return .wait(until: now + Playback.rest)
                 }
-                let begin = latest > first ? now : now + Playback.pause
+                let begin = latest > origin ? now : now + Playback.pause
                 state = .playing(begin: begin, next: 0)
                 return .wait(until: begin)
             }
-            if next == 0 { latest = first }
-            let span = Pace.nanoseconds(from: first, to: max(latest, stamps[next]), rate: rate)
+            if next == 0 { (origin, latest) = (first, first) }
+            if isSetBack(at: next) { (origin, latest, begin) = (stamps[next], stamps[next], now) }
+            let span = Pace.nanoseconds(from: origin, to: max(latest, stamps[next]), rate: rate)
             let due = begin + span
             if next > 0, now < due, let gap = gap(before: next), gap > Self.longestGap {
                 state = .playing(begin: now - span, next: next)
@@ -106,6 +111,14 @@ package struct Playback {
             return .publish(next)
         case .resting(let end): return now < end ? .wait(until: end) : .end
         }
+    }
+
+    /// Whether the clock was set back before a fix, so that the fixes from it on are due at the pace of their own stamps.
+    ///
+    /// If the following fix is not from then, too, the stamp is wrong.
+    private func isSetBack(at next: Int) -> Bool {
+        let (bound, underflow) = latest.subtractingReportingOverflow(Self.longestStepBack)
+        return !underflow && next + 1 < stamps.count && max(stamps[next], stamps[next + 1]) < bound
     }
 
     private func gap(before next: Int) -> Int64? {

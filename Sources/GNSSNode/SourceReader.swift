@@ -158,8 +158,9 @@ final class SourceReader: Sendable {
     private var longestPause: Double { state.withLock { $0.longestPause } }
 
     private func rest(_ seconds: Double) {
-        let end = Clocks.monotonic() + Int64(seconds * 1e9)
-        while isWanted, Clocks.monotonic() < end { usleep(50_000) }
+        let start = Clocks.monotonic()
+        // The longest pause may become shorter meanwhile.
+        while isWanted, Double(Clocks.monotonic() - start) < min(seconds, longestPause) * 1e9 { usleep(50_000) }
     }
 }
 

@@ -25,6 +25,11 @@ package struct EdgeTranslation {
         place.state = edge.rawValue
         place.length = Double(new.edgeLengths[edge.index])
         place.offset = min(place.offset, place.length)
+        // Another version may divide the way into other edges, and draw them otherwise.
+        if !sameMap, let there = new.project(place.coordinate, onto: edge) {
+            (place.offset, place.segment) = (there.offset, Int32(there.segment))
+            (place.coordinate, place.bearing) = (there.coordinate, there.bearing)
+        }
         return place
     }
 

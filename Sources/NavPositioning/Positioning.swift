@@ -189,7 +189,8 @@ public struct Positioning: Sendable {
         let step = timing.step(to: fix)
         if let step { fix.lead = step }
         let verdict = tracker.take(
-            fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage)
+            fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage,
+            isPredicted: reckoning.hasPredicted)
         effects.append(.judged(fix, verdict))
         if let change = tracker.receiverChange {
             timing.use(change.new)

@@ -75,6 +75,28 @@ struct PathTests {
         #expect(!after.isTeleport)
     }
 
+    @Test("a version of the map that divides the road differently does not move the vehicle")
+    func division() throws {
+        let drawing = """
+            A---B---C---D
+                    E
+            """
+        let whole = try DrawnMap(drawing, scale: 20, roads: ["ABCD"])
+        let divided = try DrawnMap(drawing, scale: 20, roads: ["ABCD", "CE"], mapVersion: "next")
+        func fix(_ second: Int) -> Fix {
+            whole.fix(Double(second), whole.coordinate("A", east: 10 * Double(second)), speed: 10, course: .pi / 2)
+        }
+        var matcher = StreamingMatcher(metric: whole.metric)
+        for second in 0..<19 { _ = matcher.match(fix(second)) }
+        matcher.adopt(divided.metric)
+        for second in 19..<23 {
+            let position = matcher.match(fix(second))
+            #expect(!position.isHeld && !position.isTeleport && position.confidence > 0.9)
+            #expect(position.road.map { DrawnMap.name($0.fromNodeID, $0.toNodeID) } == "CD")
+            #expect(abs((position.road?.offset ?? 0) - (10 * Double(second) - 160)) < 5)
+        }
+    }
+
     @Test("a stationary vehicle is matched again when roads appear around it", arguments: ["drawn", "another"])
     func arrivalOfRoads(version: String) throws {
         let roads = ["AB", "EF"]

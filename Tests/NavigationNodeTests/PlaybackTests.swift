@@ -51,6 +51,19 @@ struct PlaybackTests {
         #expect(times(&playback) == [0, 1, 1, 2, 2])
     }
 
+    /// Drives that are not in order, or a clock that was set back.
+    @Test func fixesAfterAStepBackAreAtTheirOwnPace() {
+        func times(_ stamps: [Int64]) -> [Double] {
+            var playback = Playback(stamps: stamps.map { $0 * second }, rate: 1, loops: false)
+            return self.times(&playback)
+        }
+        #expect(times([0, 1, 2, 5_000, 3, 4, 5]) == [0, 1, 2, 2, 2, 3, 4])
+        #expect(times([500, 501, 0, 1, 800]) == [0, 1, 1, 2, 801])
+        // A single wrong stamp does not move the others.
+        #expect(times([500, 501, 0, 502, 503]) == [0, 1, 1, 2, 3])
+        #expect(times([500, 501, 0]) == [0, 1, 1])
+    }
+
     @Test func delayedPlaybackContinuesWhereItWas() {
         let stamps = (0...10).map { Optional(Int64($0) * second) }
         var playback = Playback(stamps: stamps, rate: 10, loops: false)

@@ -53,6 +53,8 @@ public struct Reckoning: Sendable {
         var travelled: Double
         /// The other possible places of the vehicle.
         var candidates: [MatchedPosition.Candidate] = []
+        /// The moment for which the road's place holds, which may be that of an earlier fix, and the metres driven by then.
+        var seen: (stamp: Timestamp, travelled: Double)
     }
 
     private var phase = Phase.following
@@ -98,15 +100,20 @@ public struct Reckoning: Sendable {
     /// Whether a mapped tunnel explains the current outage. If the interval before was long too, fixes are simply rare.
     var isInTunnelOutage: Bool { reason == .tunnel && lastWait <= Reckoning.sparsePeriod }
 
+    /// Whether positions are being predicted, or were until the prediction was given up.
+    var hasPredicted: Bool { reason != nil || isGivenUp }
+
     /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
     public var due: Timestamp? {
         guard let origin, !isGivenUp else { return nil }
         switch phase {
         case .following: return origin.stamp.advanced(bySeconds: patience(origin))
         case .predicting(_, let good):
-            // While fixes are returning, they set the pace.
             let wait = max(min(period, config.interval), 0.05)
-            return newest?.advanced(bySeconds: good > 0 ? max(2.5 * period, wait) : wait)
+            // While fixes are returning, they set the pace, until one is missing.
+            return newest.map {
+                $0.advanced(bySeconds: good > 0 && $0 <= origin.stamp ? max(2.5 * period, wait) : wait)
+            }
         }
     }
 
@@ -134,7 +141,7 @@ public struct Reckoning: Sendable {
             // Use the shorter of two intervals: a single long one means missing fixes, two in a row mean infrequent fixes.
             period += (min(seconds, lastWait) - period) * 0.2
             lastWait = seconds
-            if reason == nil {
+            if walker == nil {
                 follow(
                     match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.expectedSpeedTime,
                     RoadAhead(metric: metric, prior: prior))
@@ -143,9 +150,11 @@ public struct Reckoning: Sendable {
         let previous = origin
         // Predictions follow the direction of traffic.
         let road = match.road.flatMap { $0.isAgainst ? nil : $0 }
+        let driven = tracker.estimate?.travelled ?? 0
+        let now = (stamp: fix.stamp, travelled: driven)
         origin = Origin(
-            stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph),
-            travelled: tracker.estimate?.travelled ?? 0, candidates: match.candidates)
+            stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph), travelled: driven,
+            candidates: match.candidates, seen: match.isHeld ? previous?.seen ?? now : now)
         // A single fix beside the road or between two roads does not discard the road.
         if match.road?.isAgainst != true,
             origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
@@ -155,6 +164,7 @@ public struct Reckoning: Sendable {
             origin?.road = previous.road
             origin?.confidence = previous.confidence * 0.9
             origin?.candidates = []
+            origin?.seen = previous.seen
         }
         isInTunnel = origin.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
         isGivenUp = false
@@ -169,6 +179,10 @@ public struct Reckoning: Sendable {
             return true
         }
         phase = .predicting(reason, good: good + 1)
+        if walker == nil {
+            // The prediction continues from this fix, on its road if that is known now.
+            (newest, travelled) = (fix.stamp, driven)
+        }
         return false
     }
 
@@ -204,6 +218,7 @@ public struct Reckoning: Sendable {
         let share = 1 / Double(max(config.exitGoodFixes - good + 1, 1))
         walker.shift(by: sign * gap * share, alongSigma: road.alongSigma + gap * (1 - share), ahead)
         self.walker = walker
+        if match.stamp > before { travelled = estimate.travelled }
         newest = match.stamp
         var led = estimate
         let place = walker.position(ahead).road
@@ -382,8 +397,16 @@ public struct Reckoning: Sendable {
             walker = RoadReckoner(
                 ways, alongSigma: road.alongSigma, speed: speed, speedSigma: speedSigma, model: model,
                 intoTunnel: isInTunnel || isTunnelNear(ways[0].place, speed: speed, ahead))
+            // The vehicle has driven on since the fix that the place is from.
+            let unseen = origin.travelled - origin.seen.travelled
+            if unseen > 0 {
+                let sigma = speedSigma * origin.stamp.seconds(since: origin.seen.stamp)
+                walker?.shift(by: unseen, alongSigma: hypot(road.alongSigma, sigma), ahead)
+            }
         }
         guard var walker else {
+            // The model vehicle was last on a road that is not followed.
+            model.interrupt()
             if !hasOdometry { expected += max(free.speed, 0) * stamp.seconds(since: before) }
             return PredictedPosition(
                 estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn,

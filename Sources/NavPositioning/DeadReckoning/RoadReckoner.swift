@@ -70,6 +70,8 @@ struct RoadReckoner: Sendable {
     private static let standingSpeed = 1.0
     /// The minimum standard deviation of a measured speed, m/s.
     private static let initialSpeedSigma = 0.3
+    /// The smallest ratio of the real speed to the model's.
+    private static let leastRatio = 0.01
     /// The time for which the last measured acceleration may continue, seconds.
     private static let accelerationTime = 0.5
     /// The time in which a vehicle reaches its steady speed, seconds.
@@ -155,6 +157,9 @@ struct RoadReckoner: Sendable {
         self.speed = max(speed, 0)
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
         alongSpeed = 0
+        // Without further measurements, the model vehicle continues from this speed, not from the one before the outage.
+        excess = deviation
+        model.take(self.speed / max(1 + deviation, RoadReckoner.leastRatio))
         move(max(metres, 0), ahead)
     }
 

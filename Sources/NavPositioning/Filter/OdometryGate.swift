@@ -33,10 +33,11 @@ struct OdometryGate: Sendable {
     /// Records that time has passed without an input, as a prediction shows.
     mutating func notePassed(_ stamp: Timestamp) { newest = max(newest, stamp) }
 
-    /// Whether a report's stamp is consistent with the clock of the fixes.
+    /// Whether a report's stamp is consistent with the clock of the fixes; false before the first accepted fix.
     mutating func admits(_ stamp: Timestamp) -> Bool {
         lead = nil
-        guard let reference else { return true }
+        // Without a fix, the clock is unknown.
+        guard let reference else { return false }
         let lead = stamp.seconds(since: reference)
         if abs(lead) > Self.longestLead {
             self.lead = lead

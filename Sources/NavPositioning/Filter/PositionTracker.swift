@@ -155,7 +155,10 @@ public struct PositionTracker: Sendable {
     ///     are then no reason to reject it.
     ///   - isInTunnel: Whether a mapped tunnel is being predicted. The road is known there, and the first fixes after
     ///     it are bad.
-    public mutating func take(_ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false) -> FixVerdict {
+    ///   - isPredicted: Whether positions have been predicted since the last accepted fix, with or without a road.
+    public mutating func take(
+        _ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false, isPredicted: Bool = false
+    ) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         if selector.change != nil { noteReceiver() }
         observe(fix)
@@ -198,9 +201,13 @@ public struct PositionTracker: Sendable {
                 break
             }
             if isNewReceiver { filter.noteReceiver() }
-            // A prediction that is wrong by this much carries no information, and blending with it would delay recovery by several fixes.
-            if isReckoned, isAfterSilence || filter.expectedError(of: fix).distance > Reckoning.blendReach {
+            // A prediction through a silence, or one that is wrong by this much, carries no information, and blending with it would delay
+            // recovery by several fixes.
+            if isAfterSilence && (isReckoned || isPredicted)
+                || isReckoned && filter.expectedError(of: fix).distance > Reckoning.blendReach
+            {
                 filter = MotionFilter(fix, config: config)
+                onRoad = nil
             }
             filter.update(fix)
             // Restarts the filter if its numbers are no longer finite.

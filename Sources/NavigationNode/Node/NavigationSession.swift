@@ -236,7 +236,7 @@ package final class NavigationSession {
 
     /// Handles the vehicle's odometry.
     ///
-    /// A message is discarded when it has no time, arrives before the first fix, or differs too much in time from the fixes.
+    /// A message is discarded when it has no time, arrives before the first accepted fix, or differs too much in time from the fixes.
     ///
     /// - Parameter isRecorded: Whether the message comes from a drive's journal, where it was already admitted.
     package func handle(
