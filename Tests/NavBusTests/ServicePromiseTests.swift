@@ -141,26 +141,6 @@ import Testing
         #expect(busError { try pair.client.cancel(first) }?.code == .closed)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func endOfACallMayWaitForAnotherCallOfTheSameServer(_ implementation: Implementation) throws {
-        let pair = try Pair(implementation)
-        let node = pair.client
-        try node.serve(ServiceConformanceTests.service) { $0.finish($0.request.bytes) }
-        let options = CallOptions(timeout: .seconds(50))
-        var inner: (responses: [Payload], status: CallStatus)?
-        var (isOver, others) = (false, 0)
-        _ = try node.call("test.Echo", "Say", [1], options: options) { event in
-            guard case .end = event else { return }
-            inner = try? node.callBlocking("test.Echo", "Say", [2], options: options)
-            isOver = true
-        }
-        for _ in 0..<3 {
-            _ = try node.call("test.Echo", "Say", [3], options: options) { if case .end = $0 { others += 1 } }
-        }
-        try pair.turn { isOver && others == 3 }
-        #expect(inner?.status == .ok && inner?.responses.map(\.bytes) == [[2]])
-    }
-
     @Test func fullTableAndUsedNameAreDifferentErrors() throws {
         let node = try InProcessBus(name: "n", network: InProcessNetwork())
         for index in 0..<ServiceDescription.maximumServices {

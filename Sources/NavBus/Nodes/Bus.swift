@@ -129,6 +129,8 @@ extension Bus {
 
     /// Makes a call and waits for its end, serving other calls in the meantime; for tools and start-up, not for a node's loop.
     ///
+    /// In the `onEvent` of a call, use it for other servers only: the messages of that call's server wait until `onEvent` returns.
+    ///
     /// - Returns: the responses in order (exactly one when a unary call succeeds), and the final status.
     public func callBlocking(
         _ service: String, _ method: String, _ request: [UInt8], options: CallOptions

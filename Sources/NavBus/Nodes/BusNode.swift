@@ -63,8 +63,7 @@ public final class BusNode: Bus {
             // A handler may close the node while its loop still uses the sockets: the lock outlives them in any case.
             sides.2.context.whenEnded = { lock.release() }
         } catch {
-            // The sockets must close before the name is freed: closing removes the socket file, which
-            // would then be the name's next holder's.
+            // The sockets must close before the name is freed: its next holder binds to the same files.
             (publisher, subscriber, services) = (nil, nil, nil)
             hosts?.close()
             hosts = nil
@@ -418,8 +417,8 @@ public final class BusNode: Bus {
     /// Leaves the bus and frees the name, see ``Bus/close()``.
     public func close() {
         guard publisher != nil else { return }
-        // No new subscriber should connect while the last messages are sent. The name is freed only after libzmq has removed the socket
-        // file, when the context ends; otherwise libzmq would remove the file of the name's next holder.
+        // No new subscriber should connect while the last messages are sent. The name is freed only after that, when the context ends:
+        // clients give up a server whose lock is free.
         if !lock.isTaken { unlink(configuration.directory.announcementPath(name)) }
         let leaving = services
         services = nil

@@ -51,6 +51,7 @@ final class RegistryFollower {
 
     /// Handles the waiting events, and reads what they and the schedule require.
     func follow(_ now: Int64) {
+        if !vanished.isEmpty { vanished = vanished.filter { now - $0.value.at < Self.vanishingNanoseconds } }
         watcher.drain { change in
             switch change {
             case .node(let name, let lockClosed): schedule.changed(name, lockClosed: lockClosed, now: now)
@@ -70,7 +71,6 @@ final class RegistryFollower {
             update(try? reader.read(), now)
             if !watcher.isHealthy { schedule.lookAgain(at: now + rescanNanoseconds) }
         }
-        if !vanished.isEmpty { vanished = vanished.filter { now - $0.value.at < Self.vanishingNanoseconds } }
     }
 
     private func update(_ snapshot: RegistrySnapshot?, _ now: Int64) {
@@ -94,8 +94,10 @@ final class RegistryFollower {
         generation += 1
     }
 
-    /// Returns whether a node that is not live left its announcement behind: its lock is free.
-    private func isDead(_ node: String) -> Bool { access(directory.announcementPath(node), F_OK) == 0 }
+    /// Returns whether a node that is not live left its files behind: its lock is free, and not deleted.
+    private func isDead(_ node: String) -> Bool {
+        access(directory.announcementPath(node), F_OK) == 0 && access(directory.lockPath(node), F_OK) == 0
+    }
 
     /// Keeps the nodes of a removed directory, and restores those that have just vanished.
     private func keepAll() {

@@ -193,11 +193,6 @@ final class ServiceTransport {
         dirtyLinks.append(link)
     }
 
-    private func markClean(_ link: Link) {
-        link.isDirty = false
-        if dirtyLinks.last === link { dirtyLinks.removeLast() } else { dirtyLinks.removeAll { $0 === link } }
-    }
-
     private func link(to peer: ServiceClient.Peer) -> Link? {
         if let link = peer.link { return unsafeDowncast(link, to: Link.self) }
         let path = configuration.directory.servicePath(peer.info.node)
@@ -259,7 +254,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             repeat {
                 if routerIsDirty { try receiveFromClients(now, &budget) }
-                while budget > 0, let link = dirtyLinks.last { receive(from: link, now, &budget) }
+                while budget > 0, let link = dirtyLinks.popLast() { receive(from: link, now, &budget) }
                 if let hosts { try run(hosts, now, &budget) }
                 followRegistry(now)
                 client.advance(now)
@@ -298,12 +293,12 @@ final class ServiceTransport {
         }
     }
 
-    /// Receives from a link.
-    ///
-    /// The link stays in the list meanwhile: a handler that waits for a call runs this loop, too, and may need the link's messages.
     private func receive(from link: Link, _ now: Int64, _ budget: inout Int) {
         while budget > 0 {
-            guard let message = try? wire.receive(from: link.socket) else { return markClean(link) }
+            guard let message = try? wire.receive(from: link.socket) else {
+                link.isDirty = false
+                return
+            }
             budget -= 1
             taken += 1
             link.unheard = 0
@@ -314,8 +309,7 @@ final class ServiceTransport {
             // The handler may have closed the node or lost the server.
             guard links[link.tag] === link else { return }
         }
-        // Such a handler may have taken it off the list.
-        markDirty(link)
+        if links[link.tag] === link { dirtyLinks.append(link) }
     }
 
     private func run(_ hosts: HostSide, _ now: Int64, _ budget: inout Int) throws(ZeroMQError) {

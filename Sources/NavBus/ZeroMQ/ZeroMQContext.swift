@@ -7,7 +7,7 @@ internal import Glibc
 /// would block for ever.
 package final class ZeroMQContext {
     let handle: UnsafeMutableRawPointer
-    /// Called after every socket has ended and libzmq has removed its file.
+    /// Called after every socket has ended, with its last messages sent or given up.
     var whenEnded: () -> Void = {}
 
     /// Creates a context; fails when the process is out of memory or file descriptors.

@@ -29,8 +29,8 @@ public struct ErrorCode: ProtoEnum {
     public static let deadlineExceeded = Self(rawValue: 6)
     /// The caller or a newer request cancelled the request.
     public static let cancelled = Self(rawValue: 7)
-    /// The source of a tileset cannot be reached, answers with errors or has not answered yet, or the network mode does not allow to ask
-    /// it. Navigation does not return it: without the online provider, routes are calculated on board.
+    /// The source of a tileset cannot be reached, answers with errors or has not answered yet, or the network mode does not allow
+    /// asking it. Navigation does not return it: without the online provider, routes are calculated on board.
     public static let providerUnavailable = Self(rawValue: 8)
     /// The request is not possible in the current state.
     public static let wrongState = Self(rawValue: 9)

@@ -451,7 +451,7 @@ public struct SetRouteRequest: Message {
         /// (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s, distance_m and the annotation's
         /// node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other fields, such as edge_ids and
         /// map_version, and of the options alternatives and a language that it does not have. Legs without node_ids may have 60,000 points in
-        /// all, where each 12 m of their length count as one more: some 700 km.
+        /// all, where each 12 m of their length counts as one more: some 700 km.
         case route(Route)
         /// Waypoints to route to, from the origin if there is one, otherwise from the last qualified position.
         case calculate(CalculateRouteRequest)

@@ -169,7 +169,7 @@ extension TileCache {
                 dropped.isEmpty
                 ? "the server does not allow \(lost.count) tiles of \(edition) to be stored that the vehicle needs and "
                     + "has on board in the one in use, \(place); have the server allow it, or set store_anyway=true"
-                : "\(edition) lacks \(lost.count) tiles on board that the vehicle needs, \(place); complete the files of "
+                : "\(edition) lacks \(dropped.count) tiles on board that the vehicle needs, \(place); complete the files of "
                     + "the source"
             return "\(cause). The edition in use stays as long as the vehicle needs these tiles"
         }

@@ -64,8 +64,8 @@ typedef enum _Navbus__V1__ErrorCode {
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_CANCELLED = 7,
   /*
-   * The source of a tileset cannot be reached, answers with errors or has not answered yet, or the network mode does not allow to ask
-   * it. Navigation does not return it: without the online provider, routes are calculated on board.
+   * The source of a tileset cannot be reached, answers with errors or has not answered yet, or the network mode does not allow
+   * asking it. Navigation does not return it: without the online provider, routes are calculated on board.
    */
   NAVBUS__V1__ERROR_CODE__ERROR_CODE_PROVIDER_UNAVAILABLE = 8,
   /*
