@@ -172,6 +172,22 @@ import Testing
         #expect(zip(speeds, speeds.dropFirst()).allSatisfy { $1 - $0 < 2 }, "\(speeds)")
     }
 
+    @Test func vehicleThatWasHeldUpBeforeAnOutageContinuesAtTheSpeedOfItsWheels() throws {
+        var drive = try Drive()
+        for second in 0...20 {
+            let crawled = Double(max(second - 15, 0))
+            drive.fix(Double(second), east: 20 * Double(second) - 17 * crawled, speed: second < 15 ? 20 : 3)
+        }
+        for tenth in 200...400 {
+            let seconds = Double(tenth) / 10 + 0.05
+            drive.odometry(seconds, speed: min(3 + 2 * (seconds - 20), 20))
+        }
+        drive.fireTimers(until: 50)
+        let silent = drive.positions.filter { $0.stamp > Drive.stamp(40) && $0.prediction == .alongRoad }
+        let speeds = silent.compactMap(\.fix.speed)
+        #expect(speeds.count > 5 && speeds.allSatisfy { $0 > 15 }, "\(speeds)")
+    }
+
     /// Odometry that is ten minutes ahead arrives before the first good fix.
     @Test func odometryOfAnotherClockDelaysNoPrediction() throws {
         var drive = try Drive()
