@@ -1,3 +1,4 @@
+internal import NavMap
 internal import NavRouting
 
 /// The announcements of a step, with their distances.
@@ -22,6 +23,8 @@ struct StepAnnouncements: Sendable, Equatable {
     var isChained: Bool
     /// Seconds from the end of the maneuver at the step's beginning to the maneuver at the step's end.
     var seconds: Double
+    /// Whether the step begins aboard a ferry.
+    var isAboard = false
     /// Units and rounding, by the options and by the country where the step begins.
     var scale: DistanceScale
 }
@@ -61,7 +64,7 @@ struct InstructionPlanner {
             far: isQuiet || isArrival ? nil : leads.far, prepare: isQuiet ? nil : leads.prepare,
             near: isQuiet ? nil : leads.near, now: isArrival ? timing.arrival : leads.now,
             unambiguousDistance: isArrival ? .infinity : clear, isChained: isChained(next, timing.chainSeconds),
-            seconds: seconds(step), scale: scale)
+            seconds: seconds(step), isAboard: isAboard(step), scale: scale)
     }
 
     private func scale(_ step: Int) -> DistanceScale {
@@ -72,6 +75,12 @@ struct InstructionPlanner {
         case .metric: return .metric
         case .imperial: return local == .milesAndYards ? .milesAndYards : .milesAndFeet
         }
+    }
+
+    private func isAboard(_ step: Int) -> Bool {
+        let maneuver = steps[step].maneuver
+        return maneuver.notes.contains(.boardsFerry)
+            || route.edges.indices.contains(maneuver.edge) && route.edges[maneuver.edge].roadClass == .ferry
     }
 
     private func expectedSpeed(before edge: Int) -> Double {

@@ -387,7 +387,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         guard !given[step].contains(.continue), remaining > guidance.options.timing.continueDistance,
             guidance.steps[step + 1].maneuver.type != .newName,
             // Aboard a ferry, there is no road to continue on.
-            !guidance.steps[step].maneuver.notes.contains(.boardsFerry)
+            !guidance.announcements[step].isAboard
         else { return nil }
         given[step].formUnion(.opening)
         let sentence = guidance.text(step).continuing(on: guidance.steps[step].maneuver.road, metres: remaining)

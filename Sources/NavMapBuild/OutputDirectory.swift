@@ -6,8 +6,8 @@ internal import NavMap
 struct OutputDirectory {
     private let path: String
 
-    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset, and nothing is mounted
-    /// on it. A link stays; the directory to which it leads is replaced.
+    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset, and no other file
+    /// system is mounted on it. A link stays; the directory to which it leads is replaced.
     init(_ path: String) throws(MapBuildError) {
         var trimmed = path
         while trimmed.count > 1 && trimmed.hasSuffix("/") { trimmed.removeLast() }

@@ -64,7 +64,6 @@ public struct Positioning: Sendable {
     private var aid = RoadAid()
     private var judge = HealthJudge()
     private var odometryGate = OdometryGate()
-    private var hasHeardFix = false
     /// The time of the last published position.
     private var lastEmitted: Timestamp?
     /// The time since which the filter has been converging after a prediction while its positions still differ from the fixes; nil
@@ -153,7 +152,7 @@ public struct Positioning: Sendable {
         switch event {
         case .fix(let fix), .approvedFix(let fix): (stamp, end) = (fix.stamp, timing.time(reportedBy: fix))
         case .odometry(let odometry):
-            guard hasHeardFix, admits(odometry) else { return [] }
+            guard admits(odometry) else { return [] }
             (stamp, end) = (odometry.stamp, odometry.stamp)
         case .timer: return []
         }
@@ -183,7 +182,6 @@ public struct Positioning: Sendable {
     private mutating func take(
         _ fix: Fix, isApproved: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
-        hasHeardFix = true
         timing.note(fix)
         var fix = fix
         let step = timing.step(to: fix)

@@ -30,7 +30,7 @@ extension Metric {
         let freeFlow = freeFlowDuration(of: edge, from: start, to: end)
         return EdgeTimes(
             duration: duration, freeFlow: freeFlow,
-            congestion: allows(edge) ? Congestion(duration: duration, freeFlow: freeFlow) : .closed)
+            congestion: isClosedByTraffic(edge) ? .closed : Congestion(duration: duration, freeFlow: freeFlow))
     }
 
     /// Returns the times on a road with these traits. A vehicle other than the metric's is as fast as the traffic, up to its own limit.
@@ -46,6 +46,6 @@ extension Metric {
         let duration = (max(live, fastest) + stops) * share
         return EdgeTimes(
             duration: duration, freeFlow: free,
-            congestion: allows(edge) ? Congestion(duration: duration, freeFlow: free) : .closed)
+            congestion: isClosedByTraffic(edge) ? .closed : Congestion(duration: duration, freeFlow: free))
     }
 }

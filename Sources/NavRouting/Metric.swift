@@ -26,6 +26,8 @@ public final class Metric: Sendable {
     private let closedGround: ContiguousArray<Bool>
     /// Seconds to drive each edge in traffic, ``LiveEdges/unknown`` where nothing is known; empty without traffic.
     private let liveSeconds: ContiguousArray<Float>
+    /// The edges that are closed in traffic, ascending, also those that the vehicle may not drive at the time of departure.
+    private let closedByTraffic: ContiguousArray<EdgeIndex>
     /// The stamp of the newest traffic in the costs; nil without traffic.
     public let trafficStamp: Timestamp?
 
@@ -47,6 +49,7 @@ public final class Metric: Sendable {
         closedGround = pricing.closedGround
         edgeCosts = pricing.edgeCosts
         liveSeconds = []
+        closedByTraffic = []
         trafficStamp = nil
         var arcCosts = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: turns.arcCount)
         for state in 0..<turns.stateCount { pricing.price(TurnState(state), turns, &arcCosts) }
@@ -72,7 +75,7 @@ public final class Metric: Sendable {
     ///
     /// - Parameters:
     ///   - live: The traffic times of edges, which replace those of `base`; nil keeps them.
-    ///   - closed: Edges that may not be driven, in any order.
+    ///   - closed: Edges that may not be driven, in any order; with traffic times those closed in traffic, ascending.
     ///   - stamp: The stamp of the traffic in `live`.
     init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex], stamp: Timestamp? = nil) {
         trafficStamp = stamp ?? base.trafficStamp
@@ -86,6 +89,7 @@ public final class Metric: Sendable {
         let graph = base.turns.graph
         var edgeCosts = live?.costs ?? base.edgeCosts
         liveSeconds = live?.seconds ?? base.liveSeconds
+        closedByTraffic = live == nil ? base.closedByTraffic : ContiguousArray(closed)
         var changed: [NodeIndex] = []
         for edge in closed where edgeCosts[edge.index] != Metric.forbidden {
             edgeCosts[edge.index] = Metric.forbidden
@@ -176,6 +180,12 @@ public final class Metric: Sendable {
     public func liveDuration(of edge: EdgeIndex) -> Double? {
         guard !liveSeconds.isEmpty, liveSeconds[edge.index] >= 0 else { return nil }
         return Double(liveSeconds[edge.index])
+    }
+
+    /// Whether an edge is closed in traffic.
+    func isClosedByTraffic(_ edge: EdgeIndex) -> Bool {
+        let place = closedByTraffic.partitioningIndex { $0 >= edge }
+        return place < closedByTraffic.count && closedByTraffic[place] == edge
     }
 
     /// Returns the seconds for the signals and booths between the ends of an edge.

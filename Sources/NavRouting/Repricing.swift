@@ -6,7 +6,6 @@ public import NavMap
 /// A router knows the roads that are closed to its own vehicle and those closed by traffic. For another vehicle's
 /// routes, which were found with other costs, only closures by traffic count.
 public struct RoutePricing: Sendable {
-    private let router: Router
     private let metric: Metric
     /// The model of another vehicle; nil for the router's own.
     private let other: CostModel?
@@ -23,7 +22,6 @@ public struct RoutePricing: Sendable {
     public init(
         _ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true, at time: LocalTime? = nil
     ) {
-        self.router = router
         let metric = usesTraffic ? router.metric : router.freeFlow
         self.metric = metric
         let isOther = vehicle.map { $0 != router.metric.model.profile } ?? false
@@ -42,11 +40,7 @@ public struct RoutePricing: Sendable {
     /// evaluated when the route was found.
     public func isClosedNow(_ key: EdgeKey) -> Bool {
         guard let edge = graph.edge(key), !metric.allows(edge) else { return false }
-        return isClosedByTraffic(edge) || other == nil && graph.attributes(of: edge).conditions.isEmpty
-    }
-
-    private func isClosedByTraffic(_ edge: EdgeIndex) -> Bool {
-        router.freeFlow.allows(edge) && !metric.allows(edge)
+        return metric.isClosedByTraffic(edge) || other == nil && graph.attributes(of: edge).conditions.isEmpty
     }
 
     /// Returns the same route with its times in the router's traffic.

@@ -116,11 +116,12 @@ public struct Router: Sendable {
 
     /// Returns the metric for a vehicle and time over the same roads, in the same traffic or without any.
     ///
-    /// Prices all roads and turns unless this router's own metric applies; ``serving(_:at:forEach:)`` prepares for many routes.
+    /// Prices all roads and turns unless this router's own metric applies; ``MetricCache`` keeps the last result, and
+    /// ``serving(_:at:forEach:)`` prepares for many routes.
     ///
     /// - Parameter departure: The local time; nil for the router's own for its own vehicle, and to leave out time-dependent rules for another.
     public func metric(for model: CostModel, at departure: LocalTime?, usesTraffic: Bool = true) -> Metric {
-        let departure = departure ?? (model == metric.model ? metric.departure : nil)
+        let departure = self.departure(departure, for: model)
         let isOwn =
             model == metric.model
             && (departure == metric.departure
@@ -128,6 +129,11 @@ public struct Router: Sendable {
         if isOwn { return usesTraffic ? metric : freeFlow }
         let timed = Metric(metric.turns, model: model, at: departure)
         return usesTraffic ? Self.metric(timed, in: traffic, HierarchyMetric.inTurn) : timed
+    }
+
+    /// Returns the departure that a vehicle's metric is for if none is given.
+    func departure(_ given: LocalTime?, for model: CostModel) -> LocalTime? {
+        given ?? (model == metric.model ? metric.departure : nil)
     }
 
     /// Returns the metric that a request's options need; nil when this router's suffices.

@@ -4,21 +4,22 @@ package import NavGuidance
 import NavMatching
 package import NavMessages
 package import NavNavigator
-import NavRouting
+package import NavRouting
 
 extension RoutePlan {
     /// Creates a route from a message by matching it to this map: it may come from another map version or another node.
     ///
     /// - Parameters:
+    ///   - metrics: The metrics of the map's router; pricing all roads takes long on a large map.
     ///   - preferences: The preferences whose vehicle, traffic and departure the route is mapped and timed for.
     ///   - now: The departure unless they name one, in local time; nil leaves out time-dependent rules.
     ///   - wording: The language and units to use if the message names none that are available.
     ///   - snapRadius: The greatest distance of a waypoint without a radius from its place on the route, metres.
     /// - Throws: A failure that states what is wrong with the route, or how much of it is not on a road of the map.
     package init(
-        _ message: NavMessages.Route, on map: MapSnapshot, for preferences: RoutePreferences = RoutePreferences(),
-        at now: LocalTime? = nil, wording own: Wording = Wording(),
-        snapRadius: Double = RouteRequest.defaultSnapRadius
+        _ message: NavMessages.Route, on map: MapSnapshot, _ metrics: inout MetricCache,
+        for preferences: RoutePreferences = RoutePreferences(), at now: LocalTime? = nil,
+        wording own: Wording = Wording(), snapRadius: Double = RouteRequest.defaultSnapRadius
     ) throws(RouteFailure) {
         let line = try message.geometry?.positions("route.geometry") ?? []
         guard line.count >= 2 else {
@@ -59,8 +60,8 @@ extension RoutePlan {
         }
         let request = RouteRequest(waypoints: waypoints, snapRadius: snapRadius)
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
-        let metric = map.router.metric(
-            for: preferences.vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model,
+        let metric = metrics.metric(
+            for: preferences.vehicle.map { CostModel(profile: $0) } ?? metrics.base.metric.model,
             at: preferences.options.departure ?? now, usesTraffic: preferences.usesTraffic)
         let mapped: MappedRoute
         do throws(RouteMappingError) {

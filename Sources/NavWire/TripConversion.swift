@@ -56,7 +56,10 @@ extension TripSnapshot {
         }
         var plan: RoutePlan?
         if let kept = message.route {
-            do throws(RouteFailure) { plan = try route(kept, order.preferences) } catch { plan = nil }
+            // A trip in progress is timed from now, whatever its planned departure.
+            var preferences = order.preferences
+            preferences.options.departure = nil
+            do throws(RouteFailure) { plan = try route(kept, preferences) } catch { plan = nil }
             switch kept.provider {
             case .online: plan?.provider = .online
             case .external: break

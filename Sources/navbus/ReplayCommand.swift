@@ -126,7 +126,8 @@ struct ReplayCommand: ParsableCommand {
         let unused = (trace.others?.odometryCount ?? 0) - summary.odometry
         if unused > 0 {
             Console.note(
-                "not used: \(unused) odometry reports before the first fix, or with a time other than that of the fixes"
+                "not used: \(unused) odometry reports before the first accepted fix, or with a time other than that of the "
+                    + "fixes"
             )
         }
         // Without a position to start from, no route is requested, and none fails.

@@ -388,8 +388,11 @@ struct InstructionTriggerTests {
         town.road("AB", "Quay")
         town.road("BC", "Sea Line", roadClass: .ferry, speed: 5)
         town.road("CD", "Island Road")
-        let told = drive(try town.guidance("ABCD"), speed: 5).spoken.map(\.text)
-        #expect(told.filter { $0.hasPrefix("Continue") } == ["Continue on Island Road for 4 kilometres"], "\(told)")
+        // The second route starts aboard, so far from the quay that no departure is announced.
+        for (path, start) in [("ABCD", 0.0), ("BCD", 100)] {
+            let told = drive(try town.guidance(path), speed: 5, from: start).spoken.map(\.text)
+            #expect(told.filter { $0.hasPrefix("Continue") } == ["Continue on Island Road for 4 kilometres"], "\(told)")
+        }
     }
 
     @Test("A clock change neither suppresses nor repeats announcements")

@@ -43,7 +43,8 @@ import Testing
         #expect(try refresh(&ride).delta > 20)
     }
 
-    @Test func anAlternativeOverARoadThatIsOpenAtThisHourStays() throws {
+    @Test(arguments: [false, true])
+    func anAlternativeOverARoadThatIsOpenAtThisHourStaysUntilTrafficClosesIt(isClosed: Bool) throws {
         let town = try Town(
             """
                       C-------D
@@ -69,13 +70,22 @@ import Testing
         }
         let id = try #require(offered)
         ride.turnPage()
+        if isClosed {
+            var overlay = TrafficOverlay()
+            _ = overlay.apply([
+                TrafficSpeed(fromNodeID: ASCIIMap.nodeID("G"), toNodeID: ASCIIMap.nodeID("H"), speed: 0)
+            ])
+            ride.map = MapSnapshot(ride.map, router: ride.map.router.live(overlay))
+            ride.send(.mapChanged(ride.map))
+        }
         _ = try refresh(&ride)
-        #expect(
-            !ride.told.contains {
-                if case .alternatives(let update) = $0.what { !update.removed.isEmpty } else { false }
-            })
+        let isRemoved = ride.told.contains {
+            if case .alternatives(let update) = $0.what { !update.removed.isEmpty } else { false }
+        }
+        #expect(isRemoved == isClosed)
         let reply = ride.command(.selectAlternative(id), call: 2)
-        guard case .following? = reply else { throw NoRefresh(reply: reply) }
+        let isFollowed = if case .following? = reply { true } else { false }
+        #expect(isFollowed != isClosed, "\(String(describing: reply))")
     }
 }
 

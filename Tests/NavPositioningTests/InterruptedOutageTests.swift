@@ -128,6 +128,23 @@ import Testing
         #expect(abs(error) < 25, "\(error) m")
     }
 
+    /// At the stop, the matcher repeats the place from before the fixes that contradict the road.
+    @Test func predictionCountsTheMetresBeforeAStop() throws {
+        var drive = try Drive()
+        for tenth in 0...480 {
+            let seconds = Double(tenth) / 10
+            let driven = seconds - min(max(seconds - 30, 0), 4)
+            if tenth <= 320, tenth % 10 == 0 {
+                drive.fix(seconds, east: 20 * driven, north: tenth > 270 ? 60 : 0, speed: nil)
+            }
+            drive.odometry(seconds + 0.05, speed: (300..<340).contains(tenth) ? 0 : 20)
+        }
+        let position = try #require(drive.positions.last)
+        #expect(position.prediction == .odometry && position.road != nil)
+        let error = drive.place(position.match.coordinate).east - 20 * (position.stamp.seconds(since: Drive.stamp(4)))
+        #expect(abs(error) < 25, "\(error) m")
+    }
+
     @Test func predictionsStayFrequentAfterASingleFixInAnOutage() throws {
         var drive = try Drive()
         drive.drive(0...20)
@@ -153,6 +170,22 @@ import Testing
         #expect(speeds.count > 5)
         #expect(try #require(speeds.first) < 6)
         #expect(zip(speeds, speeds.dropFirst()).allSatisfy { $1 - $0 < 2 }, "\(speeds)")
+    }
+
+    @Test func vehicleThatWasHeldUpBeforeAnOutageContinuesAtTheSpeedOfItsWheels() throws {
+        var drive = try Drive()
+        for second in 0...20 {
+            let crawled = Double(max(second - 15, 0))
+            drive.fix(Double(second), east: 20 * Double(second) - 17 * crawled, speed: second < 15 ? 20 : 3)
+        }
+        for tenth in 200...400 {
+            let seconds = Double(tenth) / 10 + 0.05
+            drive.odometry(seconds, speed: min(3 + 2 * (seconds - 20), 20))
+        }
+        drive.fireTimers(until: 50)
+        let silent = drive.positions.filter { $0.stamp > Drive.stamp(40) && $0.prediction == .alongRoad }
+        let speeds = silent.compactMap(\.fix.speed)
+        #expect(speeds.count > 5 && speeds.allSatisfy { $0 > 15 }, "\(speeds)")
     }
 
     /// Odometry that is ten minutes ahead arrives before the first good fix.

@@ -105,6 +105,26 @@ struct DepartureTests {
         #expect(try Self.letters(map, none.router(for: Self.truck, at: nil), "AD") != "ABD" && none.count == 0)
     }
 
+    @Test("the last priced metric is kept while the same vehicle, conditions and traffic are wanted")
+    func metricCache() throws {
+        let base = Router(graph: try Self.town().graph).live(
+            TrafficTests.overlay(TrafficTests.speed("BE", "B", "E", 2)))
+        var cache = MetricCache(base)
+        #expect(cache.metric(for: CostModel(), at: Self.monday(12)) === base.metric)
+        let night = cache.metric(for: CostModel(), at: Self.monday(23))
+        #expect(night !== base.metric)
+        #expect((0..<base.metric.turns.graph.edgeCount).contains { night.liveDuration(of: EdgeIndex($0)) != nil })
+        #expect(cache.metric(for: CostModel(), at: Self.monday(2)) === night)
+        #expect(cache.metric(for: CostModel(), at: nil) === base.metric)
+        #expect(cache.metric(for: CostModel(), at: nil, usesTraffic: false) === base.freeFlow)
+        #expect(cache.metric(for: CostModel(), at: Self.monday(23)) === night)
+        let free = cache.metric(for: CostModel(), at: Self.monday(23), usesTraffic: false)
+        #expect(free !== night && free.conditions == night.conditions)
+        let truck = cache.metric(for: Self.truck, at: nil)
+        #expect(truck.model == Self.truck && cache.metric(for: Self.truck, at: nil) === truck)
+        #expect(cache.metric(for: Self.truck, at: Self.monday(8)).conditions != truck.conditions)
+    }
+
     @Test("traffic applies to routers for other vehicles and times")
     func traffic() throws {
         let map = try Self.town()

@@ -26,10 +26,11 @@ struct GivenRouteTests {
         (route.waypoints[1].latitude, route.waypoints[1].longitude) = (place.latitude, place.longitude)
         let map = try Helsinki.map.get()
         route.waypoints[2].radiusM = 500
-        let plan = try RoutePlan(route, on: map, snapRadius: 1)
+        var metrics = MetricCache(map.router)
+        let plan = try RoutePlan(route, on: map, &metrics, snapRadius: 1)
         #expect(plan.route.waypoints.count == 3 && plan.route.waypoints[1].routeOffset > 0)
         var strict = route
         strict.waypoints[1].radiusM = nil
-        #expect(throws: RouteFailure.self) { try RoutePlan(strict, on: map, snapRadius: 1) }
+        #expect(throws: RouteFailure.self) { try RoutePlan(strict, on: map, &metrics, snapRadius: 1) }
     }
 }

@@ -89,6 +89,20 @@ import Testing
         #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
     }
 
+    @Test func routeOfATripInProgressIsMappedForNow() throws {
+        var kept = try Self.keptTrip()
+        kept.order?.options = NavMessages.RouteOptions(departureNs: 1_767_654_000_000_000_000)
+        var wanted: [RoutePreferences] = []
+        let trip = try TripSnapshot(
+            kept, node: NavRouting.VehicleProfile(), minutesAheadOfUTC: 0, on: try Helsinki.map.get()
+        ) { _, preferences throws(RouteFailure) in
+            wanted.append(preferences)
+            throw RouteFailure(code: .noRoute, message: "not needed")
+        }
+        #expect(wanted.map(\.options.departure) == [nil])
+        #expect(trip.order.preferences.options.departure != nil)
+    }
+
     @Test func longNamesOfASavedTripAreShortened() throws {
         let drive = try Helsinki.drive.get()
         var kept = try Self.keptTrip()

@@ -9,7 +9,9 @@ public enum RoadTags {
         return highway == .pedestrian || highway == .busway || namesVehicles
     }
 
-    /// Whether a key can permit vehicles on any way: one of the vehicles' own, also with conditions.
+    /// Whether a key is one of the vehicles' own that can permit them on a way that usually is no road, also with conditions.
+    ///
+    /// Keys for one direction count only with conditions, those of `motor_vehicle`.
     package static func namesVehicles(_ key: TagKey) -> Bool {
         switch key {
         case .vehicle, .motor_vehicle, .motorcar, .hgv, .vehicle__conditional, .motor_vehicle__conditional,

@@ -151,10 +151,19 @@ public struct Reckoning: Sendable {
         // Predictions follow the direction of traffic.
         let road = match.road.flatMap { $0.isAgainst ? nil : $0 }
         let driven = tracker.estimate?.travelled ?? 0
-        let now = (stamp: fix.stamp, travelled: driven)
+        var seen = (stamp: fix.stamp, travelled: driven)
+        if let previous {
+            if match.isHeld {
+                seen = previous.seen
+            } else if let road, road.edge == previous.road?.edge, road.offset == previous.road?.offset {
+                // While a vehicle stands, its last place is repeated, which is still as far behind.
+                seen.stamp = seen.stamp.advanced(bySeconds: -previous.stamp.seconds(since: previous.seen.stamp))
+                seen.travelled -= previous.travelled - previous.seen.travelled
+            }
+        }
         origin = Origin(
             stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph), travelled: driven,
-            candidates: match.candidates, seen: match.isHeld ? previous?.seen ?? now : now)
+            candidates: match.candidates, seen: seen)
         // A single fix beside the road or between two roads does not discard the road.
         if match.road?.isAgainst != true,
             origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,

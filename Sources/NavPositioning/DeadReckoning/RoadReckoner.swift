@@ -41,7 +41,7 @@ struct RoadReckoner: Sendable {
     /// The relative deviation of the real speed from the model's: when last seen, and when last comparable.
     ///
     /// Outside of tunnels the last hindrance is assumed to continue; in a tunnel only the driver counts.
-    private let deviationSeen: (last: Double, comparable: Double)
+    private var deviationSeen: (last: Double, comparable: Double)
     private var deviation: Double
     /// The deviation including the momentary excess, which fades faster.
     private var excess: Double
@@ -157,6 +157,12 @@ struct RoadReckoner: Sendable {
         self.speed = max(speed, 0)
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
         alongSpeed = 0
+        if !ahead.isTunnel(place.edge) {
+            // Where the wheels are faster, what held the vehicle back before the outage has ended.
+            let freed = min(self.speed / ahead.speed(at: place, model.pace).expected, 1) - 1
+            deviation = max(deviation, freed)
+            deviationSeen.last = max(deviationSeen.last, freed)
+        }
         // Without further measurements, the model vehicle continues from this speed, not from the one before the outage.
         excess = deviation
         model.take(self.speed / max(1 + deviation, RoadReckoner.leastRatio))

@@ -18,7 +18,7 @@ extension Router {
     ///   - request: The waypoints; with a route being driven, the vehicle's position and the waypoints still ahead.
     ///   - limit: The maximum number of alternatives, 0 ... 2; larger values are clamped.
     ///   - current: The route being driven, which need not be the best. The best route replaces it when the vehicle is
-    ///     not on it, or when some of its edges are not loaded.
+    ///     not on it, or when some of its edges from the vehicle on are not loaded or may not be driven.
     public func alternatives(
         _ request: RouteRequest, limit: Int = 2, to current: Route? = nil,
         criteria: AlternativeCriteria = AlternativeCriteria(), workspace: SearchWorkspace

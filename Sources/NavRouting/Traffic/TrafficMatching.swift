@@ -219,7 +219,9 @@ struct TrafficMatching {
 
     // MARK: Edges
 
-    /// Sums up each edge's segments; returns the times of edges and the closed edges.
+    /// Sums up each edge's segments; returns the times of edges and the closed edges, ascending.
+    ///
+    /// Edges that the vehicle may not drive are among them, with unchanged costs: they may be open at another time, or to another vehicle.
     func settle(_ forEach: HierarchyMetric.ForEach) -> (LiveEdges, closed: [EdgeIndex]) {
         let count = base.turns.graph.edgeCount
         let costs = FlatArray(base.edgeCosts)
@@ -239,7 +241,7 @@ struct TrafficMatching {
     ) {
         let graph = base.turns.graph
         let fastest = Double(base.model.profile.maximumSpeed)
-        for index in edges where costs[index] != Metric.forbidden {
+        for index in edges {
             // Seconds per metre of edge, extrapolated from the known segments.
             var (known, pace, isKnown) = (0.0, 0.0, false)
             for segment in Int(segments.offsets[index])..<Int(segments.offsets[index + 1]) {
@@ -262,8 +264,9 @@ struct TrafficMatching {
             } else {
                 duration /= known
             }
-            let factor = base.model.avoidanceFactor(base.traits(of: edge))
             seconds[index] = Float(duration)
+            guard costs[index] != Metric.forbidden else { continue }
+            let factor = base.model.avoidanceFactor(base.traits(of: edge))
             costs[index] = milliseconds((duration + Double(segments.stops[index])) * factor)
         }
     }

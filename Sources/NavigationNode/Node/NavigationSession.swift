@@ -56,6 +56,8 @@ package final class NavigationSession {
     private var encoder: PublicationEncoder
     private var horizon = HorizonKeeper()
     private var map: MapSnapshot { encoder.map }
+    /// The metrics for given routes on the map in force.
+    private var metrics: MetricCache
     /// The version of the road tiles in use.
     var mapVersion: String { map.graph.mapVersion }
     private var journalSequence: UInt64 = 0
@@ -92,6 +94,7 @@ package final class NavigationSession {
         self.hasJournal = hasJournal
         savedTrip = trip.flatMap { [nil, configuration.tripText].contains($0.configured) ? $0 : nil }
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
+        metrics = MetricCache(map.router)
         tiles = map.graph.tiles.map(\.id)
         self.nodeName = nodeName
         self.configuration = configuration
@@ -163,7 +166,7 @@ package final class NavigationSession {
                 request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC, on: map
             ) { message, preferences throws(RouteFailure) in
                 try RoutePlan(
-                    message, on: map, for: preferences, at: configuration.departure(at: stamp),
+                    message, on: map, &metrics, for: preferences, at: configuration.departure(at: stamp),
                     wording: configuration.navigator.wording, snapRadius: configuration.navigator.snapRadius)
             }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
@@ -326,6 +329,7 @@ package final class NavigationSession {
     package func handle(_ change: MapChange) -> Outcome {
         outcome = Outcome()
         encoder.map = change.map
+        metrics = MetricCache(map.router)
         guard journalSequence > 0, let stamp = present else {
             early.append(change.cause)
             navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)

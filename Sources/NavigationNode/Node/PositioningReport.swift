@@ -17,7 +17,7 @@ package struct PositioningReport: Sendable {
     /// Rejected fixes, counted by the index of the reason.
     package private(set) var rejected = [UInt64](repeating: 0, count: FixRejection.Reason.allCases.count)
     package internal(set) var odometry: UInt64 = 0
-    /// Discarded odometry: without a time, before the first fix, or too far in time from the fixes.
+    /// Discarded odometry: without a time, before the first accepted fix, or too far in time from the fixes.
     package internal(set) var odometryLeftOut: UInt64 = 0
     /// The odometry of that which differed too much in time from the fixes, and by how many seconds the last of it led, negative when
     /// behind.
