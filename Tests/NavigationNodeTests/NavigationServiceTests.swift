@@ -506,8 +506,9 @@ struct NavigationServiceTests {
         ) { $0.finish([]) }
         try await table.drive(try Helsinki.drive.get())
         let decisions = try table.messages("/nav/policy/decision", as: PolicyDecision.self)
-        #expect(decisions.map(\.decidedBy) == [.unavailable] && decisions.first?.verdict == .yes)
-        #expect(decisions.first?.reason?.hasPrefix("status 12: ") == true)
+        let reroutes = decisions.filter { $0.kind == .shouldReroute }
+        #expect(reroutes.map(\.decidedBy) == [.unavailable] && reroutes.first?.verdict == .yes)
+        #expect(reroutes.first?.reason?.hasPrefix("status 12: ") == true)
         #expect(
             try table.messages("/nav/reroute", as: RerouteEvent.self).compactMap(\.phase)
                 == [.willReroute, .fetching, .fetched, .applied])
