@@ -347,7 +347,7 @@ struct ManeuverBuilder {
             maneuver.type = .turn
         }
         if type == .offRamp, let node {
-            maneuver.exitNumbers = parts(of: roads.graph.exitReference(of: node)) { $0 == ";" }
+            maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
             maneuver.exitName = roads.graph.junctionName(of: node)
         }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {

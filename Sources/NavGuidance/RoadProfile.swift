@@ -12,7 +12,7 @@ struct RoadSign: Equatable {
     init(name: String, reference: String) {
         (self.name, self.reference) = (name, reference)
         stem = NameAffixes.stem(of: name)
-        numbers = parts(of: reference) { $0 == ";" }
+        numbers = RoadLabel.list(reference)
     }
 
     var isEmpty: Bool { name.isEmpty && reference.isEmpty }

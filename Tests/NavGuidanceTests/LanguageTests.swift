@@ -268,7 +268,7 @@ struct LanguageTests {
         }
     }
 
-    @Test("Miles are told as people say and write them")
+    @Test("Distances in miles have the usual spoken and written forms")
     func miles() throws {
         func text(_ language: String) throws -> InstructionText {
             InstructionText(phrases: try #require(PhraseTable.named(language)), scale: .milesAndFeet)

@@ -476,7 +476,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("ABCD")[1].notes == [.boardsFerry])
     }
 
-    @Test("A ferry at the end of a road or at a mini-roundabout is told as a ferry")
+    @Test("The instruction names a ferry at the end of a road or at a mini-roundabout")
     func ferryAtTurn() throws {
         var town = Town(
             """

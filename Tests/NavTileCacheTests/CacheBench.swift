@@ -67,6 +67,14 @@ final class CacheBench {
 
     func handle(_ event: CacheEvent) { perform(cache.handle(event, at: instant)) }
 
+    /// Reports a vehicle at ``middle`` that begins a route of some 34 km to the east.
+    func beginRoute() {
+        var update = VehicleUpdate()
+        update.position = Self.middle
+        update.route = VehicleUpdate.Route(id: 1, corners: [Self.middle, Coordinate(latitude: 41.15, longitude: -8)])
+        handle(.vehicle(update))
+    }
+
     func command<Value>(_ body: (TileCache<MemoryStore>) throws(TileFailure) -> Value) throws -> Value {
         let (answer, effects) = cache.run(at: instant, body)
         perform(effects)

@@ -51,11 +51,7 @@ import Testing
 
     @Test func tilesWithoutRoomAreMissingInTheCoverageOfTheRoute() throws {
         let bench = CacheBench([CacheBench.roads], budget: 30_000, isPredictive: true)
-        var update = VehicleUpdate()
-        update.position = CacheBench.middle
-        update.route = VehicleUpdate.Route(
-            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
-        bench.handle(.vehicle(update))
+        bench.beginRoute()
         bench.run(seconds: 60)
         let (all, some) = bench.wanted("roads")
         #expect(bench.cache.refusedCount > 0 && some.count < all.count)
@@ -67,11 +63,7 @@ import Testing
         _ roads: SimServer, beforeNews: (CacheBench) -> Void = { _ in }
     ) -> (bench: CacheBench, all: Set<TileID>) {
         let bench = CacheBench([roads], isPredictive: true)
-        var update = VehicleUpdate()
-        update.position = CacheBench.middle
-        update.route = VehicleUpdate.Route(
-            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
-        bench.handle(.vehicle(update))
+        bench.beginRoute()
         bench.run(seconds: 60)
         let (all, present) = bench.wanted("roads")
         #expect(all.count > 5 && present == all)
@@ -96,11 +88,7 @@ import Testing
         let bench = CacheBench([CacheBench.roads], isPredictive: true)
         bench.run(seconds: 2)
         bench.store.isUnwritable = true
-        var update = VehicleUpdate()
-        update.position = CacheBench.middle
-        update.route = VehicleUpdate.Route(
-            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
-        bench.handle(.vehicle(update))
+        bench.beginRoute()
         bench.run(seconds: 60)
         #expect(try bench.cache.routeCoverage() == 0)
         bench.store.isUnwritable = false
@@ -129,11 +117,7 @@ import Testing
         roads.publishesUnstorable = true
         roads.publish()
         let bench = CacheBench([roads], isPredictive: true)
-        var update = VehicleUpdate()
-        update.position = CacheBench.middle
-        update.route = VehicleUpdate.Route(
-            id: 1, corners: [CacheBench.middle, Coordinate(latitude: 41.15, longitude: -8)])
-        bench.handle(.vehicle(update))
+        bench.beginRoute()
         bench.run(seconds: 60)
         let (all, some) = bench.wanted("roads")
         #expect(some.count < all.count && bench.fetched.count == all.count)

@@ -742,7 +742,7 @@ public struct ShouldDiscardFixRequest: Message {
     public var context: PolicyContext?
     /// The fix.
     public var fix: GnssFix?
-    /// Why the node would reject the fix. Fixes that it would use, or that it rejects for any other reason, are not asked about.
+    /// Reason for which the node would reject the fix: one of those listed at ShouldDiscardFix.
     public var reason: FixRejectionReason?
 
     /// Makes a message; a field that is left out is unknown.

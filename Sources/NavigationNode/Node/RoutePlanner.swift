@@ -103,7 +103,7 @@ package final class RoutePlanner {
     }
 
     private func plan(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RoutePlan {
-        // A search for others than the route in force only measures them by it, and nobody is guided along its copy.
+        // A search for alternatives needs the length of the current route's rest, but not its guidance.
         let isOnlyMeasured = query.purpose == .alternatives
         return RoutePlan(
             route: route,

@@ -394,7 +394,7 @@ struct  Navbus__V1__ShouldDiscardFixRequest
    */
   Navbus__V1__GnssFix *fix;
   /*
-   * Why the node would reject the fix. Fixes that it would use, or that it rejects for any other reason, are not asked about.
+   * Reason for which the node would reject the fix: one of those listed at ShouldDiscardFix.
    */
   protobuf_c_boolean has_reason;
   Navbus__V1__FixRejectionReason reason;
