@@ -125,8 +125,6 @@ package final class JunctionModel {
     private static let indistinct = 10.0
     /// The most nodes along a road that a walk passes.
     private static let hops = 10
-    /// The distance from a node within which the lines of its roads matter, metres.
-    private static let outlineReach = 150.0
 
     package init(_ graph: RoadGraph, for access: VehicleAccess) {
         self.graph = graph
@@ -214,7 +212,7 @@ package final class JunctionModel {
         for (index, pair) in found.enumerated() {
             // Where no road turns off, only the first metres count.
             let isSimple = found.count <= 2
-            let reach = isSimple ? RoadOutline.inaccuracy : Self.outlineReach
+            let reach = isSimple ? RoadOutline.inaccuracy : RoadOutline.reach
             let outline = outline(pair.edge, isOutwards: pair.leaving != nil, frame, reach: reach)
             let edge = pair.edge
             let initial = outline.initialBearing
@@ -222,7 +220,8 @@ package final class JunctionModel {
                 JunctionArm(
                     edge: pair.edge, leaving: pair.leaving, arriving: pair.arriving, road: roads[index],
                     initialBearing: initial,
-                    bearing: isSimple ? initial : outline.bearing(of: roads[index], lanes: lanes),
+                    bearing: isSimple
+                        ? initial : outline.bearing(roads[index].roadClass, roads[index].flags, lanes: lanes),
                     length: Double(graph.edgeLengths[edge.index]),
                     end: pair.leaving != nil ? graph.edgeHeads[edge.index] : graph.edgeTails[edge.index]))
         }
@@ -236,22 +235,15 @@ package final class JunctionModel {
         _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double
     ) -> RoadOutline {
         let shape = graph.reading(of: edge).shape
-        var points: [LocalPoint] = []
-        points.reserveCapacity(min(shape.count, 16))
-        for index in 0..<shape.count {
-            let point = frame.point(shape[isOutwards ? index : shape.count - 1 - index].coordinate)
-            if let last = points.last, last == point { continue }
-            points.append(point)
-            if abs(point.east) > reach || abs(point.north) > reach { break }
+        return RoadOutline(frame, reach: reach, count: shape.count) {
+            shape[isOutwards ? $0 : shape.count - 1 - $0].coordinate
         }
-        if points.count == 1 { points.append(LocalPoint(east: points[0].east, north: points[0].north + 0.01)) }
-        return RoadOutline(points)
     }
 
     /// Returns the direction of a road beyond its first metres, degrees clockwise from north; nil when it is too short.
     func laterBearing(of edge: EdgeIndex) -> Double? {
         let origin = graph.nodePositions[graph.edgeTails[edge.index].index].coordinate
-        return outline(edge, isOutwards: true, LocalFrame(origin: origin), reach: Self.outlineReach).laterBearing
+        return outline(edge, isOutwards: true, LocalFrame(origin: origin), reach: RoadOutline.reach).laterBearing
     }
 
     /// Returns the metres between two nodes.
@@ -492,7 +484,7 @@ package final class JunctionModel {
         var (current, length) = (arm, 0.0)
         for _ in 0..<Self.hops {
             let piece = outline(
-                current.edge, isOutwards: current.leaving != nil, frame, reach: Self.outlineReach)
+                current.edge, isOutwards: current.leaving != nil, frame, reach: RoadOutline.reach)
             points += points.isEmpty ? piece.points : Array(piece.points.dropFirst())
             length += current.length
             guard length < reach, current.end != node else { break }

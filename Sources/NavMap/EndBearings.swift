@@ -7,7 +7,9 @@ struct EndBearings {
     let end: Float
 
     /// Measures the bearings over the first and last metres, so that a short stub at a kerb does not decide a turn's angle.
-    init(_ shape: EdgeShape) {
+    ///
+    /// - Parameter shape: The points of the edge in travel order, at least 2, with indexes from 0.
+    init<Shape: RandomAccessCollection>(_ shape: Shape) where Shape.Element == FixedCoordinate, Shape.Index == Int {
         let reach = 15.0
         let last = shape.count - 1
         func pointsWithin(_ order: (Int) -> Int) -> Int {

@@ -12,6 +12,7 @@ struct GraphAssembly {
     var edgeLengths: ContiguousArray<Float> = []
     var edgeStartBearings: ContiguousArray<Float> = []
     var edgeEndBearings: ContiguousArray<Float> = []
+    var edgeTurnOffsets: ContiguousArray<TurnOffsets> = []
     var edgeOpposites: ContiguousArray<EdgeIndex> = []
     var firstEdgeOfTile: ContiguousArray<UInt32> = []
     var exitReferences: [NodeIndex: String] = [:]
@@ -84,6 +85,7 @@ struct GraphAssembly {
         edgeLengths.reserveCapacity(total)
         edgeStartBearings.reserveCapacity(total)
         edgeEndBearings.reserveCapacity(total)
+        edgeTurnOffsets.reserveCapacity(total)
         edgeOpposites.reserveCapacity(total)
         for (tileIndex, tile) in tiles.enumerated() {
             let firstEdge = edgeTails.count
@@ -104,6 +106,7 @@ struct GraphAssembly {
                             ? RoadGraph.noEdge : EdgeIndex(firstEdge + Int(record.opposite)))
                     edgeStartBearings.append(bearings[edge].start)
                     edgeEndBearings.append(bearings[edge].end)
+                    edgeTurnOffsets.append(record.turnOffsets)
                 }
             }
         }

@@ -25,6 +25,8 @@ public final class RoadGraph: Sendable {
     public let edgeStartBearings: ContiguousArray<Float>
     /// Direction of travel at the end of each edge, radians clockwise from north.
     public let edgeEndBearings: ContiguousArray<Float>
+    /// The angles from these bearings to those that drivers perceive.
+    let edgeTurnOffsets: ContiguousArray<TurnOffsets>
     /// The same road in the other direction, or ``noEdge``.
     public let edgeOpposites: ContiguousArray<EdgeIndex>
     /// The contraction rank of each edge; nil when a tile has no ranks.
@@ -84,6 +86,7 @@ public final class RoadGraph: Sendable {
         edgeLengths = assembly.edgeLengths
         edgeStartBearings = assembly.edgeStartBearings
         edgeEndBearings = assembly.edgeEndBearings
+        edgeTurnOffsets = assembly.edgeTurnOffsets
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
         restrictionOrder = ContiguousArray(
@@ -105,6 +108,18 @@ public final class RoadGraph: Sendable {
     public var edgeCount: Int { edgeTails.count }
     /// The number of nodes, including those in missing tiles.
     public var nodeCount: Int { nodePositions.count }
+
+    /// Returns the angle that a driver perceives when turning from an edge into one that starts at its end, radians, clockwise positive,
+    /// −π ... π.
+    ///
+    /// The first metres of a road model the junction, not the road; ``RoadOutline`` measures it beyond when the map is built. In tiles from
+    /// before that, it is the angle between the last and the first metres.
+    public func turnAngle(_ first: EdgeIndex, _ second: EdgeIndex) -> Double {
+        let offset = Int(edgeTurnOffsets[second.index].start) - Int(edgeTurnOffsets[first.index].end)
+        return Angle.difference(
+            from: Double(edgeEndBearings[first.index]),
+            to: Double(edgeStartBearings[second.index]) + Double(offset) * EdgeRecord.turnOffsetStep)
+    }
 
     /// Returns the edges that start at a node, by ascending number.
     @inline(__always)

@@ -86,10 +86,14 @@ public struct TileContent: Sendable {
         public var attributes: Int
         /// Point features along it, by ascending shape index in travel order.
         public var features: [PointFeature]
+        /// The directions of travel that drivers perceive where it starts and ends, radians clockwise from north; nil for those of its first
+        /// and last metres. Turns are priced by them.
+        public var perceivedStart: Double?
+        public var perceivedEnd: Double?
 
         public init(
             tail: Int, head: Head, wayID: Int64, shape: Range<Int>, reversed: Bool, opposite: Int?, attributes: Int,
-            features: [PointFeature] = []
+            features: [PointFeature] = [], perceivedStart: Double? = nil, perceivedEnd: Double? = nil
         ) {
             self.tail = tail
             self.head = head
@@ -99,6 +103,8 @@ public struct TileContent: Sendable {
             self.opposite = opposite
             self.attributes = attributes
             self.features = features
+            self.perceivedStart = perceivedStart
+            self.perceivedEnd = perceivedEnd
         }
     }
 

@@ -134,15 +134,28 @@ public struct TileEncoder {
                 length += Geodesy.distance(
                     content.shapePoints[point - 1].position.coordinate, content.shapePoints[point].position.coordinate)
             }
-            records.append(
-                EdgeRecord(
-                    wayID: edge.wayID, head: head, shapeStart: UInt32(edge.shape.lowerBound),
-                    length: Float(min(length, Double(TileLayout.longestEdge))),
-                    attributes: UInt32(edge.attributes),
-                    opposite: edge.opposite.map { UInt32($0) } ?? TileLayout.noIndex,
-                    shapeCount: UInt16(edge.shape.count), flags: edge.reversed ? EdgeRecord.reversedShape : 0))
+            var record = EdgeRecord(
+                wayID: edge.wayID, head: head, shapeStart: UInt32(edge.shape.lowerBound),
+                length: Float(min(length, Double(TileLayout.longestEdge))), attributes: UInt32(edge.attributes),
+                opposite: edge.opposite.map { UInt32($0) } ?? TileLayout.noIndex,
+                shapeCount: UInt16(edge.shape.count), flags: edge.reversed ? EdgeRecord.reversedShape : 0)
+            record.turnOffsets = turnOffsets(edge, content)
+            records.append(record)
         }
         return records
+    }
+
+    private func turnOffsets(_ edge: TileContent.Edge, _ content: TileContent) -> TurnOffsets {
+        guard edge.perceivedStart != nil || edge.perceivedEnd != nil else { return TurnOffsets() }
+        let line = content.shapePoints[edge.shape].map(\.position)
+        let measured = EndBearings(edge.reversed ? line.reversed() : line)
+        func offset(_ perceived: Double?, _ measured: Float) -> Int8 {
+            guard let perceived, perceived.isFinite else { return 0 }
+            let angle = Angle.difference(from: Double(measured), to: perceived)
+            return Int8(max(-63, min((angle / EdgeRecord.turnOffsetStep).rounded(), 63)))
+        }
+        return TurnOffsets(
+            start: offset(edge.perceivedStart, measured.start), end: offset(edge.perceivedEnd, measured.end))
     }
 
     private func arrivalRecords(_ content: TileContent) throws(TileEncodingError) -> [ArrivalRecord] {

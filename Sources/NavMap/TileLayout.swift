@@ -110,9 +110,31 @@ package struct EdgeRecord {
     package var flags: UInt16
 
     static let reversedShape: UInt16 = 1
+    /// The unit of ``turnOffsets``, radians: 1.5 degrees.
+    static let turnOffsetStep = 1.5 * Double.pi / 180
+
+    /// The angles from the measured bearings at the edge's start and end to those that drivers perceive, clockwise, in units of
+    /// ``turnOffsetStep``: bits 1 to 7 and 8 to 14 of ``flags``, each a signed number. 0 where they are equal or nobody turns.
+    var turnOffsets: TurnOffsets {
+        get {
+            let bits = Int16(bitPattern: flags)
+            return TurnOffsets(
+                start: Int8(truncatingIfNeeded: (bits << 8) >> 9), end: Int8(truncatingIfNeeded: (bits << 1) >> 9))
+        }
+        set {
+            func bits(_ offset: Int8) -> UInt16 { UInt16(UInt8(bitPattern: min(max(offset, -63), 63)) & 0x7F) }
+            flags = flags & ~0x7FFE | bits(newValue.start) << 1 | bits(newValue.end) << 8
+        }
+    }
 
     /// Whether the edge is driven from the last point of its shape to the first.
     @inlinable package var isReversed: Bool { flags & 1 != 0 }
+}
+
+/// The angles from an edge's measured bearings to the perceived ones, in units of ``EdgeRecord/turnOffsetStep``.
+struct TurnOffsets: Sendable, Equatable {
+    var start: Int8 = 0
+    var end: Int8 = 0
 }
 
 package struct ExternalNodeRecord {

@@ -200,9 +200,7 @@ struct TurnPricing {
         if !flags.isDisjoint(with: [.tollBooth, .gate]) { duration += CostModel.boothDuration }
         if second == graph.edgeOpposites[first.index] { return duration + CostModel.uTurnDuration }
         guard isJunction else { return duration }
-        let angle = Angle.difference(
-            from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
         let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
-        return duration + CostModel.turnDuration(angle: angle, leftHandTraffic: left)
+        return duration + CostModel.turnDuration(angle: graph.turnAngle(first, second), leftHandTraffic: left)
     }
 }

@@ -36,6 +36,27 @@ struct RoadTileTests {
         #expect(graph.missingTiles(at: NodeIndex(2)) == [TestTiles.neighbour])
     }
 
+    @Test("perceived directions survive to within a degree, up to 94 degrees from the measured ones")
+    func perceivedDirections() throws {
+        var content = TestTiles.content()
+        // The first edge ends at a bearing of 117 degrees.
+        for perceived in [63.0, 64, 90, 116.6, 150, 30] {
+            content.edges[0].perceivedEnd = Angle.radians(perceived)
+            content.edges[1].perceivedStart = Angle.radians(perceived + 180)
+            let tile = try TestTiles.tile(try TileEncoder.encode(content))
+            let graph = RoadGraph(tiles: [tile], mapVersion: "")
+            let onward = Angle.degrees(Double(graph.edgeStartBearings[2]))
+            let turn = Angle.degrees(graph.turnAngle(EdgeIndex(0), EdgeIndex(2)))
+            #expect(abs(turn - (onward - perceived)) < 0.8, "perceived \(perceived)")
+            #expect(abs(abs(Angle.degrees(graph.turnAngle(EdgeIndex(0), EdgeIndex(1)))) - 180) < 1.6)
+        }
+        for extreme in [Double.nan, .infinity, 1e9, -.pi] {
+            content.edges[0].perceivedEnd = extreme
+            let graph = RoadGraph(tiles: [try TestTiles.tile(try TileEncoder.encode(content))], mapVersion: "")
+            #expect(graph.turnAngle(EdgeIndex(0), EdgeIndex(2)).isFinite)
+        }
+    }
+
     @Test("equal content gives equal bytes")
     func determinism() throws {
         #expect(try TestTiles.bytes() == TestTiles.bytes())

@@ -249,6 +249,22 @@ struct RoadNetwork: Sendable {
         return ContiguousArray(roads.map { $0 == 3 })
     }
 
+    /// For each node, the lanes of its widest road, both directions together; 0 when unknown.
+    var widths: ContiguousArray<UInt8> {
+        var widths = ContiguousArray<UInt8>(repeating: 0, count: nodes.count)
+        for segment in segmentRoads.indices {
+            let lanes = [segmentForward[segment], segmentBackward[segment]].map {
+                $0 == RoadTable.none ? 0 : Int(roads.attributes[Int($0)].lanes)
+            }
+            let width = UInt8(min(lanes[0] + lanes[1], Int(UInt8.max)))
+            for place in [segmentStarts[segment], segmentEnds[segment]] {
+                let node = Int(nodeNumbers[Int(lineNodes[place])])
+                widths[node] = max(widths[node], width)
+            }
+        }
+        return widths
+    }
+
     /// Returns the start node of an edge, an index in ``nodes``.
     func tail(_ edge: DirectedEdge) -> UInt32 {
         nodeNumbers[Int(lineNodes[edge.isBackward ? segmentEnds[edge.segment] : segmentStarts[edge.segment]])]

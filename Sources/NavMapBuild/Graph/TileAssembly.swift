@@ -18,6 +18,8 @@ struct TileAssembly: Sendable {
     private var isShared: ContiguousArray<Bool>
     /// For each node, whether three or more roads meet there.
     private let isJunction: ContiguousArray<Bool>
+    /// For each node, the lanes of its widest road, both directions together; 0 when unknown.
+    private let widths: ContiguousArray<UInt8>
     /// The edges that end in another tile than they start in: the end's tile, and the head and tail nodes, by tile.
     private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
     /// The restrictions whose first edge is in a tile, by tile.
@@ -37,6 +39,7 @@ struct TileAssembly: Sendable {
         layerMasks = ContiguousArray(repeating: 0, count: count)
         isShared = ContiguousArray(repeating: false, count: count)
         isJunction = network.junctions
+        widths = network.widths
         markLayers()
         placeNodes()
         markShared()
@@ -199,7 +202,24 @@ struct TileAssembly: Sendable {
                     ? .local(Int(localIndexes[Int(layer.rawValue)][head])) : .external(external(UInt32(head), &parts)),
                 wayID: data.ways.ids[Int(network.roads.ways[Int(network.segmentRoads[segment])])],
                 shape: shape, reversed: edge.isBackward, opposite: parts.numbers[opposite],
-                attributes: attributes(network.attributes(edge), &parts), features: features(edge)))
+                attributes: attributes(network.attributes(edge), &parts), features: features(edge),
+                perceivedStart: outwardDirection(edge, isFromEnd: false),
+                perceivedEnd: outwardDirection(edge, isFromEnd: true).map { $0 + .pi }))
+    }
+
+    /// Returns the direction in which drivers at one end of an edge see its road lead away, radians clockwise from north; nil where no other
+    /// road turns off.
+    private func outwardDirection(_ edge: DirectedEdge, isFromEnd: Bool) -> Double? {
+        let node = Int(isFromEnd ? network.head(edge) : network.tail(edge))
+        guard isJunction[node] else { return nil }
+        let (start, end) = (network.segmentStarts[edge.segment], network.segmentEnds[edge.segment])
+        let isReversed = edge.isBackward != isFromEnd
+        let origin = data.position(network.lineNodes[isReversed ? end : start]).coordinate
+        let outline = RoadOutline(LocalFrame(origin: origin), reach: RoadOutline.reach, count: end - start + 1) {
+            data.position(network.lineNodes[isReversed ? end - $0 : start + $0]).coordinate
+        }
+        let road = network.roads.attributes[Int(network.attributes(edge))]
+        return Angle.radians(outline.bearing(road.roadClass, road.flags, lanes: Int(widths[node])))
     }
 
     private func appendArrivals(to parts: inout TileParts, _ tile: RoadTileID) {

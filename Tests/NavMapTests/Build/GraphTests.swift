@@ -24,6 +24,29 @@ struct GraphTests {
         #expect(built.report.edges == 8 && built.report.graphNodes == 5 && built.report.roads == 2)
     }
 
+    @Test("a turn's angle is the one that drivers see, not that of the metres across the junction")
+    func perceivedTurns() throws {
+        var map = GridMap()
+        map.nodes([11, 12, 13])
+        map.node(101, east: 4, north: 4, of: 12)
+        map.node(102, east: 4, north: 16, of: 12)
+        map.node(103, east: 4, north: 120, of: 12)
+        map.way(1, [11, 12, 13])
+        map.way(2, [12, 101, 102, 103])
+        let built = try BuiltMap(map)
+        let (east, west) = (try #require(built.edge(11, 12)), try #require(built.edge(13, 12)))
+        let (leaving, arriving) = (try #require(built.edge(12, 103)), try #require(built.edge(103, 12)))
+        // The first 15 m lead to the north by east, 14 degrees.
+        let measured = Angle.degrees(Double(built.graph.edgeStartBearings[leaving.index]))
+        #expect(abs(measured - 14) < 0.5)
+        func turn(_ first: EdgeIndex, _ second: EdgeIndex) -> Double {
+            Angle.degrees(built.graph.turnAngle(first, second))
+        }
+        #expect(abs(turn(east, leaving) + 88) < 2 && abs(turn(west, leaving) - 92) < 2)
+        #expect(abs(turn(arriving, try #require(built.edge(12, 11))) - 88) < 2)
+        #expect(abs(turn(east, try #require(built.edge(12, 13)))) < 0.1)
+    }
+
     @Test("a one-way road has edges in its direction only")
     func oneway() throws {
         var map = GridMap()

@@ -26,6 +26,14 @@ struct GridMap {
         }
     }
 
+    /// Adds a node some metres east and north of a node of the grid.
+    mutating func node(_ id: Int64, east: Double, north: Double, of base: Int64) {
+        let origin = FixedCoordinate(
+            latitudeE7: 480_000_000 - Int32(base / 10) * 10_000, longitudeE7: 110_000_000 + Int32(base % 10) * 10_000)
+        let place = LocalFrame(origin: origin.coordinate).coordinate(of: LocalPoint(east: east, north: north))
+        builder.addNode(id: id, position: FixedCoordinate(place), tags: [:])
+    }
+
     mutating func way(_ id: Int64, _ nodes: [Int64], _ tags: [String: String] = ["highway": "residential"]) {
         builder.addWay(id: id, nodes: nodes, tags: tags)
     }

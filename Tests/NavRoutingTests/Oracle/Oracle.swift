@@ -152,8 +152,7 @@ final class Oracle {
         if isBack {
             seconds += 20
         } else if roadCounts[node.index] > 2 {
-            let angle = Angle.difference(
-                from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
+            let angle = graph.turnAngle(first, second)
             let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
             seconds += CostModel.turnDuration(angle: angle, leftHandTraffic: left)
         }

@@ -1,27 +1,46 @@
 import Glibc
-internal import NavGeo
-internal import NavMap
+package import NavGeo
 
 /// The perceived direction of a road that leaves a junction.
 ///
 /// The first metres of a drawn road model the junction, not the road, since a road is drawn from the middle of the one that it leaves. The
-/// direction is taken from the part beyond, as far as it can be determined. The distances are those of OSRM's guidance.
-struct RoadOutline {
+/// direction is taken from the part beyond, as far as it can be determined. The distances are those of OSRM's guidance. Turns are priced and
+/// told by it.
+package struct RoadOutline {
     /// The width of a lane, metres.
-    static let laneWidth = 3.25
+    package static let laneWidth = 3.25
     /// The inaccuracy of drawn lines, metres.
-    static let inaccuracy = 2.0
+    package static let inaccuracy = 2.0
     private static let nearReach = 10.0
     private static let farReach = 40.0
+    /// The distance from a junction within which the lines of its roads matter, metres.
+    package static let reach = 150.0
 
     /// The line from the junction on, in metres relative to it.
-    private(set) var points: [LocalPoint]
+    package private(set) var points: [LocalPoint]
 
-    init(_ points: [LocalPoint]) { self.points = points }
+    package init(_ points: [LocalPoint]) { self.points = points }
+
+    /// Takes the line of a road from a junction on, at least as far as `reach` from the origin of the frame, metres.
+    ///
+    /// - Parameters:
+    ///   - count: The number of the line's points, at least 1.
+    ///   - coordinate: Returns a point of the line; 0 is the junction.
+    package init(_ frame: LocalFrame, reach: Double, count: Int, coordinate: (Int) -> Coordinate) {
+        points = []
+        points.reserveCapacity(min(count, 16))
+        for index in 0..<count {
+            let point = frame.point(coordinate(index))
+            if let last = points.last, last == point { continue }
+            points.append(point)
+            if abs(point.east) > reach || abs(point.north) > reach { break }
+        }
+        if points.count == 1 { points.append(LocalPoint(east: points[0].east, north: points[0].north + 0.01)) }
+    }
 
     /// Returns the direction from one point to another, degrees clockwise from north.
-    static func bearing(_ start: LocalPoint, _ end: LocalPoint) -> Double {
-        degreesFromNorth(end.east - start.east, end.north - start.north)
+    package static func bearing(_ start: LocalPoint, _ end: LocalPoint) -> Double {
+        degrees(atan2(end.east - start.east, end.north - start.north))
     }
 
     private static func distance(_ a: LocalPoint, _ b: LocalPoint) -> Double {
@@ -30,7 +49,7 @@ struct RoadOutline {
     }
 
     /// Returns the place at a distance along the line, or its end if that is nearer.
-    func point(at distance: Double) -> LocalPoint {
+    package func point(at distance: Double) -> LocalPoint {
         point(at: distance) { Self.distance(points[$0 - 1], points[$0]) }
     }
 
@@ -51,22 +70,26 @@ struct RoadOutline {
     }
 
     /// The direction of the very first metres.
-    var initialBearing: Double { Self.bearing(points[0], point(at: Self.inaccuracy)) }
+    package var initialBearing: Double { Self.bearing(points[0], point(at: Self.inaccuracy)) }
 
     /// The direction beyond the first metres, as far as the junction's surroundings reach; nil when the line ends before.
-    var laterBearing: Double? {
+    package var laterBearing: Double? {
         guard length >= Self.farReach else { return nil }
         return Self.bearing(point(at: 0.5 * Self.farReach), point(at: Self.farReach))
     }
 
+    /// Returns the perceived direction of a road, degrees clockwise from north, 0 ..< 360.
+    ///
     /// - Parameter lanes: The largest number of lanes of the junction's roads; 0 when unknown.
-    func bearing(of road: RoadProfile, lanes: Int) -> Double {
+    package func bearing(_ roadClass: RoadClass, _ flags: RoadFlags, lanes: Int) -> Double {
         let start = points[0]
         func towards(_ point: LocalPoint) -> Double { Self.bearing(start, point) }
         guard points.count > 2 else { return towards(points[points.count - 1]) }
-        if road.isRoundabout { return towards(point(at: Self.inaccuracy)) }
-        if road.isMinor { return towards(point(at: Self.nearReach)) }
-        let width = widthFactor(road) * Double(lanes == 0 ? 2 : lanes) * Self.laneWidth
+        if flags.contains(.roundabout) { return towards(point(at: Self.inaccuracy)) }
+        if roadClass == .service || roadClass == .track || roadClass == .ferry {
+            return towards(point(at: Self.nearReach))
+        }
+        let width = Self.widthFactor(roadClass, flags) * Double(lanes == 0 ? 2 : lanes) * Self.laneWidth
         let first = Self.distance(points[0], points[1])
         if first > width + Self.nearReach { return towards(points[1]) }
 
@@ -104,18 +127,18 @@ struct RoadOutline {
     }
 
     /// Returns a factor for the junction's width: exits of wide roads begin with a slant across all lanes.
-    private func widthFactor(_ road: RoadProfile) -> Double {
-        if road.isMotorway || road.isRamp { return 2.5 }
-        return road.roadClass == .primary && !road.isLink ? 1.5 : 1
+    private static func widthFactor(_ roadClass: RoadClass, _ flags: RoadFlags) -> Double {
+        if roadClass == .motorway || roadClass == .trunk { return 2.5 }
+        return roadClass == .primary && !flags.contains(.link) ? 1.5 : 1
     }
 
-    var length: Double {
+    package var length: Double {
         var sum = 0.0
         for index in 1..<points.count { sum += Self.distance(points[index - 1], points[index]) }
         return sum
     }
 
-    func trimmed(_ length: Double) -> RoadOutline {
+    package func trimmed(_ length: Double) -> RoadOutline {
         var kept = [points[0]]
         var rest = length
         for index in 1..<points.count {
@@ -178,8 +201,8 @@ struct RoadOutline {
     /// Whether the line turns to one side throughout.
     private var isCurve: Bool {
         let last = points.count - 1
-        let turned = difference(Self.bearing(points[0], points[1]), Self.bearing(points[last - 1], points[last]))
-        guard abs(turned) > 20 else { return false }
+        let turned = abs(Self.bearing(points[0], points[1]) - Self.bearing(points[last - 1], points[last]))
+        guard min(turned, 360 - turned) > 20 else { return false }
         func side(_ index: Int) -> Bool {
             let (e, n) = (points[last].east - points[0].east, points[last].north - points[0].north)
             return e * (points[index].north - points[0].north) - n * (points[index].east - points[0].east) > 0
@@ -228,22 +251,10 @@ struct RoadOutline {
         }
         return (beside(points[0]), beside(points[last]), greatest)
     }
-}
 
-/// Returns the direction of a vector, degrees clockwise from north, 0 ..< 360.
-func degreesFromNorth(_ east: Double, _ north: Double) -> Double {
-    let radians = atan2(east, north)
-    return circle(Angle.degrees(radians))
-}
-
-/// Returns an angle normalised to 0 ..< 360.
-func circle(_ degrees: Double) -> Double {
-    let rest = degrees.truncatingRemainder(dividingBy: 360)
-    return rest < 0 ? rest + 360 : rest
-}
-
-/// Returns the turn from one direction to another, degrees, clockwise positive, −180 ... 180.
-func difference(_ first: Double, _ second: Double) -> Double {
-    let turn = circle(second - first)
-    return turn > 180 ? turn - 360 : turn
+    /// Returns radians as degrees, 0 ..< 360.
+    private static func degrees(_ radians: Double) -> Double {
+        let degrees = Angle.degrees(radians)
+        return degrees < 0 ? degrees + 360 : degrees
+    }
 }

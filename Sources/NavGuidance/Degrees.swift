@@ -1,0 +1,11 @@
+/// Returns an angle normalised to 0 ..< 360.
+func circle(_ degrees: Double) -> Double {
+    let rest = degrees.truncatingRemainder(dividingBy: 360)
+    return rest < 0 ? rest + 360 : rest
+}
+
+/// Returns the turn from one direction to another, degrees, clockwise positive, −180 ... 180.
+func difference(_ first: Double, _ second: Double) -> Double {
+    let turn = circle(second - first)
+    return turn > 180 ? turn - 360 : turn
+}
