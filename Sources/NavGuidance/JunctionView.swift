@@ -57,9 +57,26 @@ package struct JunctionView: Sendable, Equatable {
     /// An arm by which the vehicle may arrive.
     package struct Approach: Sendable, Equatable {
         package var arm: Int
+        /// Whether a signal or a stop sign stands at its stop line, shortly before the junction.
+        package var hasSignal: Bool
+        package var hasStop: Bool
         package var lanes: [Lane]
         /// The ways, from right to left as the driver sees them.
         package var ways: [Way]
+    }
+
+    /// Another node that drivers may perceive as the same junction: roads so short lead there that routes join the turns at both.
+    package struct Neighbour: Sendable, Equatable {
+        /// OSM node.
+        package var nodeID: Int64
+        package var coordinate: Coordinate
+        /// Metres along the roads between.
+        package var distance: Double
+        /// The direction from the node of the view, degrees clockwise from north.
+        package var bearing: Double
+        /// The number of roads that meet there.
+        package var roads: Int
+        package var flags: NodeFlags
     }
 
     package var coordinate: Coordinate
@@ -73,6 +90,8 @@ package struct JunctionView: Sendable, Equatable {
     /// The arms, clockwise from north.
     package var arms: [Arm]
     package var approaches: [Approach]
+    /// The other nodes of the physical junction, the nearest first.
+    package var neighbours: [Neighbour]
 
     /// Finds the nearest junction of three or more roads open to the vehicle; nil when there is none within `radius` metres.
     package init?(near place: Coordinate, radius: Double, in graph: RoadGraph, for access: VehicleAccess) {
@@ -110,7 +129,40 @@ package struct JunctionView: Sendable, Equatable {
             }
             return Self.approach(index, arriving, classifier.classified(seen, after: arriving), roads, model)
         }
+        neighbours = Self.neighbours(of: node, model)
     }
+
+    /// Returns the nodes within reach of each other over roads that are open in either direction, each step no longer than
+    /// ``TurnJoiner/reach``.
+    private static func neighbours(of node: NodeIndex, _ model: JunctionModel) -> [Neighbour] {
+        let graph = model.graph
+        let origin = graph.nodePositions[node.index].coordinate
+        var distances: [NodeIndex: Double] = [node: 0]
+        var found: [Neighbour] = []
+        var waiting = [node]
+        while !waiting.isEmpty, found.count < mostNeighbours {
+            waiting.sort { (distances[$0] ?? 0, $0.rawValue) > (distances[$1] ?? 0, $1.rawValue) }
+            let current = waiting.removeLast()
+            let passed = distances[current] ?? 0
+            let arms = model.arms(at: current)
+            if current != node, arms.count >= 3 {
+                let coordinate = graph.nodePositions[current.index].coordinate
+                found.append(
+                    Neighbour(
+                        nodeID: graph.nodeOSMIDs[current.index], coordinate: coordinate, distance: passed,
+                        bearing: circle(Angle.degrees(Geodesy.bearing(from: origin, to: coordinate))),
+                        roads: arms.count, flags: graph.nodeFlags[current.index]))
+            }
+            for arm in arms where arm.length <= TurnJoiner.reach && distances[arm.end] == nil {
+                distances[arm.end] = passed + arm.length
+                waiting.append(arm.end)
+            }
+        }
+        return found
+    }
+
+    /// The most neighbours that are listed; a car park may have hundreds of short roads.
+    private static let mostNeighbours = 12
 
     private static func arm(_ road: JunctionArm, _ graph: RoadGraph) -> Arm {
         let reading = graph.reading(of: road.edge)
@@ -159,7 +211,10 @@ package struct JunctionView: Sendable, Equatable {
                     modifier: road.isEntry ? road.turn.modifier : ManeuverModifier(angle: road.angle),
                     lanes: lanes.indices.filter { lanes[$0].isValid }))
         }
-        return Approach(arm: own, lanes: LaneGuidance.parse(tag, for: model.access), ways: ways)
+        let stopLine = graph.stopLine(before: arriving)
+        return Approach(
+            arm: own, hasSignal: stopLine.hasSignal, hasStop: stopLine.hasStop,
+            lanes: LaneGuidance.parse(tag, for: model.access), ways: ways)
     }
 }
 

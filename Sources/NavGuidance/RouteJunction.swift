@@ -33,8 +33,6 @@ struct JunctionFinder {
     private let roads: RouteRoads
     private let access: VehicleAccess
     private let lanes: [Int: [Lane]]
-    /// The distance from a junction within which a signal or sign is at its stop line, metres.
-    private static let stopLineReach = 30.0
 
     /// - Parameter lanes: The lanes before route edges.
     init(_ roads: RouteRoads, lanes: [Int: [Lane]]) {
@@ -98,26 +96,13 @@ struct JunctionFinder {
     private func junction(before index: Int, _ arms: [Arm]) -> RouteJunction {
         let (previous, next, back) = (roads.resolved[index - 1], roads.resolved[index], wayBack(before: index))
         let flags = roads.node(before: index).map { roads.graph.nodeFlags[$0.index] } ?? []
-        let stopLine = previous.map(stopLine) ?? (hasSignal: false, hasStop: false)
+        let stopLine = previous.map { roads.graph.stopLine(before: $0) } ?? (hasSignal: false, hasStop: false)
         return RouteJunction(
             point: roads.route.edges[index].coordinates.lowerBound, bearings: arms.map(\.bearing),
             entries: arms.map(\.isEntry), incoming: arms.firstIndex { $0.edge == back },
             outgoing: arms.lastIndex { $0.edge == next },
             hasSignal: flags.contains(.trafficSignals) || stopLine.hasSignal,
             hasStop: flags.contains(.stop) || stopLine.hasStop, lanes: lanes[index] ?? [])
-    }
-
-    /// Returns whether a signal and a stop sign stand shortly before the end of an edge: mappers place them on the junction or at the line
-    /// where vehicles stop.
-    private func stopLine(_ edge: EdgeIndex) -> (hasSignal: Bool, hasStop: Bool) {
-        let features = roads.graph.features(of: edge).filter { $0.kind == .trafficSignals || $0.kind == .stop }
-        guard !features.isEmpty else { return (false, false) }
-        let line = Polyline(roads.graph.shape(of: edge).coordinates)
-        let near = features.filter {
-            line.length - line.cumulativeLengths[min(Int($0.shapeIndex), line.coordinates.count - 1)]
-                <= Self.stopLineReach
-        }
-        return (near.contains { $0.kind == .trafficSignals }, near.contains { $0.kind == .stop })
     }
 
     /// Returns the roads at the start of a route edge, including those that only arrive there.
@@ -150,4 +135,22 @@ struct JunctionFinder {
     }
 
     private func opposite(_ bearing: Double) -> Double { Angle.normalised(bearing + .pi) }
+}
+
+extension RoadGraph {
+    /// The distance from a junction within which a signal or sign is at its stop line, metres.
+    private static let stopLineReach = 30.0
+
+    /// Returns whether a signal and a stop sign stand shortly before the end of an edge: mappers place them on the junction or at the line
+    /// where vehicles stop.
+    func stopLine(before end: EdgeIndex) -> (hasSignal: Bool, hasStop: Bool) {
+        let features = features(of: end).filter { $0.kind == .trafficSignals || $0.kind == .stop }
+        guard !features.isEmpty else { return (false, false) }
+        let line = Polyline(shape(of: end).coordinates)
+        let near = features.filter {
+            line.length - line.cumulativeLengths[min(Int($0.shapeIndex), line.coordinates.count - 1)]
+                <= Self.stopLineReach
+        }
+        return (near.contains { $0.kind == .trafficSignals }, near.contains { $0.kind == .stop })
+    }
 }

@@ -16,8 +16,9 @@ struct MapJunction: ParsableCommand {
             The roads are named A, B, C … clockwise from north. Below each road that leads to the junction are its exits, from right to left: \
             the turn in degrees, the instruction to the driver, the lanes that lead there, and why an exit may not be driven.
 
-            It is the junction alone. Only a route decides which neighbouring junctions, up to some 30 m away, are announced together and in \
-            which direction, where a slip lane leads, which exit of a roundabout is taken, and which new names are told.
+            The turns are those at this node alone. Nodes that drivers may perceive as the same junction are listed below. Only a route decides \
+            which of them are announced together and in which direction, where a slip lane leads, which exit of a roundabout is taken, and \
+            which new names are told.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, geojson }
@@ -71,8 +72,8 @@ struct JunctionDrawing {
         return (turn > 0 ? "+" : "") + "\(turn)°"
     }
 
-    /// The signs at the node.
-    private var signs: [String] {
+    /// Returns the signs at a node.
+    private func signs(_ flags: NodeFlags) -> [String] {
         let names: [(NodeFlags, String)] = [
             (.trafficSignals, "traffic signals"), (.stop, "stop"), (.giveWay, "give way"), (.crossing, "crossing"),
             (.miniRoundabout, "mini-roundabout"), (.turningCircle, "turning circle"),
@@ -80,7 +81,7 @@ struct JunctionDrawing {
             (.tollBooth, "toll booth"), (.gate, "gate"), (.impassable, "barrier"),
             (.truckImpassable, "barrier for trucks"),
         ]
-        return names.filter { view.flags.contains($0.0) }.map(\.1)
+        return names.filter { flags.contains($0.0) }.map(\.1)
     }
 
     private func traits(_ arm: JunctionView.Arm) -> [String] {
@@ -107,6 +108,7 @@ struct JunctionDrawing {
 
     var text: String {
         var lines = ["node \(view.nodeID) at \(view.coordinate.text), \(Int(view.distance.rounded())) m away"]
+        let signs = self.signs(view.flags)
         if !signs.isEmpty { lines.append("signs: " + signs.joined(separator: ", ")) }
         if !view.exitReference.isEmpty { lines.append("exit: \(view.exitReference)") }
         if !view.junctionName.isEmpty { lines.append("name: \(view.junctionName)") }
@@ -119,9 +121,11 @@ struct JunctionDrawing {
             lines.append(line + ", way \(arm.wayID), \(Int(arm.length.rounded())) m")
         }
         for approach in view.approaches {
-            lines.append(
-                "from \(letter(approach.arm))"
-                    + (approach.lanes.isEmpty ? "" : ", lanes " + approach.lanes.map(text).joined(separator: " | ")))
+            var line = "from \(letter(approach.arm))"
+            let stopLine = self.stopLine(approach)
+            if !stopLine.isEmpty { line += ", at the stop line: " + stopLine.joined(separator: ", ") }
+            if !approach.lanes.isEmpty { line += ", lanes " + approach.lanes.map(text).joined(separator: " | ") }
+            lines.append(line)
             for way in approach.ways {
                 var line = "  to \(letter(way.arm)) \(turn(way)): "
                 line += way.obstacle.map { "closed, \($0.rawValue)" } ?? announcement(way)
@@ -129,14 +133,25 @@ struct JunctionDrawing {
                 lines.append(line)
             }
         }
+        for neighbour in view.neighbours {
+            var line = "near: node \(neighbour.nodeID), \(Int(neighbour.distance.rounded())) m to "
+            line += "\(degrees(neighbour.bearing)), \(neighbour.roads) roads"
+            let signs = self.signs(neighbour.flags)
+            lines.append(signs.isEmpty ? line : line + ": " + signs.joined(separator: ", "))
+        }
         return lines.joined(separator: "\n")
+    }
+
+    private func stopLine(_ approach: JunctionView.Approach) -> [String] {
+        [approach.hasSignal ? "traffic signals" : nil, approach.hasStop ? "stop" : nil].compactMap { $0 }
     }
 
     // MARK: GeoJSON
 
     var geojson: String {
         get throws {
-            let features = [node] + view.arms.indices.map(arm) + view.approaches.flatMap(ways)
+            let features =
+                [node] + view.neighbours.map(neighbour) + view.arms.indices.map(arm) + view.approaches.flatMap(ways)
             let data = try JSONSerialization.data(
                 withJSONObject: ["type": "FeatureCollection", "features": features] as [String: Any],
                 options: [.sortedKeys, .withoutEscapingSlashes])
@@ -160,10 +175,19 @@ struct JunctionDrawing {
     }
 
     private var node: [String: Any] {
-        var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs]
+        var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs(view.flags)]
         if !view.exitReference.isEmpty { properties["exit"] = view.exitReference }
         if !view.junctionName.isEmpty { properties["name"] = view.junctionName }
         return feature("Point", position(view.coordinate), properties)
+    }
+
+    private func neighbour(_ neighbour: JunctionView.Neighbour) -> [String: Any] {
+        feature(
+            "Point", position(neighbour.coordinate),
+            [
+                "kind": "neighbour", "node_id": neighbour.nodeID, "distance_m": number(neighbour.distance),
+                "roads": neighbour.roads, "signs": signs(neighbour.flags),
+            ])
     }
 
     private func arm(_ index: Int) -> [String: Any] {
@@ -189,7 +213,7 @@ struct JunctionDrawing {
             var properties: [String: Any] = [
                 "kind": "way", "from": letter(approach.arm), "to": letter(way.arm), "legal": way.obstacle == nil,
                 "turn": number(way.turn), "modifier": way.modifier.rawValue, "lanes": way.lanes,
-                "approach_lanes": approach.lanes.map(text),
+                "approach_lanes": approach.lanes.map(text), "stop_line": stopLine(approach),
             ]
             properties["maneuver"] = way.maneuver?.rawValue
             properties["obstacle"] = way.obstacle?.rawValue

@@ -86,6 +86,32 @@ struct JunctionViewTests {
         #expect(right.maneuver == .turn)
     }
 
+    @Test("The other nodes of a junction of divided roads are listed, with the signals at its stop lines")
+    func dividedRoads() throws {
+        var town = Town(
+            """
+                 N  O
+
+
+
+            W    A  B    E
+            V    C  D    U
+
+
+                 S  T
+            """, scale: 5)
+        town.road("NACS", "Mill Lane", oneway: true)
+        town.road("TDBO", "Mill Lane", oneway: true)
+        town.road("EBAW", "High Street", oneway: true)
+        town.road("VCDU", "High Street", oneway: true)
+        town.nodeFlags["C"] = [.trafficSignals]
+        let view = try view(town, "A")
+        #expect(view.neighbours.count == 3 && view.neighbours.allSatisfy { $0.roads == 4 })
+        #expect(view.neighbours.map(\.distance) == view.neighbours.map(\.distance).sorted())
+        #expect(view.neighbours.filter { $0.flags.contains(.trafficSignals) }.count == 1)
+        #expect(try self.view(crossing(), "X").neighbours.isEmpty)
+    }
+
     @Test("A node with fewer than three roads is not a junction")
     func nothing() throws {
         let graph = try crossing().graph()
