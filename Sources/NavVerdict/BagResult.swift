@@ -182,6 +182,8 @@ package struct FleetResult: Sendable, Equatable {
     /// The version and content hash of the program that ran.
     package var build: String
     package var bags: [BagResult]
+    /// The names of the figures that the program that ran can measure.
+    package private(set) var figures = Set(Metric.allCases.map(\.rawValue))
     /// The names of the bags that passed because nothing judged them; they are not part of the result file.
     package var unchecked: Set<String> = []
 
@@ -196,6 +198,8 @@ package struct FleetResult: Sendable, Equatable {
     private struct Head: Codable {
         var format = 1
         var build: String
+        /// The names of the figures; nil in files of earlier versions.
+        var figures: [String]?
     }
 
     /// The beginning of every result file.
@@ -205,7 +209,7 @@ package struct FleetResult: Sendable, Equatable {
     package func text() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var lines = [String(decoding: try encoder.encode(Head(build: build)), as: UTF8.self)]
+        var lines = [String(decoding: try encoder.encode(Head(build: build, figures: figures.sorted())), as: UTF8.self)]
         for bag in bags { lines.append(String(decoding: try encoder.encode(bag), as: UTF8.self)) }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -223,6 +227,7 @@ package struct FleetResult: Sendable, Equatable {
             bags.append(bag)
         }
         self.init(build: head.build, bags: bags)
+        figures = head.figures.map { Set($0) } ?? figures.subtracting(Metric.later.map(\.rawValue))
     }
 
     /// Records the inputs of the runs, by the name of the bag.

@@ -7,7 +7,7 @@ package struct DriveFigures {
     /// The distance from the route beyond which the true position is off-route, metres: half of navigation's minimum tolerance,
     /// since the truth has no receiver error.
     static let leavingDistance = 12.5
-    /// The shortest time off-route that counts as a deviation, seconds.
+    /// The shortest time off-route that counts as a deviation unless its reroute ended it, seconds.
     static let leavingTime = 3.0
     /// The time after which an unreported deviation counts as missed, seconds: three times the usual debounce.
     static let missedAfter = 10.0
@@ -18,6 +18,13 @@ package struct DriveFigures {
     private static let step = 1.0
     /// The distance from the destination within which the true position has arrived, metres.
     private static let arrivalDistance = 30.0
+    /// The distance along the route from its end at which an arrival is due, metres: half of navigation's usual radius, which it demands of
+    /// a destination beyond the end of a road.
+    private static let reachedDistance = 10.0
+    /// The time after which an unreported arrival counts as missed, seconds.
+    private static let arrivalMissedAfter = 10.0
+    /// The same at the end of a recording, which often ends at the destination, seconds.
+    private static let arrivalMissedAtEnd = 3.0
 
     /// A trip that arrived at its destination.
     private struct Trip {
@@ -35,6 +42,8 @@ package struct DriveFigures {
     /// The destination of the latest route.
     private var destination: NavGeo.Coordinate?
     private var trips: [Trip] = []
+    /// The reported arrivals, with the ends of their routes.
+    private var announced: [(time: Double, destination: NavGeo.Coordinate)] = []
     private var routes: [(time: Double, line: NavGeo.Polyline)] = []
     /// The reports of deviations: reroutes, and the times during which the progress tells of one.
     private var reports: [(start: Double, end: Double)] = []
@@ -87,8 +96,9 @@ package struct DriveFigures {
             if event.phase == .applied { reroutes += 1 }
         case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
             arrivals += 1
-            if let destination = routes.last?.line.coordinates.last, !etas.isEmpty {
-                trips.append(Trip(arrived: time, destination: destination, etas: etas))
+            if let destination = routes.last?.line.coordinates.last {
+                announced.append((time, destination))
+                if !etas.isEmpty { trips.append(Trip(arrived: time, destination: destination, etas: etas)) }
             }
             etas = []
             // Guidance ends here, though the route is not withdrawn.
@@ -122,7 +132,8 @@ package struct DriveFigures {
         if !crossTrack.isEmpty { metrics[.crossTrack] = quantile(crossTrack, 0.95) }
         if let truth, truth.hasPositions, !routes.isEmpty {
             if isCovered(by: truth) {
-                let deviations = deviations(truth)
+                let (deviations, missedArrivals) = comparison(with: truth)
+                metrics[.missedArrivals] = Double(missedArrivals)
                 metrics[.missedDeviations] = Double(deviations.count { $0.report == nil })
                 metrics[.deviationDelay] = deviations.compactMap { deviation in
                     deviation.report.map { max($0 - deviation.start, 0) }
@@ -131,6 +142,9 @@ package struct DriveFigures {
                     metrics[.falseReroutes] = Double(starts.count { isFalse($0, truth) })
                 }
             }
+            metrics[.arrivalError] = announced.compactMap { time, destination in
+                truth.position(at: time).map { Geodesy.distance($0, destination) }
+            }.max()
             let errors = trips.flatMap { trip in
                 guard let arrival = arrival(of: trip, truth) else { return [Double]() }
                 return trip.etas.filter { $0.time < arrival }.map { abs($0.arrival - arrival) }
@@ -150,7 +164,9 @@ package struct DriveFigures {
         if truth?.hasPositions == true {
             if crossTrack.isEmpty { missing.append(.crossTrack) }
             if hasDestination, routes.isEmpty {
-                missing += [.missedDeviations, .falseReroutes, .deviationDelay, .etaError]
+                missing += [
+                    .missedDeviations, .falseReroutes, .deviationDelay, .etaError, .missedArrivals, .arrivalError,
+                ]
             }
         }
         return missing.map(\.rawValue)
@@ -191,19 +207,27 @@ package struct DriveFigures {
         var farthest = 0.0
     }
 
-    /// Returns the true deviations: the start of each, and the time of its report.
+    /// Returns the true deviations, as the start of each and the time of its report, and the number of missed arrivals.
     ///
     /// The truth after the last message is not used: a recording that was cut from a longer one keeps the whole truth.
-    private func deviations(_ truth: Truth) -> [(start: Double, report: Double?)] {
+    private func comparison(
+        with truth: Truth
+    ) -> (deviations: [(start: Double, report: Double?)], missedArrivals: Int) {
         var found: [(start: Double, report: Double?)] = []
+        var missedArrivals = 0
         var open: OpenDeviation?
-        func end(_ time: Double) {
+        /// - Parameter replaced: the time from which the route was in force that a new one replaces; nil when no new one does.
+        func end(_ time: Double, replaced: Double? = nil) {
             defer { open = nil }
-            guard let deviation = open, time - deviation.start >= Self.leavingTime else { return }
+            guard let deviation = open else { return }
+            let isBrief = time - deviation.start < Self.leavingTime
+            guard !isBrief || replaced != nil else { return }
             // Speed and course may reveal a deviation before the distance does.
             let report = reports.first { report in
                 let isRecent = report.start >= deviation.start - Self.missedAfter || report.end >= deviation.start
-                return isRecent && report.start <= time + 1
+                // What ends a brief deviation is a report about its own route.
+                let isOwn = !isBrief || report.start >= replaced ?? 0
+                return isRecent && isOwn && report.start <= time + 1
             }?.start
             let isLong = time - deviation.start >= Self.missedAfter
             let isFar = deviation.away >= Self.missedAfter || deviation.farthest >= Self.missedBack
@@ -213,16 +237,32 @@ package struct DriveFigures {
         var last = 0.0
         var force: Double?
         var follower: RouteFollower?
+        /// Whether the vehicle has driven on the route in force, far from its end, since the last arrival there.
+        var hasBeenFar = false
         for index in samples(truth) where truth.times[index] <= self.end {
             let (time, place) = (truth.times[index], truth.line.coordinates[index])
             defer { last = time }
             let route = route(at: time)
             if route?.time != force || follower == nil {
-                if open != nil { end(time) }
+                if open != nil { end(time, replaced: route == nil ? nil : force) }
                 force = route?.time
                 follower = route.map { RouteFollower(truth, $0.line) }
+                hasBeenFar = false
             }
             let relation = follower?.relation(at: index) ?? .along
+            if relation == .along, let remaining = follower?.remaining,
+                let destination = route?.line.coordinates.last
+            {
+                if !hasBeenFar {
+                    // A round trip begins at its destination.
+                    hasBeenFar =
+                        remaining > Self.arrivalDistance
+                        && Geodesy.distance(place, destination) > Self.arrivalDistance
+                } else if remaining <= Self.reachedDistance {
+                    hasBeenFar = false
+                    if isMissed(arrival: time, at: destination) { missedArrivals += 1 }
+                }
+            }
             guard relation != .along else {
                 if open != nil { end(last) }
                 continue
@@ -233,7 +273,19 @@ package struct DriveFigures {
             open = deviation
         }
         end(last)
-        return found
+        return (found, missedArrivals)
+    }
+
+    /// Whether no report follows a true arrival while its destination remains that of the trip.
+    private func isMissed(arrival: Double, at destination: NavGeo.Coordinate) -> Bool {
+        let deadline = arrival + Self.arrivalMissedAfter
+        guard !announced.contains(where: { $0.time >= arrival && $0.time <= deadline }) else { return false }
+        // A reroute keeps the destination; the driver may also end the trip there, or begin another.
+        let isEnded = routes.contains { time, line in
+            guard time >= arrival, time < deadline else { return false }
+            return line.coordinates.last.map { Geodesy.distance($0, destination) > Self.arrivalDistance } ?? true
+        }
+        return !isEnded && end - arrival >= Self.arrivalMissedAtEnd
     }
 
     /// Whether the vehicle had not begun to leave its route before a reroute.

@@ -181,16 +181,25 @@ package enum Metric: String, Sendable, Codable, CaseIterable {
     case missedDeviations = "missed_deviations"
     /// The number of reroutes of a vehicle that had not left its route.
     case falseReroutes = "false_reroutes"
+    /// The greatest distance of the true position from the destination when the arrival was reported, metres.
+    case arrivalError = "arrival_error_m"
+    /// The number of arrivals at the destination that were not reported.
+    case missedArrivals = "missed_arrivals"
     /// The number of arrivals at the destination.
     case arrivals
     /// The number of reroutes that were applied.
     case reroutes
 
+    /// The figures that result files of earlier versions do not have.
+    static let later: [Metric] = [.arrivalError, .missedArrivals]
+
     /// Whether a greater value is better; nil when neither is.
     package var prefersMore: Bool? {
         switch self {
         case .rightRoad: true
-        case .crossTrack, .etaError, .deviationDelay, .missedDeviations, .falseReroutes: false
+        case .crossTrack, .etaError, .deviationDelay, .missedDeviations, .falseReroutes, .arrivalError,
+            .missedArrivals:
+            false
         case .arrivals, .reroutes: nil
         }
     }

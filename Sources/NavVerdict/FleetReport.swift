@@ -7,6 +7,7 @@ extension FleetResult {
     /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed one a failure of type
     /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged and notes are the output of their bag.
     package func junit(name: String) -> String {
+        let most = mostDocumentedChanges
         let cases = bags.map { bag -> String in
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
             let notes = bag.notes.map(escapedForMarkup).joined(separator: "\n")
@@ -16,10 +17,11 @@ extension FleetResult {
                 return skipped.isEmpty && output.isEmpty ? head + "/>" : head + ">\(skipped)\(output)\n  </testcase>"
             }
             let message = escapedForMarkup(bag.headline ?? "")
+            let details = escapedForMarkup(Self.details(of: bag, most: most, rest: Self.restInOut))
             let (element, kind) = bag.hasRun ? ("failure", bag.verdict.rawValue) : ("error", "error")
             return """
                 \(head)>
-                    <\(element) type="\(kind)" message="\(message)">\(escapedForMarkup(Self.details(of: bag)))</\(element)>\(output)
+                    <\(element) type="\(kind)" message="\(message)">\(details)</\(element)>\(output)
                   </testcase>
                 """
         }
@@ -39,11 +41,23 @@ extension FleetResult {
         ChangeClass.classes(bags.filter { $0.verdict != .failed || !$0.changes.isEmpty }.map { ($0.bag, $0.changes) })
     }
 
-    /// Returns all problems of a bag, and the command that reproduces them.
-    package static func details(of bag: BagResult) -> String {
-        let most = 6
+    /// The most changes in a document: some ten megabytes.
+    private static let mostChanges = 100_000
+    private static let restInOut = "--out has all of them"
+
+    /// The most changes of a bag in a document: all of them in most fleets, else an equal share.
+    private var mostDocumentedChanges: Int {
+        max(Self.mostChanges / max(bags.count { !$0.changes.isEmpty }, 1), 6)
+    }
+
+    /// Returns the problems of a bag, and the command that reproduces them.
+    ///
+    /// - Parameters:
+    ///   - most: the number of changes from which on others are counted only.
+    ///   - rest: where the others are.
+    package static func details(of bag: BagResult, most: Int, rest: String) -> String {
         var lines = bag.failures + bag.changes.prefix(most).map(\.description)
-        if bag.changes.count > most { lines.append("… \(bag.changes.count - most) more changes") }
+        if bag.changes.count > most { lines.append("… \(bag.changes.count - most) more changes (\(rest))") }
         return (lines + [bag.command]).joined(separator: "\n")
     }
 
@@ -53,6 +67,7 @@ extension FleetResult {
             bags.contains { $0.record.metrics[metric] != nil }
         }
         func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(escapedForMarkup(text))</\(kind)>" }
+        let most = mostDocumentedChanges
         let rows = bags.map { bag in
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
             let notes = bag.notes.map { "<p>\(escapedForMarkup($0))</p>" }.joined()
@@ -61,7 +76,7 @@ extension FleetResult {
                 bag.verdict == .passed
                 ? notes
                 : notes + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
-                    + "\(escapedForMarkup(Self.details(of: bag)))</pre></details>"
+                    + "\(escapedForMarkup(Self.details(of: bag, most: most, rest: Self.restInOut)))</pre></details>"
             return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(verdict))"
                 + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
         }

@@ -63,7 +63,11 @@ package struct PairedComparison: Sendable {
             let lines = EventDiff(old.record.events, new.record.events, tolerances: tolerances(new.bag)).changes
             return lines.isEmpty ? nil : (new.bag, lines.map { ChangeLine($0) })
         }
-        let values = Metric.allCases.map { metric in
+        // A figure that only one of the two programs can measure is no change of the drive.
+        let known = Metric.allCases.filter {
+            before.figures.contains($0.rawValue) && after.figures.contains($0.rawValue)
+        }
+        let values = known.map { metric in
             (metric.rawValue, runs.map { ($0.record.metrics[metric.rawValue], $1.record.metrics[metric.rawValue]) })
         }
         let differences = values.map { _, pairs in

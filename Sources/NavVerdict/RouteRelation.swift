@@ -25,6 +25,9 @@ struct RouteFollower {
     /// The least distance along the route of a motion in its direction, metres.
     private static let leastProgress = 1.0
 
+    /// The distance along the route from the previous position to its end, metres.
+    var remaining: Double { line.length - offset }
+
     init(_ truth: Truth, _ line: NavGeo.Polyline) { (self.truth, self.line) = (truth, line) }
 
     /// Returns the relation at a point of the truth.

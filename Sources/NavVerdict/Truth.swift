@@ -74,6 +74,17 @@ package struct Truth: Sendable {
         return line.cumulativeLengths[lower]...line.cumulativeLengths[max(lower, upper)]
     }
 
+    /// Returns the position at a time, between the points around it; nil outside the drive and in a gap.
+    func position(at time: Double) -> NavGeo.Coordinate? {
+        guard hasPositions, reaches(time) else { return nil }
+        let after = min(max(index(of: time), 1), times.count - 1)
+        let (start, end) = (times[after - 1], times[after])
+        guard end - start <= Self.longestGap else { return nil }
+        let share = end > start ? min(max((time - start) / (end - start), 0), 1) : 0
+        let lengths = line.cumulativeLengths
+        return line.coordinate(at: lengths[after - 1] + share * (lengths[after] - lengths[after - 1]))
+    }
+
     /// Returns the index of the first point at or after a time.
     func index(of time: Double) -> Int {
         var (low, high) = (0, times.count)

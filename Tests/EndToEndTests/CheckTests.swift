@@ -247,7 +247,18 @@ struct CheckTests {
             #expect(try await executed(["--set", "faster.enabled=false", "--set", "faster.min_gain=0.5"]) == 0)
             // A replay has no tile cache and no network.
             #expect(try await executed(["--set", "tile_cache.deadline_s=5", "--set", "state.max_age_s=9"]) == 0)
-            // Runs of an earlier configuration are still cached.
+            #expect(try await executed(["--set", "guidance.units=imperial"]) == 1)
+            #expect(try await executed(["--set", "wrong_way.fixes=4"]) == 1)
+            // Nothing was refused, no stop was reached, and no verdict depends on the horizon.
+            let unread = [
+                "policy.hold_s=99", "legs.auto_advance=false", "horizon.enabled=false",
+            ]
+            #expect(try await executed(unread.flatMap { ["--set", $0] }) == 0)
+            // Runs of an earlier configuration are still cached, those used last the longest.
+            for value in 1...8 {
+                #expect(try await executed() == 0, "before \(value)")
+                #expect(try await executed(["--set", "fix.max_age_s=5.\(value)"]) == 2)
+            }
             #expect(try await executed() == 0)
             let bytes = try #require(readBytes(box.path + "/drives/1.mcap"))
             try box.write("drives/0.mcap", bytes)

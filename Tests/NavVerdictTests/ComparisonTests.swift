@@ -114,6 +114,16 @@ struct ComparisonTests {
         #expect(comparison.lines[1].hasSuffix("; in 2 bags only before") && comparison.lines[2].hasPrefix("same "))
     }
 
+    @Test func figureThatOnlyOneBuildCanMeasureIsNoChange() throws {
+        let after = Self.fleet([1, 2, 3], others: ["reroutes", "missed_arrivals"])
+        let before = Self.fleet([1, 2, 3])
+        let earlier = try before.text().replacing(#/"figures":\[[^\]]*\],/#, with: "")
+        for (text, isChange) in [(try before.text(), true), (earlier, false)] {
+            let read = try #require(FleetResult(text: text))
+            #expect(PairedComparison(read, after) { _ in EventDiff.Tolerances() }.isChange == isChange, "\(text)")
+        }
+    }
+
     @Test func verdictsAndEventsThatDifferAreNamed() {
         let before = Self.fleet([1, 2])
         var after = before

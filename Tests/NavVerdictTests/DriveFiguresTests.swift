@@ -136,9 +136,60 @@ struct DriveFiguresTests {
         }
     }
 
+    @Test func deviationThatItsRerouteEndsAtOnceIsJudged() {
+        // Leaves the road at the corner, at 100 s.
+        let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
+        let north: [Place] = [(1_000, 0), (1_000, 1_000)]
+        for time in [102.5, 103] {
+            let figures = Self.figures(truth, [(0, Self.road), (time, north)], reroutes: [time], until: 150)
+            #expect((0.5...2.5).contains(figures["deviation_delay_s"] ?? -1), "\(figures)")
+            #expect(figures["missed_deviations"] == 0 && figures["false_reroutes"] == 0)
+        }
+        // Another route may have other causes, and a report may be about the route before.
+        let unreported = [(0.0, []), (97, [96.0])].map { start, reports in
+            Self.figures(truth, [(0, Self.road), (start, Self.road), (103, north)], reroutes: reports, until: 150)
+        }
+        #expect(unreported.allSatisfy { $0["deviation_delay_s"] == nil && $0["missed_deviations"] == 0 })
+    }
+
+    @Test func arrivalIsComparedWithTheTruth() {
+        let corners: [Place] = [(0, 0), (1_000, 0)]
+        // Reaches the destination at 100 s and stays there.
+        let truth = Self.truth(Self.drive(corners) + [Place](repeating: (1_000, 0), count: 30))
+        let cases: [(told: Double?, end: Double, missed: Double, error: Double?)] = [
+            (98, 130, 0, 20), (70, 130, 0, 300), (125, 130, 1, 0), (nil, 130, 1, nil), (nil, 105, 1, nil),
+            (nil, 101, 0, nil),
+        ]
+        for (told, end, missed, error) in cases {
+            let figures = Self.figures(truth, [(0, corners)], until: end, arrival: told)
+            #expect(figures["missed_arrivals"] == missed, "\(told ?? -1) \(end)")
+            let found = figures["arrival_error_m"]
+            #expect(error.map { abs($0 - (found ?? -1)) < 1 } ?? (found == nil), "\(found ?? -1)")
+        }
+        // The driver goes on to another destination.
+        let onwards = Self.figures(truth, [(0, corners), (105, [(1_000, 0), (1_000, 900)])], until: 130)
+        #expect(onwards["missed_arrivals"] == 0)
+        let short = Self.truth(Array(Self.drive(corners).prefix(60)))
+        let unknown = Self.figures(short, [(0, corners)], until: 130, arrival: 98)
+        #expect(unknown["missed_arrivals"] == nil && unknown["arrival_error_m"] == nil && unknown["arrivals"] == 1)
+    }
+
+    @Test func roundTripArrivesAtItsEnd() {
+        let round: [Place] = [(0, 0), (500, 0), (500, 500), (0, 500), (0, 0)]
+        // Begins beside the road, nearest to the last part of the route.
+        let drive = [(-15, 5)] + Self.drive(round) + [Place](repeating: (0, 0), count: 20)
+        for (told, missed) in [(nil, 1), (199, 0)] as [(Double?, Double)] {
+            let figures = Self.figures(Self.truth(drive), [(0, round)], until: 220, arrival: told)
+            #expect(figures["missed_arrivals"] == missed, "\(figures)")
+        }
+    }
+
     @Test func truthThatDoesNotCoverTheDriveJudgesNothing() {
         let drive = Self.drive([(0, 0), (1_000, 0)])
-        let names = ["missed_deviations", "false_reroutes", "deviation_delay_s", "eta_error_s"]
+        let names = [
+            "missed_deviations", "false_reroutes", "deviation_delay_s", "eta_error_s", "missed_arrivals",
+            "arrival_error_m",
+        ]
         let corners: [Place] = [(0, 0), (1_000, 0)]
         let routes = [(time: 0.0, corners: corners)]
         func figures(_ truth: Truth) -> [String: Double] {

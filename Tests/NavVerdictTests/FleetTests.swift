@@ -69,6 +69,7 @@ struct FleetTests {
         ("bags: [a]\nexpect: [count arrival where leg_index.x = 1 = 0]", "has no field 'x'"),
         ("bags: [a]\nexpect: ['never say \"a\" \"b\"']", "is a second text"),
         ("bags: [a]\nexpect: [only]", "'only' names no topic"),
+        ("bags: [a]\nexpect: [reroute within 5 s of request]", "line 2: 'request' is not published"),
         ("bags: [a]\nexpect: [never request]", "line 2: 'request' is not published"),
         ("bags: [a]\ncriteria: {right_raod: '> 1'}", "line 2: unknown key 'right_raod': did you mean 'right_road'?"),
         ("bags: [a]\ncriteria:\n  right_road: 0.9", "line 3: '0.9' is not a limit"),
@@ -96,6 +97,8 @@ struct FleetTests {
         "alternatives REMOVED FORK_PASSED where alternatives.count = 0", "preview 2 active 0",
         "state GUIDANCE TRACKING HELD where gnss.reasons[0] = *SPOOFING", "policy * YES by CLIENT",
         "alternatives ADDED where fork.latitude != unknown",
+        "..900 reroute APPLIED where error = unknown within 5 s of deviation OFF_ROUTE where is_snapped = true",
+        "never say \"*left\" within 2.5 s of 10.. route * REROUTED via Main Street, A",
     ])
     func wordsAndFieldsOfMessagesAreKnown(line: String) throws {
         #expect(try Self.fleet("bags: [a]\nexpect: ['\(line)']").entries[0].settings.expect.count == 1)

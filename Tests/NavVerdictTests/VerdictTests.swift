@@ -100,6 +100,20 @@ struct VerdictTests {
         #expect(page.contains("<h1>f&lt;1&gt;</h1>") && page.contains("gone") && !page.contains("<script"))
     }
 
+    @Test func documentsHaveAllChangesOfUsualFleets() {
+        let stored = Reference.events((0..<40).map { Self.event(Double($0), "say: \($0)") })
+        var result = FleetResult(build: "1", bags: [Self.result(reference: stored)])
+        for text in [result.junit(name: "f"), result.html(name: "f", comparison: nil)] {
+            #expect(text.contains("\n- 39.0 s say: 39\n") && !text.contains("more changes"))
+        }
+        let short = FleetResult.details(of: result.bags[0], most: 6, rest: "--out")
+        #expect(short.contains("- 5.0 s say: 5\n… 34 more changes (--out)\nnavbus check"), "\(short)")
+        result.bags[0].changes = (0..<100_002).map { ChangeLine(sign: "-", time: Double($0), text: "say") }
+        for text in [result.junit(name: "f"), result.html(name: "f", comparison: nil)] {
+            #expect(text.contains("\n… 2 more changes (--out has all of them)\n"))
+        }
+    }
+
     @Test func criteriaWithoutTruthAreMarkedInEveryDocument() throws {
         let right = try #require(Criterion(.rightRoad, ">= 0.9"))
         var result = FleetResult(

@@ -65,6 +65,7 @@ struct FormatTests {
             (text(expect: "reroute where reason < far"), 15, "'far' is not a number"),
             (text(expect: "count reroute 3"), 15, "write: count arrival"),
             (text(expect: "only speeches"), 15, "'speeches' is not a topic"),
+            (text(expect: "reroute within 5 of say"), 15, "must be in s"),
             (text(expect: "say \"open"), 15, "quotation mark"),
             (head + "map\nA---B\n\nways\nAB highway\n\ndrive\nfrom A\n\nexpect\nnever say\n", 8, "has no colon"),
             (head + "map\nA---B\n\nways\nAB: highway\n\ndrive\nfrom A\n\nexpect\nnever say\n", 8, "is not a tag"),
@@ -129,6 +130,8 @@ struct FormatTests {
         #expect(try failures("always rejected").count == 1, "of what never comes nothing is always so")
         #expect(try failures("count progress > 1000").count == 1)
         #expect(try failures("count arrival = 2\nalways progress where leg_index = 0").isEmpty)
+        #expect(try failures("arrival ARRIVED within 60 s of arrival APPROACHING").isEmpty)
+        #expect(try failures("arrival APPROACHING within 60 s of arrival ARRIVED").count == 1)
     }
 
     @Test("rewriting keeps the text and inserts the actual events")

@@ -115,7 +115,7 @@ package struct EventPattern {
     }
 }
 
-/// One `expect` line: an event that occurs, never occurs, always matches, or occurs a number of times.
+/// One `expect` line: an event that occurs, never occurs, always matches, occurs a number of times, or follows another in time.
 package struct Expectation {
     package enum Kind {
         /// An event that occurs in the order of these lines.
@@ -126,6 +126,8 @@ package struct Expectation {
         /// Every event of a topic matches, and there is at least one; with fields, every event with the same words.
         case always(topic: EventPattern, EventPattern)
         case count(EventPattern, comparison: String, Int)
+        /// An event that follows each event of another pattern within some seconds, or follows none of them.
+        case within(EventPattern, isForbidden: Bool, seconds: Double, of: EventPattern)
     }
 
     package var line: SourceLine
@@ -134,6 +136,10 @@ package struct Expectation {
     package init(_ line: SourceLine) throws(LineMistake) {
         self.line = line
         var words = try LineWords(line.text)
+        if words.rest.contains("within") {
+            kind = try Expectation.within(&words, line)
+            return
+        }
         if words.take("only") {
             var topics: [String] = []
             while let topic = words.first {
@@ -169,6 +175,27 @@ package struct Expectation {
         }
         try words.end()
     }
+
+    /// Reads `reroute APPLIED within 5 s of deviation OFF_ROUTE`, with `never` before it or without.
+    private static func within(_ words: inout LineWords, _ line: SourceLine) throws(LineMistake) -> Kind {
+        let example = "write: reroute APPLIED within 5 s of deviation OFF_ROUTE"
+        if let word = words.first, ["only", "always", "count"].contains(word) {
+            throw LineMistake("'within' cannot follow '\(word)': \(example), or never and the same")
+        }
+        let isForbidden = words.take("never")
+        let parts = words.rest.split(separator: "within", maxSplits: 1, omittingEmptySubsequences: false)
+        guard !parts[0].isEmpty else { throw LineMistake("no event precedes 'within': \(example)") }
+        var event = try LineWords(parts[0].joined(separator: " "))
+        let pattern = try EventPattern(&event, line)
+        try event.end()
+        var rest = try LineWords(parts[1].joined(separator: " "))
+        let seconds = try rest.number("the time after 'within'", unit: "s")
+        guard seconds >= 0 else { throw LineMistake("the time after 'within' is negative: \(example)") }
+        guard rest.take("of") else { throw LineMistake("'of' and an event must follow the time: \(example)") }
+        let cause = try EventPattern(&rest, line)
+        try rest.end()
+        return .within(pattern, isForbidden: isForbidden, seconds: seconds, of: cause)
+    }
 }
 
 /// The expectations of a drive, from a scenario or for a bag of a fleet.
@@ -186,8 +213,10 @@ package struct Expectations {
     }
 
     /// Returns the unmet expectations, one entry each; empty when all are met.
-    package func failures(_ events: [DriveEvent]) -> [String] {
-        var failures = lines.compactMap { failure($0, events) }
+    ///
+    /// - Parameter end: the end of the recording, seconds; an event that was due only later is not missing.
+    package func failures(_ events: [DriveEvent], until end: Double = .infinity) -> [String] {
+        var failures = lines.compactMap { failure($0, events, end) }
         let alignment = EventAlignment(sequence, exact: exact, events)
         if !alignment.fits { failures.append(alignment.transcript) }
         return failures
@@ -199,12 +228,13 @@ package struct Expectations {
             switch line.kind {
             case .sequence(let pattern), .never(let pattern), .count(let pattern, _, _), .always(_, let pattern):
                 topics.insert(pattern.topic)
+            case .within(let pattern, _, _, let cause): topics.formUnion([pattern.topic, cause.topic])
             case .only: break
             }
         }
     }
 
-    private func failure(_ expectation: Expectation, _ events: [DriveEvent]) -> String? {
+    private func failure(_ expectation: Expectation, _ events: [DriveEvent], _ end: Double) -> String? {
         func complaint(_ what: String, _ shown: [DriveEvent]) -> String {
             (["line \(expectation.line.number): \(expectation.line.text)\n    \(what)"]
                 + shown.prefix(6).map { "    \($0.described(for: conditions(expectation)))" }).joined(separator: "\n")
@@ -230,14 +260,39 @@ package struct Expectations {
                 default: found.count >= number
                 }
             return holds ? nil : complaint("but there are \(found.count)", found)
+        case .within(let pattern, let isForbidden, let seconds, let cause):
+            let causes = events.filter(cause.matches)
+            let times = events.filter(pattern.matches).map(\.time).sorted()
+            let wrong = causes.filter { event in
+                let last = event.time + seconds
+                // Events of one fix have one time, in any order. An event does not follow itself.
+                let found = times.count(upTo: last + 1e-6) - times.count(upTo: event.time.nextDown)
+                let isFollowed = found > (pattern.matches(event) ? 1 : 0)
+                return isForbidden ? isFollowed : !isFollowed && last <= end
+            }
+            let amount = isForbidden ? "one" : "none"
+            return wrong.isEmpty ? nil : complaint("but \(wrong.count) of \(causes.count) have \(amount):", wrong)
         }
     }
 
     private func conditions(_ expectation: Expectation) -> [EventPattern.Condition] {
         switch expectation.kind {
-        case .sequence(let pattern), .never(let pattern), .always(_, let pattern), .count(let pattern, _, _):
+        case .sequence(let pattern), .never(let pattern), .always(_, let pattern), .count(let pattern, _, _),
+            .within(_, _, _, let pattern):
             pattern.conditions
         case .only: []
         }
+    }
+}
+
+extension [Double] {
+    /// Returns the number of values of a sorted list that are at most a limit.
+    fileprivate func count(upTo limit: Double) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] <= limit { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

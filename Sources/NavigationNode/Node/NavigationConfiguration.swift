@@ -248,34 +248,6 @@ extension NavigationConfiguration {
             + "accept_faster_route"
     }
 
-    /// The keys whose values can affect a replay: all but those outside the core (the network, other nodes' services, trip files).
-    package static let replayedKeys: [ConfigKey<NavigationConfiguration>] = {
-        let outside = [
-            "directions.", "tile_cache.", "coverage.", "state.", "policy.node", "policy.wait_ready_s",
-        ]
-        return keys.filter { key in !outside.contains { key.name.hasPrefix($0) } }
-    }()
-
-    /// Returns the keys of ``replayedKeys`` that a replay reads: none of a trip's without a destination, and only the switch of a disabled
-    /// feature. A recorded command may change both.
-    package func readKeys(isCommanded: Bool) -> [ConfigKey<NavigationConfiguration>] {
-        let keys = Self.replayedKeys
-        if isCommanded { return keys }
-        var unread: [String] = []
-        if destination == nil {
-            unread = [
-                "deviation.", "snap.", "reroute.", "arrival.", "legs.", "faster.", "alternatives.", "refresh.",
-                "origin_fallback",
-            ]
-        }
-        let off = keys.filter { $0.name.hasSuffix(".enabled") && $0.text(of: self) == "false" }
-            .map { $0.name.dropLast("enabled".count) }
-        return keys.filter { key in
-            !unread.contains { key.name.hasPrefix($0) }
-                && (key.name.hasSuffix(".enabled") || !off.contains { key.name.hasPrefix($0) })
-        }
-    }
-
     package var omission: String? {
         if tiles.isEmpty { return "no map: give a directory of road tiles with --set tiles=DIRECTORY" }
         return via.isEmpty || destination != nil

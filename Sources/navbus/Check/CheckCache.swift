@@ -28,7 +28,7 @@ final class CheckCache: Sendable {
 
     /// The file with the known hashes, below the folder.
     private static let index = "/navbus-check-files"
-    /// The most records in a file: one for each set of values of the keys.
+    /// The most records in a file, the latest used first: one for each set of values of the keys.
     private static let mostRecords = 8
     /// The time for which an unused record is kept, seconds: 30 days.
     private static let longestIdle = 30.0 * 86_400
@@ -77,19 +77,25 @@ final class CheckCache: Sendable {
     /// Returns the record of an earlier run whose keys match the values of a configuration.
     func record(_ key: String, _ values: [String: String]) -> DriveRecord? {
         guard let path = path(key) else { return nil }
-        let record = records(path).first { record in record.keys.allSatisfy { values[$0.key] == $0.value } }
-        // Marks the record as used.
-        if record != nil { utimes(path, nil) }
+        var records = records(path)
+        let place = records.firstIndex { record in record.keys.allSatisfy { values[$0.key] == $0.value } }
+        guard let place else { return nil }
+        let record = records.remove(at: place)
+        // Marks the record as used. The first one, as of a repeated check, is not written again.
+        if place == 0 { utimes(path, nil) } else { write([record] + records, path) }
         return record
     }
 
     func store(_ record: DriveRecord, _ key: String) {
         // Failed runs are not stored, so that they are tried again.
         guard record.failure == nil, let path = path(key) else { return }
-        let records = [record] + records(path).filter { $0.keys != record.keys }
-        guard let data = try? JSONEncoder().encode(Array(records.prefix(Self.mostRecords))) else { return }
         try? FileManager.default.createDirectory(
             atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        write([record] + records(path).filter { $0.keys != record.keys }, path)
+    }
+
+    private func write(_ records: [DriveRecord], _ path: String) {
+        guard let data = try? JSONEncoder().encode(Array(records.prefix(Self.mostRecords))) else { return }
         try? data.write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 

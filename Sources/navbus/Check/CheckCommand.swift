@@ -314,6 +314,8 @@ struct CheckCommand: ParsableCommand {
 
     /// The most bags and kinds of changes shown on a terminal.
     private static let mostShown = 20
+    /// The most changes of a bag shown there.
+    private static let mostChanges = 6
 
     private struct Summary: Encodable {
         var passed: Int
@@ -389,7 +391,9 @@ struct CheckCommand: ParsableCommand {
         }
         for bag in wrong.prefix(Self.mostShown) {
             let style: Console.Style = bag.verdict == .failed ? .red : .yellow
-            let details = FleetResult.details(of: bag).replacingOccurrences(of: "\n", with: "\n    ")
+            let details = FleetResult.details(
+                of: bag, most: Self.mostChanges, rest: "--html, --junit and --out have them"
+            ).replacingOccurrences(of: "\n", with: "\n    ")
             print("\(Console.styled(bag.verdict.rawValue, style)) \(bag.bag)\n    \(details)")
         }
         if wrong.count > Self.mostShown {

@@ -88,9 +88,12 @@ final class CheckRunner {
         record.metrics = observer.figures.metrics()
         let unmeasured = observer.figures.unmeasured(hasDestination: configuration.destination != nil)
         if !unmeasured.isEmpty { record.unmeasured = unmeasured }
-        record.unexpected = expectations.failures(observer.events)
+        record.unexpected = expectations.failures(observer.events, until: observer.end)
         let given = try job.configuration()
-        for key in configuration.readKeys(isCommanded: others?.commands.isEmpty == false) {
+        let isCommanded = others?.commands.isEmpty == false
+        // The horizon is off, whatever its keys say.
+        for key in configuration.readKeys(isCommanded: isCommanded, observer.keyUse)
+        where !key.name.hasPrefix("horizon.") {
             record.keys[key.name] = key.text(of: given)
         }
         return record
@@ -207,6 +210,9 @@ private struct DriveObserver: ReplayOutput {
     private(set) var lines: [EventDiff.Event] = []
     /// The events that `expect` lines are compared with.
     private(set) var events: [DriveEvent] = []
+    /// The time of the last message.
+    private(set) var end = 0.0
+    private(set) var keyUse = KeyUse()
 
     static let takesInput = false
 
@@ -225,6 +231,8 @@ private struct DriveObserver: ReplayOutput {
     ) throws(BagError) {
         guard !isFull else { return }
         let time = Double(publishTime &- start) / 1e9
+        end = max(end, time)
+        keyUse.note(message)
         figures.take(message, at: time, start: start)
         if !topics.isEmpty { events += reader.events(of: message, topic: topic, at: time) }
         if Self.comparedTopics.contains(topic), let text = EventLine.text(message, numbersRoutes: false) {

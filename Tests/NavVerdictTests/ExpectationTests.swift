@@ -1,0 +1,64 @@
+import NavVerdict
+import Testing
+
+/// Expectations about the time between events.
+struct ExpectationTests {
+    /// Returns the unmet expectations of a line about events at some times, written as in a line.
+    private static func failures(
+        _ line: String, _ events: [(time: Double, line: String)], until end: Double = .infinity
+    ) throws -> [String] {
+        let events = events.map { time, line in
+            let words = line.split(separator: " ").map(String.init)
+            return DriveEvent(time: time, topic: words[0], words: Array(words.dropFirst()))
+        }
+        let lines = Expectations([try Expectation(SourceLine(number: 1, text: line))])
+        #expect(lines.topics == Set(events.map(\.topic)))
+        return lines.failures(events, until: end)
+    }
+
+    private static let quick = "reroute APPLIED within 5 s of deviation OFF_ROUTE"
+    private static let forbidden = "never reroute APPLIED within 5 s of deviation OFF_ROUTE"
+
+    @Test func eachEventIsFollowedInTime() throws {
+        // In time; of the same moment, in the other order; too late.
+        let drive = [
+            (10.0, "deviation OFF_ROUTE"), (15, "reroute APPLIED OFF_ROUTE"), (20, "deviation ON_ROUTE"),
+            (30, "reroute APPLIED OFF_ROUTE"), (30, "deviation OFF_ROUTE"), (40, "deviation OFF_ROUTE"),
+            (45.1, "reroute APPLIED OFF_ROUTE"),
+        ]
+        let late = try #require(try Self.failures(Self.quick, drive).first)
+        #expect(late == "line 1: \(Self.quick)\n    but 1 of 3 have none:\n    40.0: deviation OFF_ROUTE")
+        #expect(try Self.failures(Self.quick, Array(drive.dropLast(2))).isEmpty)
+        let early = try #require(try Self.failures(Self.forbidden, drive).first)
+        #expect(early.contains("but 2 of 3 have one:\n    10.0: deviation OFF_ROUTE\n    30.0: "), "\(early)")
+        #expect(try Self.failures(Self.quick.replacing("5 s", with: "5.1 s"), drive).isEmpty)
+    }
+
+    @Test func onlyWhatTheRecordingShowsIsJudged() throws {
+        let drive = [(1.0, "reroute APPLIED OFF_ROUTE"), (10, "deviation OFF_ROUTE")]
+        #expect(try Self.failures(Self.quick, drive, until: 14).isEmpty)
+        #expect(try Self.failures(Self.quick, drive, until: 15).count == 1)
+        #expect(try Self.failures(Self.quick, [(1, "reroute REJECTED OFF_ROUTE"), (2, "deviation ON_ROUTE")]).isEmpty)
+    }
+
+    @Test func eventDoesNotFollowItself() throws {
+        let line = "never reroute APPLIED within 30 s of reroute APPLIED"
+        let drive = [(10.0, "reroute APPLIED OFF_ROUTE"), (50, "reroute APPLIED OFF_ROUTE")]
+        #expect(try Self.failures(line, drive).isEmpty)
+        #expect(try Self.failures(line, drive + [(70, "reroute APPLIED OFF_ROUTE")]).count == 1)
+    }
+
+    @Test(arguments: [
+        ("reroute within 5 of say", "must be in s"), ("reroute within soon s of say", "'soon' is not the time"),
+        ("reroute within 5 s", "'of' and an event must follow the time"),
+        ("within 5 s of reroute", "no event precedes 'within'"), ("reroute within -1 s of say", "is negative"),
+        ("always say within 5 s of reroute", "'within' cannot follow 'always'"),
+        ("reroute APLIED within 5 s of say", "did you mean 'APPLIED'?"),
+        ("say within 5 s of reruote", "'reruote' is not a topic"),
+        ("say within 5 s of reroute where attempt = 1 2", "unexpected '2'"),
+    ])
+    func mistakesAreNamed(line: String, what: String) {
+        let mistake = #expect(throws: LineMistake.self) { try Expectation(SourceLine(number: 1, text: line)) }
+        #expect(mistake?.what.contains(what) == true, "\(mistake?.what ?? "")")
+    }
+}
