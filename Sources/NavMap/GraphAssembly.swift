@@ -16,6 +16,7 @@ struct GraphAssembly {
     var firstEdgeOfTile: ContiguousArray<UInt32> = []
     var exitReferences: [NodeIndex: String] = [:]
     var junctionNames: [NodeIndex: String] = [:]
+    var sizeLimits: [NodeIndex: SizeLimits] = [:]
     var restrictions: [TurnRestriction] = []
 
     private var firstNodeOfTile: [Int] = []
@@ -69,8 +70,13 @@ struct GraphAssembly {
                     if flags.contains(.shared) { sharedNodes[record.osmID] = node }
                 }
                 if record.exitReference != 0 { exitReferences[node] = tile.string(record.exitReference) }
+                var text = record.exitReference
                 if record.layers & NodeRecord.hasJunctionName != 0 {
-                    junctionNames[node] = tile.string(after: record.exitReference)
+                    text = tile.offset(after: text)
+                    junctionNames[node] = tile.string(text)
+                }
+                if flags.contains(.sizeLimited) {
+                    sizeLimits[node] = SizeLimits(text: tile.string(after: text))
                 }
                 denseNodes.append(node)
             }

@@ -48,6 +48,7 @@ public final class RoadGraph: Sendable {
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
     let junctionNames: [NodeIndex: String]
+    private let nodeLimits: [NodeIndex: SizeLimits]
     let loadedTiles: Set<RoadTileID>
     /// Tiles of the tileset that are not loaded; nil when its list is not known.
     let absentTiles: Set<RoadTileID>?
@@ -94,6 +95,7 @@ public final class RoadGraph: Sendable {
         firstEdgeOfTile = assembly.firstEdgeOfTile
         exitReferences = assembly.exitReferences
         junctionNames = assembly.junctionNames
+        nodeLimits = assembly.sizeLimits
         loadedTiles = assembly.loadedTiles
         absentTiles = catalogue.map { [loadedTiles] in Set($0).subtracting(loadedTiles) }
         missingArrivals = assembly.missingArrivals
@@ -247,6 +249,9 @@ public final class RoadGraph: Sendable {
 
     /// Returns the name of a motorway junction; empty when there is none.
     public func junctionName(of node: NodeIndex) -> String { junctionNames[node] ?? "" }
+
+    /// Returns the limits of vehicles that pass a node; empty unless it has ``NodeFlags/sizeLimited``.
+    public func sizeLimits(of node: NodeIndex) -> SizeLimits { nodeLimits[node] ?? SizeLimits() }
 
     /// Returns the unloaded tiles that hold further edges at a node, by ascending id.
     public func missingTiles(at node: NodeIndex) -> [RoadTileID] {

@@ -15,10 +15,12 @@ public struct TileContent: Sendable {
         public var exitReference: String
         /// Name of a motorway junction; empty when there is none.
         public var junctionName: String
+        /// The limits of vehicles that pass it; a node with ``NodeFlags/sizeLimited`` has some.
+        public var limits: SizeLimits
 
         public init(
             osmID: Int64, position: FixedCoordinate, flags: NodeFlags, layers: Set<RoadLayer>,
-            exitReference: String = "", junctionName: String = ""
+            exitReference: String = "", junctionName: String = "", limits: SizeLimits = SizeLimits()
         ) {
             self.osmID = osmID
             self.position = position
@@ -26,6 +28,7 @@ public struct TileContent: Sendable {
             self.layers = layers
             self.exitReference = exitReference
             self.junctionName = junctionName
+            self.limits = limits
         }
     }
 

@@ -89,13 +89,14 @@ public struct TileEncoder {
         return offset
     }
 
-    /// Returns the offset of a string, stored with `next` right after it unless that is empty.
-    private mutating func offset(of string: String, _ next: String) -> UInt32 {
-        guard !next.isEmpty else { return offset(of: string) }
-        let key = string + "\0" + next
+    /// Returns the offset of a string, stored with those of `more` that are not empty right after it.
+    private mutating func offset(of string: String, _ more: String...) -> UInt32 {
+        let more = more.filter { !$0.isEmpty }
+        guard !more.isEmpty else { return offset(of: string) }
+        let key = ([string] + more).joined(separator: "\0")
         if let known = stringOffsets[key] { return known }
         let offset = append(string)
-        _ = append(next)
+        for next in more { _ = append(next) }
         stringOffsets[key] = offset
         return offset
     }
@@ -168,11 +169,15 @@ public struct TileEncoder {
             var layers: UInt32 = 0
             for layer in RoadLayer.allCases where node.layers.contains(layer) { layers |= 1 << UInt32(layer.rawValue) }
             if !node.junctionName.isEmpty { layers |= NodeRecord.hasJunctionName }
+            var flags = node.flags
+            if node.limits.isEmpty { flags.remove(.sizeLimited) } else { flags.insert(.sizeLimited) }
             records.append(
                 NodeRecord(
                     osmID: node.osmID, latitudeE7: node.position.latitudeE7, longitudeE7: node.position.longitudeE7,
                     firstEdge: UInt32(first), edgeCount: edgeCount,
-                    flags: node.flags.rawValue, exitReference: offset(of: node.exitReference, node.junctionName),
+                    flags: flags.rawValue,
+                    exitReference: offset(
+                        of: node.exitReference, node.junctionName, node.limits.isEmpty ? "" : node.limits.text),
                     layers: layers))
         }
         return records

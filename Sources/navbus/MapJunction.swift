@@ -80,7 +80,16 @@ struct JunctionDrawing {
             (.tollBooth, "toll booth"), (.gate, "gate"), (.impassable, "barrier"),
             (.truckImpassable, "barrier for trucks"),
         ]
-        return names.filter { view.flags.contains($0.0) }.map(\.1)
+        return names.filter { view.flags.contains($0.0) }.map(\.1) + limits
+    }
+
+    private var limits: [String] {
+        let limits = view.limits
+        let texts: [(String, Float?, String)] = [
+            ("height", limits.height, "m"), ("width", limits.width, "m"), ("length", limits.length, "m"),
+            ("weight", limits.weight, "t"), ("axle load", limits.axleLoad, "t"),
+        ]
+        return texts.compactMap { name, limit, unit in limit.map { "\(name) up to \($0) \(unit)" } }
     }
 
     private func traits(_ arm: JunctionView.Arm) -> [String] {

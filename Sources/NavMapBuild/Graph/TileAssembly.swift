@@ -149,7 +149,7 @@ struct TileAssembly: Sendable {
         return TileContent.Node(
             osmID: data.nodeIDs[Int(index)], position: data.position(index), flags: flags,
             layers: TileAssembly.layerSets[Int(layerMasks[Int(node)])], exitReference: exitReference(node, meaning),
-            junctionName: junctionName(node, meaning))
+            junctionName: junctionName(node, meaning), limits: meaning?.limits ?? SizeLimits())
     }
 
     /// The sets of layers, by bit mask.

@@ -264,10 +264,7 @@ private struct NodePass {
             }
             guard place != nil else { return }
             tags.append(tag)
-            switch tag.key {
-            case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar: isFeature = true
-            default: break
-            }
+            if NodeTags.isFeature(tag.key) { isFeature = true }
         }
     }
 
