@@ -350,12 +350,23 @@ struct ManeuverBuilder {
             maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
             maneuver.exitName = roads.graph.junctionName(of: node)
         }
+        switch maneuver.type {
+        case .turn, .continue, .fork, .endOfRoad: maneuver.junctionName = junctionName(turn)
+        default: break
+        }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
             maneuvers.append(maneuver)
             nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: end)
             maneuver = maneuvers.removeLast()
         }
         finish(&maneuver, edge: turn.piece)
+    }
+
+    /// Returns the name of the crossroads at which a turn begins or ends; empty for none, and for exits, whose name is that of the exit.
+    private func junctionName(_ turn: RouteTurn) -> String {
+        let nodes = [turn.piece, turn.lastPiece].compactMap { roads.node(before: $0) }
+        return nodes.lazy.filter { !roads.graph.nodeFlags[$0.index].contains(.motorwayJunction) }
+            .map(roads.graph.junctionName).first { !$0.isEmpty } ?? ""
     }
 
     // MARK: Signs

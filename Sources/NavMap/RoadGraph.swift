@@ -247,7 +247,7 @@ public final class RoadGraph: Sendable {
     /// Returns the exit number of a motorway junction; empty when there is none.
     public func exitReference(of node: NodeIndex) -> String { exitReferences[node] ?? "" }
 
-    /// Returns the name of a motorway junction; empty when there is none.
+    /// Returns the name of a junction; empty when there is none.
     public func junctionName(of node: NodeIndex) -> String { junctionNames[node] ?? "" }
 
     /// Returns the limits of vehicles that pass a node; empty unless it has ``NodeFlags/sizeLimited``.

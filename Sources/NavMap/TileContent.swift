@@ -13,7 +13,7 @@ public struct TileContent: Sendable {
         public var layers: Set<RoadLayer>
         /// Exit number of a motorway junction; empty when there is none.
         public var exitReference: String
-        /// Name of a motorway junction; empty when there is none.
+        /// Name of the junction; empty when there is none.
         public var junctionName: String
         /// The limits of vehicles that pass it; a node with ``NodeFlags/sizeLimited`` has some.
         public var limits: SizeLimits

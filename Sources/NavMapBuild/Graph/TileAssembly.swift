@@ -172,9 +172,22 @@ struct TileAssembly: Sendable {
     }
 
     private func junctionName(_ node: UInt32, _ meaning: NodeTags.Meaning?) -> String {
-        guard meaning?.flags.contains(.motorwayJunction) == true else { return "" }
+        guard let meaning,
+            meaning.flags.contains(.motorwayJunction) || meaning.isNamedJunction
+                || meaning.flags.contains(.trafficSignals) && namesSignals(node)
+        else { return "" }
         return data.strings[data.nodeTags.value(.name, of: Int(network.meaningNumbers[Int(network.nodes[Int(node)])]))]
     }
+
+    /// Whether the signals at a node are named after their junction, as in East Asia: everywhere else a name is that of the equipment.
+    private func namesSignals(_ node: UInt32) -> Bool {
+        guard let edge = network.departures(node).first else { return false }
+        let country = network.roads.attributes[Int(network.attributes(edge))].country
+        return country == 0 || TileAssembly.namingCountries.contains(country)
+    }
+
+    /// The countries that name junctions by their signals, after the wiki's "Tag:junction=yes".
+    private static let namingCountries = Set(["CN", "JP", "KP", "KR", "TW"].map(CountryCode.packed))
 
     /// Whether an edge is the start of its ramp: a road with another exit number also leaves its first node.
     private func leavesPlainRoad(_ edge: DirectedEdge) -> Bool {

@@ -252,6 +252,25 @@ struct GraphTests {
         #expect(exit(12) == "7a" && exit(14) == "8" && exit(11) == "" && exit(24) == "")
     }
 
+    @Test("crossroads are named by a node tagged as a junction, and by signals where these have the name")
+    func junctionNames() throws {
+        func names(_ tags: [String: String]) throws -> [String] {
+            var map = GridMap()
+            map.nodes([11, 13, 15, 22, 23, 24])
+            map.nodes([12], ["highway": "traffic_signals", "junction": "yes", "name": "本郷三丁目"])
+            map.nodes([14], ["highway": "traffic_signals", "name": "LSA 14"])
+            map.way(1, [11, 12, 13, 14, 15], tags)
+            for (way, top) in [(Int64(2), Int64(12)), (3, 13), (4, 14)] { map.way(way, [top, top + 10], tags) }
+            let graph = try BuiltMap(map).graph
+            return try [Int64(12), 13, 14].map { id in
+                graph.junctionName(of: NodeIndex(try #require(graph.nodeOSMIDs.firstIndex(of: id))))
+            }
+        }
+        let road = ["highway": "residential"]
+        #expect(try names(road) == ["本郷三丁目", "", "LSA 14"])
+        #expect(try names(road.merging(["maxspeed:type": "DE:urban"]) { $1 }) == ["本郷三丁目", "", ""])
+    }
+
     @Test("each edge is in its class's layer and its tail's tile, and the graph joins across tiles")
     func layers() throws {
         var builder = OSMDataBuilder()
