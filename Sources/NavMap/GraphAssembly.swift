@@ -18,6 +18,7 @@ struct GraphAssembly {
     var junctionNames: [NodeIndex: String] = [:]
     var sizeLimits: [NodeIndex: SizeLimits] = [:]
     var restrictions: [TurnRestriction] = []
+    var maneuvers: [ManeuverPath] = []
 
     private var firstNodeOfTile: [Int] = []
     private var denseNodes: ContiguousArray<NodeIndex> = []
@@ -165,9 +166,9 @@ struct GraphAssembly {
             wayID: wayID)
     }
 
-    /// Resolves restrictions from OSM ids to paths of edges.
+    /// Resolves restrictions and prescribed maneuvers from OSM ids to paths of edges.
     ///
-    /// A restriction with an edge in an unloaded tile cannot be driven and is left out.
+    /// One with an edge in an unloaded tile cannot be driven and is left out.
     private mutating func resolveRestrictions() {
         var wanted: Set<EdgeReference> = []
         // A bitmap of the low bits of the way ids that restrictions name, which rules out most edges quickly.
@@ -199,6 +200,15 @@ struct GraphAssembly {
                 }
                 let connected = zip(path, path.dropFirst()).allSatisfy { edgeHeads[$0.index] == edgeTails[$1.index] }
                 guard path.count == members.count, path.count >= 2, connected else { continue }
+                if restriction.maneuver != 0 {
+                    let place = Int(restriction.vehicles >> RestrictionRecord.placeShift) + 1
+                    if place < path.count,
+                        let maneuver = PrescribedManeuver(code: restriction.maneuver, place: place)
+                    {
+                        maneuvers.append(ManeuverPath(path: path, maneuver: maneuver))
+                    }
+                    continue
+                }
                 restrictions.append(
                     TurnRestriction(
                         path: path, vehicles: VehicleAccess(rawValue: restriction.vehicles),

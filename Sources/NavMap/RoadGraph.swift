@@ -31,6 +31,8 @@ public final class RoadGraph: Sendable {
     public let edgeRanks: ContiguousArray<UInt32>?
     /// Paths that are prohibited, for all vehicles at all times or for some vehicles at some times.
     public let restrictions: [TurnRestriction]
+    /// The paths with prescribed announcements, by the first edge after the announced junction.
+    private let maneuvers: [EdgeIndex: [ManeuverPath]]
     /// The first edge of the path and the index of each of ``restrictions``, sorted.
     private let restrictionOrder: ContiguousArray<(edge: UInt32, index: UInt32)>
     /// The distinct traits of edges, which ``traits(of:)`` looks up by each edge's number.
@@ -87,6 +89,7 @@ public final class RoadGraph: Sendable {
         edgeEndBearings = assembly.edgeEndBearings
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
+        maneuvers = Dictionary(grouping: assembly.maneuvers) { $0.path[$0.maneuver.place] }
         restrictionOrder = ContiguousArray(
             assembly.restrictions.enumerated().map { ($1.path[0].rawValue, UInt32($0)) }.sorted { $0 < $1 })
         (traitTable, traitNumbers) = RoadGraph.traits(assembly.tiles)
@@ -242,6 +245,11 @@ public final class RoadGraph: Sendable {
         }
         return restrictionOrder[low...].lazy.prefix { $0.edge == edge.rawValue }
             .map { [restrictions] in restrictions[Int($0.index)] }
+    }
+
+    /// Returns the paths with a prescribed announcement before an edge.
+    public func maneuvers(onto edge: EdgeIndex) -> [ManeuverPath] {
+        maneuvers.isEmpty ? [] : maneuvers[edge] ?? []
     }
 
     /// Returns the exit number of a motorway junction; empty when there is none.

@@ -66,7 +66,7 @@ public final class RoadTile: @unchecked Sendable {
     public var edgeCount: Int { edges.count }
     public var byteCount: Int { storage.bytes.count }
     /// The number of prohibited paths, including those for some vehicles or times only.
-    public var prohibitedPathCount: Int { restrictions.count }
+    public var prohibitedPathCount: Int { restrictions.count { $0.maneuver == 0 } }
 
     /// Returns the string at an offset of the string section; empty when the offset is out of range.
     func string(_ offset: UInt32) -> String {

@@ -120,6 +120,17 @@ public struct TileContent: Sendable {
         }
     }
 
+    /// A path on which the map prescribes an announcement.
+    public struct Maneuver: Sendable, Hashable {
+        public var path: [EdgeReference]
+        public var maneuver: PrescribedManeuver
+
+        public init(path: [EdgeReference], maneuver: PrescribedManeuver) {
+            self.path = path
+            self.maneuver = maneuver
+        }
+    }
+
     public var id: RoadTileID
     public var nodes: [Node] = []
     /// Nodes in other tiles that are heads of the tile's edges or tails of edges into the tile.
@@ -134,6 +145,8 @@ public struct TileContent: Sendable {
     ///
     /// Paths of more than 255 edges are left out; no real restriction has as many.
     public var restrictions: [Restriction] = []
+    /// Prescribed announcements, kept in the tile of their path's first edge, within the same limit.
+    public var maneuvers: [Maneuver] = []
 
     public init(id: RoadTileID) { self.id = id }
 }

@@ -46,10 +46,20 @@ public struct TileEncoder {
             restrictions.append(
                 RestrictionRecord(
                     firstMember: UInt32(members.count), memberCount: UInt16(restriction.path.count),
-                    vehicles: restriction.vehicles.rawValue, reserved: 0, time: offset(of: restriction.time)))
-            members += restriction.path.map {
-                RestrictionMemberRecord(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)
-            }
+                    vehicles: restriction.vehicles.rawValue, maneuver: 0,
+                    time: offset(of: restriction.time)))
+            members += restriction.path.map(RestrictionMemberRecord.init)
+        }
+        for prescribed in content.maneuvers
+        where (2...TileLayout.longestPath).contains(prescribed.path.count) && prescribed.maneuver.code != 0
+            && (1...PrescribedManeuver.lastPlace).contains(prescribed.maneuver.place)
+        {
+            restrictions.append(
+                RestrictionRecord(
+                    firstMember: UInt32(members.count), memberCount: UInt16(prescribed.path.count),
+                    vehicles: UInt8(prescribed.maneuver.place - 1) << RestrictionRecord.placeShift,
+                    maneuver: prescribed.maneuver.code, time: 0))
+            members += prescribed.path.map(RestrictionMemberRecord.init)
         }
         var bounds = BoxRecord.empty
         for point in content.shapePoints { bounds.extend(point.position.latitudeE7, point.position.longitudeE7) }
@@ -229,6 +239,12 @@ public struct TileEncoder {
             destinationLanes: offset(of: value.destinationLanes), firstCondition: UInt32(firstCondition),
             country: CountryCode.packed(value.country),
             nameFlags: value.localNames.isEmpty ? 0 : AttributeRecord.hasLocalNames)
+    }
+}
+
+extension RestrictionMemberRecord {
+    init(_ edge: EdgeReference) {
+        self.init(tailNodeID: edge.tailNodeID, headNodeID: edge.headNodeID, wayID: edge.wayID)
     }
 }
 

@@ -20,8 +20,9 @@ struct TileAssembly: Sendable {
     private let isJunction: ContiguousArray<Bool>
     /// The edges that end in another tile than they start in: the end's tile, and the head and tail nodes, by tile.
     private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
-    /// The restrictions whose first edge is in a tile, by tile.
+    /// The restrictions and the prescribed maneuvers whose first edge is in a tile, by tile.
     private var pathsOfTile: [UInt32: [Int]] = [:]
+    private var maneuversOfTile: [UInt32: [Int]] = [:]
     private let restrictions: Restrictions
 
     private static let noTile = UInt32.max
@@ -42,6 +43,9 @@ struct TileAssembly: Sendable {
         markShared()
         for (number, forbidden) in restrictions.forbidden.enumerated() {
             if let first = forbidden.path.first { pathsOfTile[tile(of: first), default: []].append(number) }
+        }
+        for (number, prescribed) in restrictions.prescribed.enumerated() {
+            if let first = prescribed.path.first { maneuversOfTile[tile(of: first), default: []].append(number) }
         }
     }
 
@@ -127,6 +131,11 @@ struct TileAssembly: Sendable {
             parts.content.restrictions.append(
                 TileContent.Restriction(
                     path: forbidden.path.map(reference), vehicles: forbidden.rule.vehicles, time: forbidden.rule.time))
+        }
+        for number in maneuversOfTile[tile.rawValue] ?? [] {
+            let prescribed = restrictions.prescribed[number]
+            parts.content.maneuvers.append(
+                TileContent.Maneuver(path: prescribed.path.map(reference), maneuver: prescribed.maneuver))
         }
         return (parts.content, edges)
     }
