@@ -100,10 +100,22 @@ public struct InstructionText: Sendable, Hashable {
         phrases.capitalisesSentences ? sentence.capitalised() : sentence
     }
 
-    /// Returns the action as a part of a sentence.
+    /// Returns the action as a part of a sentence, with the name of the crossroads.
     ///
     /// - Parameter atHand: Whether the maneuver is reached; an arrival is then worded as having happened.
     func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
+        let action = action(maneuver, atHand: atHand)
+        guard !maneuver.junctionName.isEmpty else { return action }
+        return Sentence(phrases.phrase(["sentence.junction"])) { key in
+            switch key {
+            case "junction": Sentence(name: maneuver.junctionName)
+            case "instruction": action
+            default: Sentence()
+            }
+        }
+    }
+
+    private func action(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
         Sentence(phrase(maneuver, atHand: atHand)) { placeholder in
             let (key, grammaticalCase) = parts(placeholder)
             return switch key {
@@ -132,7 +144,10 @@ public struct InstructionText: Sendable, Hashable {
 
     /// Returns the phrase that fits a maneuver best; empty when there is none.
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
-        let kind = maneuver.endsRoad ? ManeuverType.endOfRoad : maneuver.type
+        // The name of the crossroads tells the place better than the end of the road.
+        let isNamed = !maneuver.junctionName.isEmpty
+        let endsRoad = maneuver.endsRoad || maneuver.type == .endOfRoad
+        let kind = endsRoad ? (isNamed ? .turn : .endOfRoad) : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let direction = direction(maneuver)
         let variants = variants(maneuver)

@@ -85,6 +85,7 @@ package struct JunctionView: Sendable, Equatable {
     package var exitReference: String
     package var junctionName: String
     package var flags: NodeFlags
+    package var limits: SizeLimits
     /// Metres from the requested place.
     package var distance: Double
     /// The arms, clockwise from north.
@@ -115,6 +116,7 @@ package struct JunctionView: Sendable, Equatable {
         let roads = model.junction(at: node)
         coordinate = graph.nodePositions[node.index].coordinate
         flags = graph.nodeFlags[node.index]
+        limits = graph.sizeLimits(of: node)
         exitReference = graph.exitReference(of: node)
         junctionName = graph.junctionName(of: node)
         distance = 0

@@ -167,6 +167,8 @@ public struct Maneuver: Sendable, Equatable {
     public var exitNumbers: [String]
     /// Name of the junction at an exit; empty for none.
     public var exitName: String
+    /// Name of the crossroads where the driver turns, as signposted there; empty for none.
+    public var junctionName = ""
     /// The number of the roundabout's exit, from 1; nil when unknown or no roundabout. Service roads do not count, unless the roundabout is
     /// one.
     public var roundaboutExit: Int?

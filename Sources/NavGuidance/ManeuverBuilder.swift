@@ -87,7 +87,9 @@ struct ManeuverBuilder {
         measureTurns()
         let joined = TurnJoiner.joined(turns)
         lanes.merge(joined.lanes) { $1 }
-        let announced = joined.turns.dropFirst().dropLast().filter { announcesNameChanges || !$0.isType(.newName) }
+        let announced = joined.turns.dropFirst().dropLast().filter {
+            announcesNameChanges || $0.isPrescribed || !$0.isType(.newName)
+        }
         // The edge at which the driver leaves the road after each turn.
         var next = edges.upperBound
         var ends: [Int] = []
@@ -203,7 +205,8 @@ struct ManeuverBuilder {
             }
             return
         }
-        if isPlain(index, node) { return }
+        let prescribed = prescribedManeuver(before: index, onto: next)
+        if prescribed == nil, isPlain(index, node) { return }
         guard var junction = classifier.classified(after: previous),
             var taken = junction.roads.firstIndex(where: { $0.leaving == next })
         else { return }
@@ -219,7 +222,8 @@ struct ManeuverBuilder {
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
             junction = classifier.classified(junction, after: previous)
         }
-        let told = junction.roads[taken].turn
+        let seen = junction.roads[taken].turn
+        let told = prescribed.map(seen.obeying) ?? seen
         if !told.isManeuver || told.modifier == .straight { remember(junction, taken, offset) }
         let tag = told.type == .roundabout ? "" : laneTag(before: index, reach: told.isManeuver ? Self.laneReach : 0)
         let tagged = tag.isEmpty ? [] : LaneGuidance.lanes(tag, at: junction, onto: taken, for: model.access)
@@ -228,6 +232,7 @@ struct ManeuverBuilder {
             return
         }
         var turn = blankTurn(told, piece: index, offset: offset, sign: own.road.sign)
+        turn.isPrescribed = prescribed != nil
         turn.lanes = tagged
         turn.roads = junction.roads.count
         turn.entries = junction.entries
@@ -240,6 +245,16 @@ struct ManeuverBuilder {
             turn.isRoundabout = true
         }
         turns.append(turn)
+    }
+
+    /// Returns the announcement that the map prescribes on the route's way through the junction before an edge; nil for none.
+    private func prescribedManeuver(before index: Int, onto next: EdgeIndex) -> PrescribedManeuver? {
+        let edges = roads.route.legs[leg].edges
+        return roads.graph.maneuvers(onto: next).first { rule in
+            let first = index - rule.maneuver.place
+            return first >= edges.lowerBound && first + rule.path.count <= edges.upperBound
+                && rule.path.indices.allSatisfy { roads.resolved[first + $0] == rule.path[$0] }
+        }?.maneuver
     }
 
     /// Whether nothing else meets the route between two edges of one road.
@@ -307,7 +322,9 @@ struct ManeuverBuilder {
         guard var type = turn.turn.type else { return }
         let node = roads.node(before: turn.piece)
         let isMini = node.map { roads.graph.nodeFlags[$0.index].contains(.miniRoundabout) } ?? false
-        if isMini, type == .turn || type == .continue || type == .endOfRoad || type == .fork { type = .roundaboutTurn }
+        if isMini, !turn.isPrescribed, type == .turn || type == .continue || type == .endOfRoad || type == .fork {
+            type = .roundaboutTurn
+        }
         let road = label(after: turn.piece, next: next, end: end)
         var maneuver = blank(type, turn.turn.modifier, edge: turn.piece, road: road)
         if let passage = passages[turn.piece] {
@@ -343,12 +360,18 @@ struct ManeuverBuilder {
             turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
             && maneuver.road.isCalledLike(roads.label(turn.piece - 1))
         // A driver cannot stay on a road whose name begins here.
-        if type == .continue, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed, !maneuver.keepsRoad {
+        if type == .continue, !turn.isPrescribed, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed,
+            !maneuver.keepsRoad
+        {
             maneuver.type = .turn
         }
         if type == .offRamp, let node {
             maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
             maneuver.exitName = roads.graph.junctionName(of: node)
+        }
+        switch maneuver.type {
+        case .turn, .continue, .fork, .endOfRoad: maneuver.junctionName = junctionName(turn)
+        default: break
         }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
             maneuvers.append(maneuver)
@@ -356,6 +379,13 @@ struct ManeuverBuilder {
             maneuver = maneuvers.removeLast()
         }
         finish(&maneuver, edge: turn.piece)
+    }
+
+    /// Returns the name of the crossroads at which a turn begins or ends; empty for none, and for exits, whose name is that of the exit.
+    private func junctionName(_ turn: RouteTurn) -> String {
+        let nodes = [turn.piece, turn.lastPiece].compactMap { roads.node(before: $0) }
+        return nodes.lazy.filter { !roads.graph.nodeFlags[$0.index].contains(.motorwayJunction) }
+            .map(roads.graph.junctionName).first { !$0.isEmpty } ?? ""
     }
 
     // MARK: Signs

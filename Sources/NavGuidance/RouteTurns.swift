@@ -31,6 +31,10 @@ struct RouteTurn {
     var isStop = false
     /// Whether the route enters or leaves a roundabout there.
     var isRoundabout = false
+    /// Whether the map prescribes its type or direction, so that it is told as it is.
+    var isPrescribed = false
+    /// Whether it is never joined to another one.
+    var standsAlone: Bool { isRoundabout || isPrescribed }
     /// Whether a long road without other junctions ends there.
     var endsLongRoad = false
     /// Whether it has been joined to another turn.
@@ -108,7 +112,7 @@ struct TurnJoiner {
         var current = 1
         while current < turns.count - 1 {
             defer { current += 1 }
-            if turns[current].isGone || turns[current].isRoundabout { continue }
+            if turns[current].isGone || turns[current].standsAlone { continue }
             if turns[current].turn.kind == .slipLane {
                 endSlipLane(current)
                 continue
@@ -215,7 +219,8 @@ struct TurnJoiner {
 
     private mutating func endSlipLane(_ index: Int) {
         let next = next(index)
-        guard !turns[next].isStop, let angle = joinedAngle(index, next, announcedAt: index) else {
+        guard !turns[next].isStop, !turns[next].isPrescribed, let angle = joinedAngle(index, next, announcedAt: index)
+        else {
             turns[index].turn.kind = .maneuver(.turn)
             return
         }
@@ -276,7 +281,7 @@ struct TurnJoiner {
                 !(first.type == .newName && second.modifier == .uTurn
                 || second.type == .newName && first.modifier == .uTurn)
         }
-        guard indices.allSatisfy({ !turns[$0].isRoundabout && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
+        guard indices.allSatisfy({ !turns[$0].standsAlone && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
         else { return false }
         if indices.count == 2 {
             return !turns[indices[0]].isStop && !turns[indices[1]].isStop && !isBad(indices[0], indices[1])
@@ -287,7 +292,7 @@ struct TurnJoiner {
     /// Whether the route turns right then left, or left then right, within the width of a road that goes on beyond, and no other road leads
     /// straight on.
     private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        guard !turns[next].isRoundabout, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
+        guard !turns[next].standsAlone, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
             turns[previous].isOnFerry == turns[current].isOnFerry,
             turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow }),
             turns[current].distance < Self.hiddenOffset
@@ -455,8 +460,9 @@ struct TurnJoiner {
             } else if !turns[index].isManeuver {
                 append(index, to: last)
             } else {
-                if leavesNoChoice(index, after: last) { turns[index].turn.kind = .maneuver(.newName) }
-                if turns[index].isType(.endOfRoad), turns[last].passed.isEmpty {
+                let isPrescribed = turns[index].isPrescribed
+                if !isPrescribed, leavesNoChoice(index, after: last) { turns[index].turn.kind = .maneuver(.newName) }
+                if !isPrescribed, turns[index].isType(.endOfRoad), turns[last].passed.isEmpty {
                     turns[index].turn.kind = .maneuver(isSame(last, index) ? .continue : .turn)
                     turns[index].endsLongRoad = turns[index].offset - turns[last].offset >= Self.longRoad
                 }
@@ -484,7 +490,8 @@ struct TurnJoiner {
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
-            if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry,
+            if turns[index].isType(.newName), !turns[index].isPrescribed,
+                turns[last].isOnFerry == turns[index].isOnFerry,
                 turns[index].lanes.isEmpty,
                 isSame(last, index) || turns[index].distance < Self.shortName && !isBend(index)
             {

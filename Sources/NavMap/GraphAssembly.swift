@@ -17,7 +17,9 @@ struct GraphAssembly {
     var firstEdgeOfTile: ContiguousArray<UInt32> = []
     var exitReferences: [NodeIndex: String] = [:]
     var junctionNames: [NodeIndex: String] = [:]
+    var sizeLimits: [NodeIndex: SizeLimits] = [:]
     var restrictions: [TurnRestriction] = []
+    var maneuvers: [ManeuverPath] = []
 
     private var firstNodeOfTile: [Int] = []
     private var denseNodes: ContiguousArray<NodeIndex> = []
@@ -70,8 +72,13 @@ struct GraphAssembly {
                     if flags.contains(.shared) { sharedNodes[record.osmID] = node }
                 }
                 if record.exitReference != 0 { exitReferences[node] = tile.string(record.exitReference) }
+                var text = record.exitReference
                 if record.layers & NodeRecord.hasJunctionName != 0 {
-                    junctionNames[node] = tile.string(after: record.exitReference)
+                    text = tile.offset(after: text)
+                    junctionNames[node] = tile.string(text)
+                }
+                if flags.contains(.sizeLimited) {
+                    sizeLimits[node] = SizeLimits(text: tile.string(after: text))
                 }
                 denseNodes.append(node)
             }
@@ -162,9 +169,9 @@ struct GraphAssembly {
             wayID: wayID)
     }
 
-    /// Resolves restrictions from OSM ids to paths of edges.
+    /// Resolves restrictions and prescribed maneuvers from OSM ids to paths of edges.
     ///
-    /// A restriction with an edge in an unloaded tile cannot be driven and is left out.
+    /// One with an edge in an unloaded tile cannot be driven and is left out.
     private mutating func resolveRestrictions() {
         var wanted: Set<EdgeReference> = []
         // A bitmap of the low bits of the way ids that restrictions name, which rules out most edges quickly.
@@ -196,6 +203,15 @@ struct GraphAssembly {
                 }
                 let connected = zip(path, path.dropFirst()).allSatisfy { edgeHeads[$0.index] == edgeTails[$1.index] }
                 guard path.count == members.count, path.count >= 2, connected else { continue }
+                if restriction.maneuver != 0 {
+                    let place = Int(restriction.vehicles >> RestrictionRecord.placeShift) + 1
+                    if place < path.count,
+                        let maneuver = PrescribedManeuver(code: restriction.maneuver, place: place)
+                    {
+                        maneuvers.append(ManeuverPath(path: path, maneuver: maneuver))
+                    }
+                    continue
+                }
                 restrictions.append(
                     TurnRestriction(
                         path: path, vehicles: VehicleAccess(rawValue: restriction.vehicles),

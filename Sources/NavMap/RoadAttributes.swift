@@ -235,7 +235,7 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let gate = NodeFlags(rawValue: 1 << 9)
     /// A barrier that no car passes.
     public static let impassable = NodeFlags(rawValue: 1 << 10)
-    /// A barrier that no goods vehicle passes, such as a height restrictor.
+    /// A barrier that no goods vehicle passes, whatever its size.
     public static let truckImpassable = NodeFlags(rawValue: 1 << 11)
     /// A barrier that opens for cars of people who live or work behind it; the roads behind it are private ground.
     public static let privateGate = NodeFlags(rawValue: 1 << 12)
@@ -243,6 +243,8 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let truckPrivateGate = NodeFlags(rawValue: 1 << 13)
     /// Three or more roads meet there, regardless of their directions.
     public static let junction = NodeFlags(rawValue: 1 << 14)
+    /// Only vehicles within ``RoadGraph/sizeLimits(of:)`` pass the node.
+    public static let sizeLimited = NodeFlags(rawValue: 1 << 15)
 }
 
 /// A feature along an edge, between its ends.

@@ -33,6 +33,8 @@ public final class RoadGraph: Sendable {
     public let edgeRanks: ContiguousArray<UInt32>?
     /// Paths that are prohibited, for all vehicles at all times or for some vehicles at some times.
     public let restrictions: [TurnRestriction]
+    /// The paths with prescribed announcements, by the first edge after the announced junction.
+    private let maneuvers: [EdgeIndex: [ManeuverPath]]
     /// The first edge of the path and the index of each of ``restrictions``, sorted.
     private let restrictionOrder: ContiguousArray<(edge: UInt32, index: UInt32)>
     /// The distinct traits of edges, which ``traits(of:)`` looks up by each edge's number.
@@ -50,6 +52,7 @@ public final class RoadGraph: Sendable {
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
     let junctionNames: [NodeIndex: String]
+    private let nodeLimits: [NodeIndex: SizeLimits]
     let loadedTiles: Set<RoadTileID>
     /// Tiles of the tileset that are not loaded; nil when its list is not known.
     let absentTiles: Set<RoadTileID>?
@@ -89,6 +92,7 @@ public final class RoadGraph: Sendable {
         edgeTurnOffsets = assembly.edgeTurnOffsets
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
+        maneuvers = Dictionary(grouping: assembly.maneuvers) { $0.path[$0.maneuver.place] }
         restrictionOrder = ContiguousArray(
             assembly.restrictions.enumerated().map { ($1.path[0].rawValue, UInt32($0)) }.sorted { $0 < $1 })
         (traitTable, traitNumbers) = RoadGraph.traits(assembly.tiles)
@@ -97,6 +101,7 @@ public final class RoadGraph: Sendable {
         firstEdgeOfTile = assembly.firstEdgeOfTile
         exitReferences = assembly.exitReferences
         junctionNames = assembly.junctionNames
+        nodeLimits = assembly.sizeLimits
         loadedTiles = assembly.loadedTiles
         absentTiles = catalogue.map { [loadedTiles] in Set($0).subtracting(loadedTiles) }
         missingArrivals = assembly.missingArrivals
@@ -257,11 +262,19 @@ public final class RoadGraph: Sendable {
             .map { [restrictions] in restrictions[Int($0.index)] }
     }
 
+    /// Returns the paths with a prescribed announcement before an edge.
+    public func maneuvers(onto edge: EdgeIndex) -> [ManeuverPath] {
+        maneuvers.isEmpty ? [] : maneuvers[edge] ?? []
+    }
+
     /// Returns the exit number of a motorway junction; empty when there is none.
     public func exitReference(of node: NodeIndex) -> String { exitReferences[node] ?? "" }
 
-    /// Returns the name of a motorway junction; empty when there is none.
+    /// Returns the name of a junction; empty when there is none.
     public func junctionName(of node: NodeIndex) -> String { junctionNames[node] ?? "" }
+
+    /// Returns the limits of vehicles that pass a node; empty unless it has ``NodeFlags/sizeLimited``.
+    public func sizeLimits(of node: NodeIndex) -> SizeLimits { nodeLimits[node] ?? SizeLimits() }
 
     /// Returns the unloaded tiles that hold further edges at a node, by ascending id.
     public func missingTiles(at node: NodeIndex) -> [RoadTileID] {

@@ -66,7 +66,7 @@ public final class RoadTile: @unchecked Sendable {
     public var edgeCount: Int { edges.count }
     public var byteCount: Int { storage.bytes.count }
     /// The number of prohibited paths, including those for some vehicles or times only.
-    public var prohibitedPathCount: Int { restrictions.count }
+    public var prohibitedPathCount: Int { restrictions.count { $0.maneuver == 0 } }
 
     /// Returns the string at an offset of the string section; empty when the offset is out of range.
     func string(_ offset: UInt32) -> String {
@@ -78,10 +78,13 @@ public final class RoadTile: @unchecked Sendable {
     }
 
     /// Returns the string after the one at an offset; empty when there is none.
-    func string(after offset: UInt32) -> String {
+    func string(after offset: UInt32) -> String { string(self.offset(after: offset)) }
+
+    /// Returns the offset of the string after the one at an offset; 0 when there is none.
+    func offset(after offset: UInt32) -> UInt32 {
         let start = Int(offset)
-        guard start > 0, start + 2 <= strings.count else { return "" }
-        return string(UInt32(truncatingIfNeeded: start + 2 + Int(strings[start]) + Int(strings[start + 1]) << 8))
+        guard start > 0, start + 2 <= strings.count else { return 0 }
+        return UInt32(truncatingIfNeeded: start + 2 + Int(strings[start]) + Int(strings[start + 1]) << 8)
     }
 
     func attributes(_ index: Int) -> RoadAttributes {

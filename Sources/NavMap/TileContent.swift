@@ -13,12 +13,14 @@ public struct TileContent: Sendable {
         public var layers: Set<RoadLayer>
         /// Exit number of a motorway junction; empty when there is none.
         public var exitReference: String
-        /// Name of a motorway junction; empty when there is none.
+        /// Name of the junction; empty when there is none.
         public var junctionName: String
+        /// The limits of vehicles that pass it; a node with ``NodeFlags/sizeLimited`` has some.
+        public var limits: SizeLimits
 
         public init(
             osmID: Int64, position: FixedCoordinate, flags: NodeFlags, layers: Set<RoadLayer>,
-            exitReference: String = "", junctionName: String = ""
+            exitReference: String = "", junctionName: String = "", limits: SizeLimits = SizeLimits()
         ) {
             self.osmID = osmID
             self.position = position
@@ -26,6 +28,7 @@ public struct TileContent: Sendable {
             self.layers = layers
             self.exitReference = exitReference
             self.junctionName = junctionName
+            self.limits = limits
         }
     }
 
@@ -123,6 +126,17 @@ public struct TileContent: Sendable {
         }
     }
 
+    /// A path on which the map prescribes an announcement.
+    public struct Maneuver: Sendable, Hashable {
+        public var path: [EdgeReference]
+        public var maneuver: PrescribedManeuver
+
+        public init(path: [EdgeReference], maneuver: PrescribedManeuver) {
+            self.path = path
+            self.maneuver = maneuver
+        }
+    }
+
     public var id: RoadTileID
     public var nodes: [Node] = []
     /// Nodes in other tiles that are heads of the tile's edges or tails of edges into the tile.
@@ -137,6 +151,8 @@ public struct TileContent: Sendable {
     ///
     /// Paths of more than 255 edges are left out; no real restriction has as many.
     public var restrictions: [Restriction] = []
+    /// Prescribed announcements, kept in the tile of their path's first edge, within the same limit.
+    public var maneuvers: [Maneuver] = []
 
     public init(id: RoadTileID) { self.id = id }
 }

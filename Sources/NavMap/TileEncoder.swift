@@ -46,10 +46,20 @@ public struct TileEncoder {
             restrictions.append(
                 RestrictionRecord(
                     firstMember: UInt32(members.count), memberCount: UInt16(restriction.path.count),
-                    vehicles: restriction.vehicles.rawValue, reserved: 0, time: offset(of: restriction.time)))
-            members += restriction.path.map {
-                RestrictionMemberRecord(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)
-            }
+                    vehicles: restriction.vehicles.rawValue, maneuver: 0,
+                    time: offset(of: restriction.time)))
+            members += restriction.path.map(RestrictionMemberRecord.init)
+        }
+        for prescribed in content.maneuvers
+        where (2...TileLayout.longestPath).contains(prescribed.path.count) && prescribed.maneuver.code != 0
+            && (1...PrescribedManeuver.lastPlace).contains(prescribed.maneuver.place)
+        {
+            restrictions.append(
+                RestrictionRecord(
+                    firstMember: UInt32(members.count), memberCount: UInt16(prescribed.path.count),
+                    vehicles: UInt8(prescribed.maneuver.place - 1) << RestrictionRecord.placeShift,
+                    maneuver: prescribed.maneuver.code, time: 0))
+            members += prescribed.path.map(RestrictionMemberRecord.init)
         }
         var bounds = BoxRecord.empty
         for point in content.shapePoints { bounds.extend(point.position.latitudeE7, point.position.longitudeE7) }
@@ -89,13 +99,14 @@ public struct TileEncoder {
         return offset
     }
 
-    /// Returns the offset of a string, stored with `next` right after it unless that is empty.
-    private mutating func offset(of string: String, _ next: String) -> UInt32 {
-        guard !next.isEmpty else { return offset(of: string) }
-        let key = string + "\0" + next
+    /// Returns the offset of a string, stored with those of `more` that are not empty right after it.
+    private mutating func offset(of string: String, _ more: String...) -> UInt32 {
+        let more = more.filter { !$0.isEmpty }
+        guard !more.isEmpty else { return offset(of: string) }
+        let key = ([string] + more).joined(separator: "\0")
         if let known = stringOffsets[key] { return known }
         let offset = append(string)
-        _ = append(next)
+        for next in more { _ = append(next) }
         stringOffsets[key] = offset
         return offset
     }
@@ -181,11 +192,15 @@ public struct TileEncoder {
             var layers: UInt32 = 0
             for layer in RoadLayer.allCases where node.layers.contains(layer) { layers |= 1 << UInt32(layer.rawValue) }
             if !node.junctionName.isEmpty { layers |= NodeRecord.hasJunctionName }
+            var flags = node.flags
+            if node.limits.isEmpty { flags.remove(.sizeLimited) } else { flags.insert(.sizeLimited) }
             records.append(
                 NodeRecord(
                     osmID: node.osmID, latitudeE7: node.position.latitudeE7, longitudeE7: node.position.longitudeE7,
                     firstEdge: UInt32(first), edgeCount: edgeCount,
-                    flags: node.flags.rawValue, exitReference: offset(of: node.exitReference, node.junctionName),
+                    flags: flags.rawValue,
+                    exitReference: offset(
+                        of: node.exitReference, node.junctionName, node.limits.isEmpty ? "" : node.limits.text),
                     layers: layers))
         }
         return records
@@ -237,6 +252,12 @@ public struct TileEncoder {
             destinationLanes: offset(of: value.destinationLanes), firstCondition: UInt32(firstCondition),
             country: CountryCode.packed(value.country),
             nameFlags: value.localNames.isEmpty ? 0 : AttributeRecord.hasLocalNames)
+    }
+}
+
+extension RestrictionMemberRecord {
+    init(_ edge: EdgeReference) {
+        self.init(tailNodeID: edge.tailNodeID, headNodeID: edge.headNodeID, wayID: edge.wayID)
     }
 }
 

@@ -207,8 +207,12 @@ package struct RestrictionRecord {
     package var firstMember: UInt32
     package var memberCount: UInt16
     package var vehicles: UInt8
-    package var reserved: UInt8
+    /// The ``PrescribedManeuver/code`` of a path with a prescribed maneuver, which restricts nobody; 0 for a restriction.
+    package var maneuver: UInt8
     package var time: UInt32
+
+    /// The place of a maneuver, less one, is stored above the bits of ``VehicleAccess``.
+    static let placeShift: UInt8 = 5
 }
 
 package struct RestrictionMemberRecord {

@@ -58,6 +58,10 @@ public struct BuildReport: Sendable, Codable, Equatable {
     public var restrictions = 0
     /// Turn restrictions without an effect, by reason.
     public var restrictionProblems: [RestrictionProblem: Int] = [:]
+    /// Maneuver relations that have an effect.
+    public var maneuvers = 0
+    /// Maneuver relations without an effect, by reason.
+    public var maneuverProblems: [RestrictionProblem: Int] = [:]
     public var warnings: [BuildWarning: Int] = [:]
     public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
     /// The country that all roads lie in; empty for several or none.

@@ -164,6 +164,8 @@ public struct MapBuilder: Sendable {
         report.tiles = tiles
         report.restrictions = restrictions.applied
         report.restrictionProblems = restrictions.problems
+        report.maneuvers = restrictions.prescribed.count
+        report.maneuverProblems = restrictions.maneuverProblems
         report.warnings = [
             .missingNodes: network.oddities.missingNodes, .shortWays: network.oddities.shortWays,
             .repeatedNodes: network.oddities.repeatedNodes, .duplicateIDs: data.statistics.duplicateIDs,

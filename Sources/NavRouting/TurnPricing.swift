@@ -12,6 +12,7 @@ struct TurnPricing {
     let graph: RoadGraph
     let edgeCosts: ContiguousArray<UInt32>
     let closedGround: ContiguousArray<Bool>
+    private let profile: VehicleProfile
     private let barriers: NodeFlags
     private let privateGates: NodeFlags
 
@@ -23,6 +24,7 @@ struct TurnPricing {
         self.graph = graph
         self.edgeCosts = edgeCosts
         self.closedGround = closedGround
+        self.profile = profile
         barriers = profile.barriers
         privateGates = profile.privateGates
     }
@@ -52,6 +54,7 @@ struct TurnPricing {
         self.graph = graph
         edgeCosts = costs
         closedGround = closed
+        self.profile = profile
         barriers = profile.barriers
         privateGates = profile.privateGates
     }
@@ -145,7 +148,9 @@ struct TurnPricing {
         }
         let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
         let flags = graph.nodeFlags[node.index]
-        let isBarred = !flags.isDisjoint(with: barriers)
+        let isBarred =
+            !flags.isDisjoint(with: barriers)
+            || flags.contains(.sizeLimited) && !profile.fits(graph.sizeLimits(of: node))
         return Node(
             isJunction: Self.isJunction(node, graph, usable),
             allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),

@@ -60,14 +60,22 @@ public struct VehicleProfile: Sendable, Hashable {
 
     /// Whether an edge with these traits may be driven at all.
     public func mayUse(_ traits: EdgeTraits) -> Bool {
+        traits.access.contains(access)
+            && fits(
+                SizeLimits(
+                    height: traits.maximumHeight, width: traits.maximumWidth, length: traits.maximumLength,
+                    weight: traits.maximumWeight, axleLoad: traits.maximumAxleLoad))
+            && !(carriesDangerousGoods && traits.flags.contains(.noDangerousGoods))
+    }
+
+    /// Whether the vehicle is within some limits.
+    public func fits(_ limits: SizeLimits) -> Bool {
         func fits(_ own: Float?, _ limit: Float?) -> Bool {
             guard let own, let limit else { return true }
             return own <= limit
         }
-        return traits.access.contains(access) && fits(height, traits.maximumHeight)
-            && fits(width, traits.maximumWidth) && fits(length, traits.maximumLength)
-            && fits(weight, traits.maximumWeight) && fits(axleLoad, traits.maximumAxleLoad)
-            && !(carriesDangerousGoods && traits.flags.contains(.noDangerousGoods))
+        return fits(height, limits.height) && fits(width, limits.width) && fits(length, limits.length)
+            && fits(weight, limits.weight) && fits(axleLoad, limits.axleLoad)
     }
 
     /// The flags of areas that this vehicle may enter or leave only to reach a place there.
@@ -78,7 +86,7 @@ public struct VehicleProfile: Sendable, Hashable {
         traits.roadClass == .track && !traits.flags.isDisjoint(with: closedGround)
     }
 
-    /// The flags of nodes that the vehicle cannot pass.
+    /// The flags of nodes that no vehicle of this kind can pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
     /// The flags of nodes that the vehicle may pass only to reach a place behind them.

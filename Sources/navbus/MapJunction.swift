@@ -84,6 +84,15 @@ struct JunctionDrawing {
         return names.filter { flags.contains($0.0) }.map(\.1)
     }
 
+    private var limits: [String] {
+        let limits = view.limits
+        let texts: [(String, Float?, String)] = [
+            ("height", limits.height, "m"), ("width", limits.width, "m"), ("length", limits.length, "m"),
+            ("weight", limits.weight, "t"), ("axle load", limits.axleLoad, "t"),
+        ]
+        return texts.compactMap { name, limit, unit in limit.map { "\(name) up to \($0) \(unit)" } }
+    }
+
     private func traits(_ arm: JunctionView.Arm) -> [String] {
         var traits = ["\(arm.roadClass)" + (arm.isLink ? " link" : "")]
         if arm.isRoundabout { traits.append("roundabout") }
@@ -108,7 +117,7 @@ struct JunctionDrawing {
 
     var text: String {
         var lines = ["node \(view.nodeID) at \(view.coordinate.text), \(Int(view.distance.rounded())) m away"]
-        let signs = self.signs(view.flags)
+        let signs = self.signs(view.flags) + limits
         if !signs.isEmpty { lines.append("signs: " + signs.joined(separator: ", ")) }
         if !view.exitReference.isEmpty { lines.append("exit: \(view.exitReference)") }
         if !view.junctionName.isEmpty { lines.append("name: \(view.junctionName)") }
@@ -175,7 +184,7 @@ struct JunctionDrawing {
     }
 
     private var node: [String: Any] {
-        var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs(view.flags)]
+        var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs(view.flags) + limits]
         if !view.exitReference.isEmpty { properties["exit"] = view.exitReference }
         if !view.junctionName.isEmpty { properties["name"] = view.junctionName }
         return feature("Point", position(view.coordinate), properties)

@@ -342,6 +342,7 @@ struct LanguageTests {
                     case .turn, .notification:
                         row("ferry") { $0.notes = .boardsFerry }
                         row("from a ferry") { $0.notes = .leavesFerry }
+                        if type == .turn, modifier == .left { row("named crossroads") { $0.junctionName = "Kamppi" } }
                     case .arrive:
                         row("named") { $0.waypointName = "Depot" }
                         row("stop") { $0.isFinal = false }

@@ -27,6 +27,8 @@ struct Town {
     var nodeFlags: [Character: NodeFlags] = [:]
     /// Turns that a restriction forbids, by their three letters.
     var refusedTurns: [String] = []
+    /// Announcements that the map prescribes, by the letters of their paths.
+    var prescribed: [(path: String, maneuver: PrescribedManeuver)] = []
     /// Exit numbers of nodes, by letter.
     var exits: [Character: String] = [:]
     /// Names of junctions, by letter.
@@ -137,14 +139,15 @@ struct Town {
                     shape: start..<content.shapePoints.count, reversed: false, opposite: opposite,
                     attributes: content.attributes.count - 1))
         }
-        for turn in refusedTurns {
-            let path = zip(turn, turn.dropFirst()).compactMap { from, to in
+        func edges(_ letters: String) -> [EdgeReference] {
+            zip(letters, letters.dropFirst()).compactMap { from, to in
                 roads.first { $0.from == from && $0.to == to }.map {
                     EdgeReference(tailNodeID: id(from), headNodeID: id(to), wayID: $0.wayID)
                 }
             }
-            content.restrictions.append(TileContent.Restriction(path: path))
         }
+        content.restrictions = refusedTurns.map { TileContent.Restriction(path: edges($0)) }
+        content.maneuvers = prescribed.map { TileContent.Maneuver(path: edges($0.path), maneuver: $0.maneuver) }
         let bytes = try TileEncoder.encode(content)
         return RoadGraph(tiles: [try RoadTile(TileStorage(copying: bytes))], mapVersion: "drawn")
     }

@@ -57,6 +57,26 @@ struct HostileTileTests {
         }
     }
 
+    @Test("a maneuver outside its path, or of an unknown kind, is left out")
+    func maneuvers() throws {
+        for (code, place) in [(UInt32(0x11), UInt32(7)), (0xff, 0)] {
+            var bytes = try TestTiles.bytes()
+            let first = TestTiles.section(.restrictions, of: bytes).offset
+            TestTiles.put(2 | place << 21 | code << 24, at: first + 4, in: &bytes)
+            TestTiles.seal(&bytes)
+            let tile = try TestTiles.tile(bytes)
+            TestTiles.exercise(tile)
+            let graph = RoadGraph(tiles: [tile], mapVersion: "test")
+            #expect((0..<graph.edgeCount).allSatisfy { graph.maneuvers(onto: EdgeIndex($0)).isEmpty })
+            #expect(graph.restrictions.count == 1)
+        }
+    }
+
+    @Test("texts that are no limits are none", arguments: ["", ";", "nan;inf;-1;1e9;0", "a;b", "١;²;;;;7;8"])
+    func limits(text: String) {
+        #expect(SizeLimits(text: text).isEmpty)
+    }
+
     @Test("a section table with wrong offsets is refused or harmless", arguments: TileLayout.Section.allCases)
     func sections(_ section: TileLayout.Section) throws {
         let good = try TestTiles.bytes()

@@ -57,6 +57,29 @@ struct RoadTileTests {
         }
     }
 
+    @Test("limits of nodes and prescribed maneuvers survive a round trip beside names and restrictions")
+    func nodeLimits() throws {
+        var content = TestTiles.content()
+        content.nodes[0].limits = SizeLimits(height: 2.1, weight: 3.5)
+        content.nodes[1].limits = SizeLimits(width: 2, length: 12, axleLoad: 11.5)
+        let path = content.restrictions[0].path
+        content.maneuvers = [
+            TileContent.Maneuver(path: path, maneuver: PrescribedManeuver(.turn, .slightLeft)),
+            TileContent.Maneuver(path: path, maneuver: PrescribedManeuver(nil, nil)),
+        ]
+        let tile = try TestTiles.tile(TileEncoder.encode(content))
+        let graph = RoadGraph(tiles: [tile], mapVersion: "7")
+        for node in 0...1 { #expect(graph.sizeLimits(of: NodeIndex(node)) == content.nodes[node].limits) }
+        #expect(graph.nodeFlags[0] == [.trafficSignals, .sizeLimited])
+        #expect(graph.exitReference(of: NodeIndex(0)).isEmpty && graph.junctionName(of: NodeIndex(0)).isEmpty)
+        #expect(graph.exitReference(of: NodeIndex(1)) == "7a" && graph.junctionName(of: NodeIndex(1)) == "Kreuz Süd")
+        #expect(tile.prohibitedPathCount == 2 && graph.restrictions.count == 2)
+        let prescribed = graph.maneuvers(onto: EdgeIndex(2))
+        #expect(prescribed.map(\.path) == [[EdgeIndex(0), EdgeIndex(2)]])
+        #expect(prescribed.map(\.maneuver) == [PrescribedManeuver(.turn, .slightLeft)])
+        #expect(graph.maneuvers(onto: EdgeIndex(0)).isEmpty)
+    }
+
     @Test("equal content gives equal bytes")
     func determinism() throws {
         #expect(try TestTiles.bytes() == TestTiles.bytes())

@@ -37,6 +37,7 @@ public struct RandomMap: Sendable {
                 if hasRules, random.uniform() < 0.08 {
                     tags["barrier"] = "lift_gate"
                     tags[random.uniform() < 0.5 ? "access" : "hgv"] = "private"
+                    if (row + column) % 3 == 0 { tags["maxweight"] = "12" }
                 }
                 data.addNode(
                     id: RandomMap.node(row, column, size), position: FixedCoordinate(frame.coordinate(of: point)),

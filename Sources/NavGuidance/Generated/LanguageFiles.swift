@@ -69,6 +69,7 @@ enum LanguageFiles {
         [phrases]
         sentence.distance = in {distance:dative} {instruction}
         sentence.then = {instruction}, dann {next}
+        sentence.junction = an der Kreuzung {junction} {instruction}
         sentence.continue = {distance} geradeaus weiterfahren
         sentence.continue.name = {distance} {name:along} folgen
 
@@ -360,6 +361,7 @@ enum LanguageFiles {
         # Sentences around an instruction.
         sentence.distance = in {distance}, {instruction}
         sentence.then = {instruction}, then {next}
+        sentence.junction = at {junction}, {instruction}
         sentence.continue = continue for {distance}
         sentence.continue.name = continue on {name:the} for {distance}
 
@@ -582,6 +584,7 @@ enum LanguageFiles {
         [phrases]
         sentence.distance = en {distance}, {instruction}
         sentence.then = {instruction}, luego {next}
+        sentence.junction = en el cruce {junction}, {instruction}
         sentence.continue = continúe durante {distance}
         sentence.continue.name = continúe por {name:the} durante {distance}
 
@@ -889,6 +892,7 @@ enum LanguageFiles {
         [phrases]
         sentence.distance = {distance:genitive} päästä {instruction}
         sentence.then = {instruction}, sitten {next}
+        sentence.junction = risteyksessä {junction} {instruction}
         sentence.continue = jatka {distance}
         sentence.continue.name = jatka {distance} {name:along}
 
@@ -1137,6 +1141,7 @@ enum LanguageFiles {
         [phrases]
         sentence.distance = dans {distance}, {instruction}
         sentence.then = {instruction}, puis {next}
+        sentence.junction = au carrefour {junction}, {instruction}
         sentence.continue = continuez pendant {distance}
         sentence.continue.name = continuez sur {name:the} pendant {distance}
 
@@ -1339,6 +1344,7 @@ enum LanguageFiles {
         [phrases]
         sentence.distance = {distance}后，{instruction}
         sentence.then = {instruction}，然后{next}
+        sentence.junction = 在{junction}{instruction}
         sentence.continue = 继续行驶{distance}
         sentence.continue.name = 沿{name}继续行驶{distance}
 

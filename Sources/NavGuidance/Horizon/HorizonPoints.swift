@@ -53,7 +53,9 @@ extension HorizonBuilder {
         if flags.contains(.giveWay) { add(.giveWay) }
         if flags.contains(.crossing) { add(.crossing) }
         if flags.contains(.tollBooth) { add(.toll) }
-        let barriers: NodeFlags = [.gate, .impassable, .truckImpassable, .privateGate, .truckPrivateGate]
+        let barriers: NodeFlags = [
+            .gate, .impassable, .truckImpassable, .privateGate, .truckPrivateGate, .sizeLimited,
+        ]
         if !flags.isDisjoint(with: barriers) { add(.barrier) }
         guard let next else { return }
         let (here, there) = (graph.attributes(of: edge).country, graph.attributes(of: next).country)

@@ -1,5 +1,7 @@
+internal import NavMap
+
 extension RoadNetwork {
-    /// Assigns each part of a ferry line its share of the crossing time, and derives its speed.
+    /// Assigns each part of a ferry line or movable bridge its share of the crossing time, and derives its speed.
     mutating func shareCrossingTimes(_ data: OSMData) {
         for road in roads.ways.indices {
             let number = roads.forward[road] != RoadTable.none ? roads.forward[road] : roads.backward[road]
@@ -18,7 +20,7 @@ extension RoadNetwork {
                 if let number = known[old] { return number }
                 var direction = roads.attributes[Int(old)]
                 direction.freeFlowSpeed = speed
-                direction.crossingTime = segments.count == 1 ? time : 0
+                direction.crossingTime = segments.count == 1 && direction.roadClass == .ferry ? time : 0
                 let number = roads.addAttributes(direction)
                 known[old] = number
                 return number

@@ -1,6 +1,6 @@
 internal import NavMap
 
-/// A reason why a turn restriction has no effect.
+/// A reason why a turn restriction or a prescribed maneuver has no effect.
 public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
     /// `from`, `via` or `to` is missing, or there are too many of them.
     case incompleteMembers
@@ -10,7 +10,7 @@ public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingK
     case notConnected
     /// A way passes through the `via` node, so that either of its parts could be intended.
     case ambiguous
-    /// The kind is not one of the `no_` and `only_` kinds.
+    /// The kind is not one of the `no_` and `only_` kinds; of a maneuver, neither its kind nor its direction is known.
     case unknownKind
     /// It applies only under conditions that are not supported.
     case conditional
@@ -18,7 +18,7 @@ public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingK
     case otherVehicles
 }
 
-/// Turn restrictions as paths of edges that must not be driven.
+/// Turn restrictions as paths of edges that must not be driven, and prescribed maneuvers as paths with an announcement.
 struct Restrictions: Sendable {
     /// A forbidden sequence of two or more edges, with its vehicles and times.
     struct Forbidden: Sendable {
@@ -28,10 +28,21 @@ struct Restrictions: Sendable {
 
     /// The forbidden sequences, in the order of the relations.
     private(set) var forbidden: [Forbidden] = []
-    /// The number of relations with an effect.
+    /// The number of restriction relations with an effect.
     private(set) var applied = 0
-    /// The number of relations without an effect, by reason.
+    /// The number of restriction relations without an effect, by reason.
     private(set) var problems: [RestrictionProblem: Int] = [:]
+
+    /// A path on which the map prescribes an announcement.
+    struct Prescribed: Sendable {
+        var path: [DirectedEdge]
+        var maneuver: PrescribedManeuver
+    }
+
+    /// The prescribed maneuvers, in the order of the relations.
+    private(set) var prescribed: [Prescribed] = []
+    /// The number of maneuver relations without an effect, by reason.
+    private(set) var maneuverProblems: [RestrictionProblem: Int] = [:]
 
     fileprivate struct Members {
         var from: [Int64] = []
@@ -40,13 +51,22 @@ struct Restrictions: Sendable {
         var viaWays: [Int64] = []
     }
 
-    /// Resolves the restriction relations of `data`, after the wiki's "Relation:restriction".
+    /// Resolves the restriction relations of `data`, after the wiki's "Relation:restriction", and its maneuver relations, after OSRM.
     init(_ data: OSMData, _ network: RoadNetwork) {
         guard !data.relations.ids.isEmpty else { return }
         var roadOfWay = ContiguousArray<UInt32>(repeating: .max, count: data.ways.ids.count)
         for (road, way) in network.roads.ways.enumerated() { roadOfWay[Int(way)] = UInt32(road) }
         let resolver = Resolver(data: data, network: network, roadOfWay: roadOfWay)
         for relation in data.relations.ids.indices where !CountryBorder.isCountry(data, relation) {
+            if Word(rawValue: data.relations.tags.value(.type, of: relation)) == .maneuver {
+                do throws(RestrictionProblem) {
+                    let maneuver = try ManeuverTags.maneuver(data.relations.tags, relation, data.strings)
+                    prescribed.append(try resolver.prescribed(Restrictions.members(data, relation), maneuver))
+                } catch {
+                    maneuverProblems[error, default: 0] += 1
+                }
+                continue
+            }
             do throws(RestrictionProblem) {
                 let members = Restrictions.members(data, relation)
                 for rule in try RestrictionTags.rules(data.relations.tags, relation, data.strings) {
@@ -110,6 +130,28 @@ private struct Resolver {
                     result += try paths(from, to, via: via, isOnly)
                 }
             }
+        }
+        return result
+    }
+
+    /// Returns the one path of a maneuver relation, announced at its `via` node, with `via` ways alone at the end of `from`.
+    func prescribed(
+        _ members: Restrictions.Members, _ maneuver: PrescribedManeuver
+    ) throws(RestrictionProblem) -> Restrictions.Prescribed {
+        guard members.from.count == 1, members.to.count == 1, members.viaNodes.count <= 1 else {
+            throw .incompleteMembers
+        }
+        var along = members
+        if !members.viaWays.isEmpty { along.viaNodes = [] }
+        let paths = try paths(along, isOnly: false)
+        guard paths.count == 1, let path = paths.first else { throw .ambiguous }
+        var result = Restrictions.Prescribed(path: path, maneuver: maneuver)
+        if let id = members.viaNodes.first {
+            let node = try node(id)
+            guard let place = path.indices.dropFirst().first(where: { network.tail(path[$0]) == node }),
+                place <= PrescribedManeuver.lastPlace
+            else { throw .notConnected }
+            result.maneuver.place = place
         }
         return result
     }

@@ -127,7 +127,7 @@ struct RoadNetwork: Sendable {
         }
         for (number, node) in data.taggedNodes.enumerated()
         where !meanings[number].flags.isDisjoint(
-            with: [.impassable, .truckImpassable, .privateGate, .truckPrivateGate])
+            with: [.impassable, .truckImpassable, .privateGate, .truckPrivateGate, .sizeLimited])
         {
             uses[Int(node)] = 2
         }

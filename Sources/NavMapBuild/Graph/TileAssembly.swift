@@ -22,8 +22,9 @@ struct TileAssembly: Sendable {
     private let widths: ContiguousArray<UInt8>
     /// The edges that end in another tile than they start in: the end's tile, and the head and tail nodes, by tile.
     private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
-    /// The restrictions whose first edge is in a tile, by tile.
+    /// The restrictions and the prescribed maneuvers whose first edge is in a tile, by tile.
     private var pathsOfTile: [UInt32: [Int]] = [:]
+    private var maneuversOfTile: [UInt32: [Int]] = [:]
     private let restrictions: Restrictions
 
     private static let noTile = UInt32.max
@@ -45,6 +46,9 @@ struct TileAssembly: Sendable {
         markShared()
         for (number, forbidden) in restrictions.forbidden.enumerated() {
             if let first = forbidden.path.first { pathsOfTile[tile(of: first), default: []].append(number) }
+        }
+        for (number, prescribed) in restrictions.prescribed.enumerated() {
+            if let first = prescribed.path.first { maneuversOfTile[tile(of: first), default: []].append(number) }
         }
     }
 
@@ -131,6 +135,11 @@ struct TileAssembly: Sendable {
                 TileContent.Restriction(
                     path: forbidden.path.map(reference), vehicles: forbidden.rule.vehicles, time: forbidden.rule.time))
         }
+        for number in maneuversOfTile[tile.rawValue] ?? [] {
+            let prescribed = restrictions.prescribed[number]
+            parts.content.maneuvers.append(
+                TileContent.Maneuver(path: prescribed.path.map(reference), maneuver: prescribed.maneuver))
+        }
         return (parts.content, edges)
     }
 
@@ -152,7 +161,7 @@ struct TileAssembly: Sendable {
         return TileContent.Node(
             osmID: data.nodeIDs[Int(index)], position: data.position(index), flags: flags,
             layers: TileAssembly.layerSets[Int(layerMasks[Int(node)])], exitReference: exitReference(node, meaning),
-            junctionName: junctionName(node, meaning))
+            junctionName: junctionName(node, meaning), limits: meaning?.limits ?? SizeLimits())
     }
 
     /// The sets of layers, by bit mask.
@@ -175,9 +184,22 @@ struct TileAssembly: Sendable {
     }
 
     private func junctionName(_ node: UInt32, _ meaning: NodeTags.Meaning?) -> String {
-        guard meaning?.flags.contains(.motorwayJunction) == true else { return "" }
+        guard let meaning,
+            meaning.flags.contains(.motorwayJunction) || meaning.isNamedJunction
+                || meaning.flags.contains(.trafficSignals) && namesSignals(node)
+        else { return "" }
         return data.strings[data.nodeTags.value(.name, of: Int(network.meaningNumbers[Int(network.nodes[Int(node)])]))]
     }
+
+    /// Whether the signals at a node are named after their junction, as in East Asia: everywhere else a name is that of the equipment.
+    private func namesSignals(_ node: UInt32) -> Bool {
+        guard let edge = network.departures(node).first else { return false }
+        let country = network.roads.attributes[Int(network.attributes(edge))].country
+        return country == 0 || TileAssembly.namingCountries.contains(country)
+    }
+
+    /// The countries that name junctions by their signals, after the wiki's "Tag:junction=yes".
+    private static let namingCountries = Set(["CN", "JP", "KP", "KR", "TW"].map(CountryCode.packed))
 
     /// Whether an edge is the start of its ramp: a road with another exit number also leaves its first node.
     private func leavesPlainRoad(_ edge: DirectedEdge) -> Bool {

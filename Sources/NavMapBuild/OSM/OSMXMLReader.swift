@@ -180,7 +180,7 @@ private struct WayPass {
             let isBorder = tags.contains { tag in
                 tag.key == .iso3166 || tag.key == .iso3166Alpha2 || tag.key == .country_code_iso3166_1_alpha_2
             }
-            guard !isDeleted, word(.type) == .restriction || isBorder else { return }
+            guard !isDeleted, RestrictionTags.isAboutTurns(word(.type)) || isBorder else { return }
             data.relations.parts.append(contentsOf: members)
             for tag in tags { data.relations.tags.add(tag.key, tag.value) }
             data.relations.close(id: id)
@@ -264,10 +264,7 @@ private struct NodePass {
             }
             guard place != nil else { return }
             tags.append(tag)
-            switch tag.key {
-            case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar: isFeature = true
-            default: break
-            }
+            if NodeTags.isFeature(tag.key) { isFeature = true }
         }
     }
 

@@ -161,10 +161,7 @@ struct PBFNodes: Sendable {
     ) throws(WireError) {
         guard let key = try block.key(key) else { return }
         tags.add(key, try block.keep(value, in: &texts))
-        switch key {
-        case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar: isFeature = true
-        default: break
-        }
+        if NodeTags.isFeature(key) { isFeature = true }
     }
 
     private mutating func finish(

@@ -155,7 +155,7 @@ struct PBFWays: Sendable {
         var parts = try Parts(bytes, keepsHistory: keepsHistory)
         var keys = parts.keys
         var values = parts.values
-        var isRestriction = false
+        var isAboutTurns = false
         var isBorder = false
         while !keys.isAtEnd {
             let number = try keys.number()
@@ -164,12 +164,12 @@ struct PBFWays: Sendable {
             let value = try values.number()
             try block.countCountry(number, value, in: &countryEvidence)
             switch key {
-            case .type: isRestriction = Vocabulary.shared.word(try block.text(value)) == .restriction
+            case .type: isAboutTurns = RestrictionTags.isAboutTurns(Vocabulary.shared.word(try block.text(value)))
             case .iso3166, .iso3166Alpha2, .country_code_iso3166_1_alpha_2: isBorder = true
             default: break
             }
         }
-        guard parts.isVisible, isRestriction || isBorder else {
+        guard parts.isVisible, isAboutTurns || isBorder else {
             if keepsHistory { relations.close(id: parts.id) }
             return
         }

@@ -14,6 +14,18 @@ public enum NodeTags {
         /// The feature that the node represents between the ends of an edge; nil without a feature.
         package var feature: PointFeature.Kind?
         package var facing = Facing.untagged
+        /// The limits of vehicles that pass the node.
+        package var limits = SizeLimits()
+        /// Whether the node is tagged as a junction with a name of its own (`junction=yes`).
+        package var isNamedJunction = false
+    }
+
+    /// Whether a key makes a node matter to roads; other keys only describe such a node.
+    package static func isFeature(_ key: TagKey) -> Bool {
+        switch key {
+        case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar, .hgv, .junction: true
+        default: SizeTags.isLimit(key)
+        }
     }
 
     package static func interpret(_ tags: TagSet, _ strings: StringTable) -> Meaning {
@@ -49,19 +61,37 @@ public enum NodeTags {
             interpretBarrier(tags, strings, &result)
         } else if AccessTags.car(tags, strings, .forward) == .no {
             result.flags.insert(.impassable)
+        } else if limitsRoad(tags), AccessTags.truck(tags, strings, .forward) == .no {
+            result.flags.insert(.truckImpassable)
         }
+        if !result.flags.contains(.impassable), limitsRoad(tags) {
+            result.limits = SizeTags.limits(tags, strings)
+            if !result.limits.isEmpty { result.flags.insert(.sizeLimited) }
+        }
+        result.isNamedJunction = tags.word(.junction) == .yes
         return result
+    }
+
+    /// Whether the limits of a node are those of the road there.
+    ///
+    /// Those of a car park that is drawn on the road are its own. Those on a sign hold behind it, where the road has them too, and not for
+    /// vehicles that turn off at the sign.
+    private static func limitsRoad(_ tags: TagSet) -> Bool {
+        tags.has(.barrier)
+            || !tags.has(.traffic_sign) && (!tags.has(.amenity) || tags.word(.amenity) == .parking_entrance)
     }
 
     /// Interprets a barrier, after the wiki's "Key:barrier" and as in OSRM's and Valhalla's car profiles.
     ///
     /// Access tags on the node decide first: `private` means a gate to private ground that opens for residents, and `customers` or
     /// `destination` one that opens for visitors; neither allows through traffic. Without access tags, cars pass gates, booths, grids,
-    /// kerbs and entrances, but not bollards, blocks, chains, walls and unknown kinds. The same applies to goods vehicles unless the node
-    /// has a tag for these.
+    /// lowered kerbs and entrances, and bollards that sink into the ground, but not other bollards, blocks, chains, walls and unknown kinds.
+    /// The same applies to goods vehicles unless the node has a tag for these. Limits of size and weight apply to each vehicle by its own.
     private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
         let tagged = AccessTags.car(tags, strings, .forward)
         switch tags.word(.barrier) {
+        case .kerb? where tags.word(.kerb) == .raised && tags.word(.highway) != .crossing:
+            if tagged == nil { result.flags.insert(.impassable) }
         case .no?, .entrance?, .kerb?, .height_restrictor?, .arch?, .cattle_grid?, .bump_gate?, .border_control?,
             .sally_port?:
             break
@@ -69,6 +99,9 @@ public enum NodeTags {
             result.flags.insert(.tollBooth)
             result.feature = .tollBooth
         case .gate?, .lift_gate?, .swing_gate?, .sliding_gate?, .hampshire_gate?:
+            result.flags.insert(.gate)
+            result.feature = .gate
+        case .bollard? where tags.word(.bollard) == .rising:
             result.flags.insert(.gate)
             result.feature = .gate
         default:
@@ -90,19 +123,10 @@ public enum NodeTags {
         }
     }
 
-    /// Whether a barrier that cars pass stops goods vehicles.
-    ///
-    /// Their access tag decides first. Otherwise, the barrier stops them if it leaves less room than the largest lorry of directive
-    /// 96/53/EC needs (4 m high, 2.55 m wide), or bars the weight of a lorry (3.5 t and more). A height restrictor without a height also
-    /// stops them, because that is its purpose.
+    /// Whether a barrier that cars pass stops all goods vehicles: by their access tag, else a height restrictor without a height, because
+    /// that is its purpose.
     private static func barsTrucks(_ tags: TagSet, _ strings: StringTable) -> Bool {
         if let own = AccessTags.truck(tags, strings, .forward) { return own == .no }
-        func isBelow(_ least: Float, _ key: TagKey, _ read: (UnsafeRawBufferPointer) -> Float?) -> Bool {
-            guard tags.has(key), let value = strings.withBytes(tags[key], read) else { return false }
-            return value < least
-        }
-        if tags.word(.barrier) == .height_restrictor && !tags.has(.maxheight) { return true }
-        return isBelow(4, .maxheight, Quantity.metres) || isBelow(2.55, .maxwidth, Quantity.metres)
-            || isBelow(3.5, .maxweight, Quantity.tonnes)
+        return tags.word(.barrier) == .height_restrictor && !tags.has(.maxheight)
     }
 }

@@ -12,6 +12,9 @@ enum RestrictionTags {
         var time = ""
     }
 
+    /// Whether relations of a type restrict turns or prescribe what is said about them.
+    static func isAboutTurns(_ type: Word?) -> Bool { type == .restriction || type == .maneuver }
+
     private typealias Keys = (plain: TagKey, conditional: TagKey?, vehicles: VehicleAccess)
     private static let keys: [Keys] = [
         (.restriction, .restriction__conditional, .all),

@@ -25,7 +25,7 @@ package struct RoadDirection: Sendable, Hashable {
     package var lanes: UInt8 = 0
     /// Metres and tonnes, 0 without a limit.
     package var maximumHeight: Float = 0, maximumWidth: Float = 0, maximumLength: Float = 0, maximumWeight: Float = 0
-    /// Seconds for the whole way, 0 unknown.
+    /// Seconds for the whole way, a ferry or movable bridge, 0 unknown.
     package var crossingTime: Float = 0
     package var name: UInt32 = 0, reference: UInt32 = 0, destination: UInt32 = 0, destinationReference: UInt32 = 0
     package var turnLanes: UInt32 = 0, destinationReferenceTo: UInt32 = 0, destinationLanes: UInt32 = 0

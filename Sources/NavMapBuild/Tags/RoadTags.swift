@@ -161,25 +161,30 @@ public enum RoadTags {
         if tags.word(.oneway) == .alternating { flags.insert(.alternatingTraffic) }
         if tags.word(.driving_side) == .left { flags.insert(.leftHandTraffic) }
         var road = RoadDirection(roadClass: kind.roadClass, flags: flags, access: [], freeFlowSpeed: 1)
-        func least(_ keys: [TagKey], _ read: (UnsafeRawBufferPointer) -> Float?) -> Float {
-            keys.compactMap { tags.has($0) ? strings.withBytes(tags[$0], read) : nil }.min() ?? 0
-        }
-        road.maximumHeight = least([.maxheight, .maxheight__physical, .maxheight__signed], Quantity.metres)
-        road.maximumWidth = least([.maxwidth, .maxwidth__physical], Quantity.metres)
+        let limits = SizeTags.limits(tags, strings)
+        road.maximumHeight = limits.height ?? 0
+        road.maximumWidth = limits.width ?? 0
         // A road hardly wider than a car limits vehicles that would touch both sides; a wider road's width is not a limit.
-        let width = least([.width, .est_width], Quantity.metres)
-        if width > 0, width <= 2.2 { RoadDirection.lower(&road.maximumWidth, to: max(width - 0.1, 0.1)) }
-        road.maximumLength = least([.maxlength, .maxlength__hgv], Quantity.metres)
-        road.maximumWeight = least(
-            [.maxweight, .maxweight__hgv, .maxweightrating, .maxweightrating__hgv], Quantity.tonnes)
-        road.maximumAxleLoad = least([.maxaxleload], Quantity.tonnes)
-        if kind.roadClass == .ferry {
+        if let width = SizeTags.least([.width, .est_width], tags, strings, Quantity.metres), width <= 2.2 {
+            RoadDirection.lower(&road.maximumWidth, to: max(width - 0.1, 0.1))
+        }
+        road.maximumLength = limits.length ?? 0
+        road.maximumWeight = limits.weight ?? 0
+        road.maximumAxleLoad = limits.axleLoad ?? 0
+        if kind.roadClass == .ferry || isMovableBridge(tags) {
             road.crossingTime = strings.withBytes(tags[.duration]) { Quantity.seconds($0) } ?? 0
         }
         road.name = tags[.name]
         if road.name != 0 { road.localNames = NameTags.read(tags) }
         road.reference = tags[.ref]
         return road
+    }
+
+    /// Whether the way crosses a bridge that opens for ships, after the wiki's "Key:bridge:movable".
+    static func isMovableBridge(_ tags: TagSet) -> Bool {
+        tags.word(.bridge) == .movable
+            || isPresent(tags.word(.bridge), tags.has(.bridge))
+                && isPresent(tags.word(.bridge__movable), tags.has(.bridge__movable))
     }
 
     /// Whether a feature is tagged with any value except `no`, such as `tunnel=building_passage` or `bridge=viaduct`.

@@ -113,6 +113,7 @@ package enum SpeedTags {
         case .ice_road?: speed = min(speed, 15)
         default: break
         }
+        if RoadTags.isMovableBridge(tags) { speed = min(speed, movableBridgePace) }
         switch tags.word(.service) {
         case .parking_aisle?, .driveThrough?: speed = min(speed, 8)
         case .driveway?, .alley?: speed = min(speed, 12)
@@ -120,6 +121,9 @@ package enum SpeedTags {
         }
         return max(speed, 3)
     }
+
+    /// The pace over a movable bridge without a `duration`, km/h, which includes the waiting while it is open; that of OSRM's car profile.
+    private static let movableBridgePace: Float = 5
 
     /// The limit up to which traffic drives at the limit, km/h.
     private static let walkingPace: Float = 10

@@ -44,6 +44,7 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
     case addr__country, is_in__country_code
     case construction, oneway__vehicle, width, est_width
+    case bollard, kerb, bridge__movable, traffic_sign, amenity, maneuver
     case name__en, name__de, name__fr, name__es, name__fi, name__zhHans, name__zh, int_name, name__pronunciation
 
     /// The key as OSM writes it.
@@ -90,6 +91,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case only_entry, no_right_turn_on_red, no_left_turn_on_red
     case building_passage, avalanche_protector, designated_hov
     case administrative, outer, inner
+    case movable, rising, raised, maneuver, parking_entrance
     case winter_road, ice_road, foot, bicycle, taxi, share_taxi, minibus, emergency_vehicle, minor, widening
 
     /// The value as OSM writes it.

@@ -200,14 +200,21 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "barriers stop goods vehicles by their clearance and access tags",
+        "barriers stop goods vehicles by their access tags, and all vehicles by their sizes",
         arguments: [
-            (["barrier": "height_restrictor", "maxheight": "2.1"], NodeFlags.truckImpassable),
+            (["barrier": "height_restrictor", "maxheight": "2.1"], NodeFlags.sizeLimited),
             (["barrier": "height_restrictor"], .truckImpassable),
-            (["barrier": "height_restrictor", "maxheight": "4.2"], []),
+            (["barrier": "height_restrictor", "maxheight": "default"], []),
             (["barrier": "gate", "hgv": "no"], [.gate, .truckImpassable]),
-            (["barrier": "bollard", "motor_vehicle": "yes", "maxwidth": "2"], .truckImpassable),
-            (["barrier": "height_restrictor", "maxheight": "2.1", "hgv": "yes"], []),
+            (["barrier": "bollard", "motor_vehicle": "yes", "maxwidth": "2"], .sizeLimited),
+            (["barrier": "bollard", "maxwidth": "2"], .impassable),
+            (["barrier": "height_restrictor", "maxheight": "2.1", "hgv": "yes"], .sizeLimited),
+            (["barrier": "height_restrictor", "hgv": "yes"], []),
+            (["hgv": "no"], .truckImpassable), (["highway": "crossing", "hgv": "no"], [.crossing, .truckImpassable]),
+            (["maxweight": "7.5"], .sizeLimited), (["maxweight": "7.5", "traffic_sign": "DE:262"], []),
+            (["maxheight": "2.1", "amenity": "parking_entrance"], .sizeLimited),
+            (["maxheight": "1.8", "hgv": "no", "amenity": "parking"], []),
+            (["maxheight": "3.7", "barrier": "gate", "traffic_sign": "maxheight"], [.gate, .sizeLimited]),
             (["barrier": "gate", "locked": "yes"], [.gate, .impassable]),
             (["barrier": "gate", "access": "private", "hgv": "no"], [.gate, .privateGate, .truckImpassable]),
             (["barrier": "gate", "access": "private", "hgv": "yes"], [.gate, .privateGate]),

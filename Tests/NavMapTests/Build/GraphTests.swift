@@ -275,6 +275,25 @@ struct GraphTests {
         #expect(exit(12) == "7a" && exit(14) == "8" && exit(11) == "" && exit(24) == "")
     }
 
+    @Test("crossroads are named by a node tagged as a junction, and by signals where these have the name")
+    func junctionNames() throws {
+        func names(_ tags: [String: String]) throws -> [String] {
+            var map = GridMap()
+            map.nodes([11, 13, 15, 22, 23, 24])
+            map.nodes([12], ["highway": "traffic_signals", "junction": "yes", "name": "本郷三丁目"])
+            map.nodes([14], ["highway": "traffic_signals", "name": "LSA 14"])
+            map.way(1, [11, 12, 13, 14, 15], tags)
+            for (way, top) in [(Int64(2), Int64(12)), (3, 13), (4, 14)] { map.way(way, [top, top + 10], tags) }
+            let graph = try BuiltMap(map).graph
+            return try [Int64(12), 13, 14].map { id in
+                graph.junctionName(of: NodeIndex(try #require(graph.nodeOSMIDs.firstIndex(of: id))))
+            }
+        }
+        let road = ["highway": "residential"]
+        #expect(try names(road) == ["本郷三丁目", "", "LSA 14"])
+        #expect(try names(road.merging(["maxspeed:type": "DE:urban"]) { $1 }) == ["本郷三丁目", "", ""])
+    }
+
     @Test("each edge is in its class's layer and its tail's tile, and the graph joins across tiles")
     func layers() throws {
         var builder = OSMDataBuilder()
@@ -322,6 +341,23 @@ struct GraphTests {
             total += built.graph.edgeLengths[edge.index] / attributes.freeFlowSpeed
         }
         #expect(abs(total - 1800) < 1)
+    }
+
+    @Test("a movable bridge is driven at walking pace, or in its duration")
+    func movableBridge() throws {
+        var map = GridMap()
+        map.nodes([10, 11, 12, 13, 14])
+        map.way(1, [10, 11], ["highway": "primary", "bridge": "movable"])
+        map.way(2, [11, 12], ["highway": "primary", "bridge": "yes", "bridge:movable": "swing"])
+        map.way(3, [12, 13], ["highway": "primary", "bridge": "movable", "duration": "00:10:00"])
+        map.way(4, [13, 14], ["highway": "primary", "bridge": "yes", "duration": "00:10:00"])
+        let built = try BuiltMap(map)
+        let edges = try [Int64(10), 11, 12, 13].map { try #require(built.edge($0, $0 + 1)) }
+        let roads = edges.map { built.graph.attributes(of: $0) }
+        #expect(roads.allSatisfy { $0.crossingTime == nil && $0.flags.contains(.bridge) })
+        #expect(roads.prefix(2).allSatisfy { abs($0.freeFlowSpeed - 5 / 3.6) < 0.001 })
+        #expect(abs(built.graph.edgeLengths[edges[2].index] / roads[2].freeFlowSpeed - 600) < 1)
+        #expect(roads[3].freeFlowSpeed > 10)
     }
 
     @Test("an extract without roads is an error with a reason")

@@ -48,6 +48,20 @@ struct PBFReaderTests {
         #expect(Array(data.taggedNodes) == [0])
     }
 
+    @Test("nodes that only limit vehicles or name crossroads are read")
+    func limits() throws {
+        var file = PBFWriter()
+        file.header()
+        file.data(
+            ["", "highway", "road", "hgv", "no", "maxheight", "2", "junction", "yes", "name", "X"],
+            [
+                PBFWriter.node(1, 10, 10, tags: [(3, 4)]) + PBFWriter.node(2, 20, 20, tags: [(5, 6)])
+                    + PBFWriter.node(3, 30, 30, tags: [(7, 8), (9, 10)]) + PBFWriter.node(4, 40, 40, tags: [(9, 10)]),
+                PBFWriter.way(7, [1, 2, 3, 4], tags: [(1, 2)]),
+            ])
+        #expect(try Array(read(file.bytes).taggedNodes) == [0, 1, 2])
+    }
+
     @Test("a path is read if a tag of vehicles may open it, also at times only")
     func paths() throws {
         var file = PBFWriter()

@@ -156,6 +156,41 @@ struct RestrictionTests {
         #expect(built.graph.prohibitedPaths(for: .truck, at: nil).count == 3)
     }
 
+    @Test("a maneuver relation prescribes what is said on its path, and restricts nobody")
+    func maneuvers() throws {
+        var map = crossroads()
+        map.nodes([3])
+        map.way(5, [2, 3])
+        func add(_ id: Int64, from: Int64, node: Int64?, ways: [Int64] = [], to: Int64, _ tags: [String: String]) {
+            map.restriction(
+                id, "", from: [from], viaNodes: node.map { [$0] } ?? [], viaWays: ways, to: [to],
+                tags: tags.merging(["type": "maneuver"]) { given, _ in given })
+        }
+        add(1, from: 1, node: 12, to: 3, ["maneuver": "turn", "direction": "slight_left"])
+        add(2, from: 2, node: 12, to: 4, ["maneuver": "suppress"])
+        add(3, from: 1, node: 2, ways: [3], to: 5, ["maneuver": "dance", "direction": "sharp right"])
+        add(4, from: 2, node: 12, to: 3, ["maneuver": "uturn"])
+        add(5, from: 1, node: 12, to: 4, ["maneuver": "dance"])
+        add(6, from: 1, node: nil, to: 4, ["maneuver": "turn"])
+        add(7, from: 1, node: 12, to: 5, ["maneuver": "turn"])
+        let built = try BuiltMap(map)
+        func prescribed(_ tail: Int64, _ head: Int64) throws -> [ManeuverPath] {
+            built.graph.maneuvers(onto: try #require(built.edge(tail, head)))
+        }
+        let left = try prescribed(12, 2)
+        #expect(
+            left.map(\.maneuver) == [PrescribedManeuver(.turn, .slightLeft), PrescribedManeuver(.continue, .uTurn)])
+        #expect(left.first?.path.map(built.name) == [EdgeName(11, 12, 1), EdgeName(12, 2, 3)])
+        #expect(try prescribed(12, 22).map(\.maneuver) == [PrescribedManeuver(.suppressed, nil)])
+        let further = try prescribed(2, 3)
+        #expect(further.map(\.maneuver) == [PrescribedManeuver(nil, .sharpRight, place: 2)])
+        #expect(further.first?.path.count == 3)
+        #expect(built.report.maneuvers == 4 && built.report.restrictions == 0)
+        #expect(
+            built.report.maneuverProblems == [.unknownKind: 1, .incompleteMembers: 1, .notConnected: 1])
+        #expect(built.forbidden == [] && built.graph.restrictions.isEmpty)
+    }
+
     @Test("restrictions that cannot be applied are counted by reason")
     func broken() throws {
         var map = crossroads()

@@ -416,6 +416,17 @@ struct NodeTagsTests {
         #expect(NodeTags.flags(of: tags) == expected)
     }
 
+    @Test("bollards that sink and kerbs that are not raised let cars pass")
+    func passableKinds() {
+        #expect(NodeTags.flags(of: ["barrier": "bollard", "bollard": "rising"]) == .gate)
+        #expect(
+            NodeTags.flags(of: ["barrier": "bollard", "bollard": "rising", "access": "no"]) == [.gate, .impassable])
+        #expect(NodeTags.flags(of: ["barrier": "bollard", "bollard": "removable"]) == .impassable)
+        #expect(NodeTags.flags(of: ["barrier": "kerb", "kerb": "flush"]) == [])
+        #expect(NodeTags.flags(of: ["barrier": "kerb", "kerb": "raised"]) == .impassable)
+        #expect(NodeTags.flags(of: ["barrier": "kerb", "kerb": "raised", "highway": "crossing"]) == .crossing)
+    }
+
     @Test("a node closed to cars is impassable with or without a barrier")
     func closedNodes() {
         #expect(NodeTags.flags(of: ["access": "no"]) == .impassable)

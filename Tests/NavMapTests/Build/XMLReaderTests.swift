@@ -54,6 +54,21 @@ struct XMLReaderTests {
         #expect(report.edges == 4 && report.restrictions == 1 && !tiles.isEmpty)
     }
 
+    @Test("nodes that only limit vehicles or name crossroads are read, and maneuver relations")
+    func limitsAndManeuvers() throws {
+        let tags = [("hgv", "no"), ("maxheight", "2"), ("junction", "yes"), ("name", "X"), ("traffic_sign", "X")]
+        let nodes = tags.enumerated().map { index, tag in
+            "<node id=\"\(index + 1)\" lat=\"1\" lon=\"1\"><tag k=\"\(tag.0)\" v=\"\(tag.1)\"/></node>"
+        }
+        let refs = tags.indices.map { "<nd ref=\"\($0 + 1)\"/>" }.joined()
+        let data = try read(
+            """
+            <osm>\(nodes.joined())<way id="1">\(refs)<tag k="highway" v="road"/></way>
+            <relation id="7"><member type="way" ref="1" role="from"/><tag k="type" v="maneuver"/></relation></osm>
+            """)
+        #expect(Array(data.taggedNodes) == [0, 1, 2] && Array(data.relations.ids) == [7])
+    }
+
     @Test("a path is read if a tag of vehicles may open it, also at times only")
     func paths() throws {
         let tags = [("motor_vehicle", "yes"), ("hgv:conditional", "yes @ (06:00-10:00)"), ("bicycle", "yes")]

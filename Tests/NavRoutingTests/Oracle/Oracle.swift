@@ -143,6 +143,7 @@ final class Oracle {
         let isBack = graph.opposite(first) == second
         let isBarred =
             flags.contains(.impassable) || model.profile.kind == .truck && flags.contains(.truckImpassable)
+            || isTooBig(for: graph.sizeLimits(of: node))
         if isBarred, !isBack { return nil }
         let isDeadEnd = exits[node.index] == 1 && !graph.lacksDepartures(node)
         if isBack, !isDeadEnd, !isBarred, !flags.contains(.turningCircle) { return nil }
@@ -160,6 +161,17 @@ final class Oracle {
         let isOutside = !isClosedGround[first.index]
         let penalty = isOutside && (isClosedGround[second.index] || isPrivate && !isBack) ? 450.0 : 0
         return UInt64(((seconds + penalty) * 1_000).rounded())
+    }
+
+    private func isTooBig(for limits: SizeLimits) -> Bool {
+        let profile = model.profile
+        let sizes = [
+            (profile.height, limits.height), (profile.width, limits.width), (profile.length, limits.length),
+            (profile.weight, limits.weight), (profile.axleLoad, limits.axleLoad),
+        ]
+        return sizes.contains { own, limit in
+            if let own, let limit { own > limit } else { false }
+        }
     }
 
     /// Whether a vehicle that reaches a roundabout leaves it at the same node by a road that traffic on it passes before.
