@@ -44,14 +44,13 @@ def demo(navbus, folder):
     """The recording of launch/demo and its tiles."""
     work = os.path.join(folder, "demo")
     tiles, bag = os.path.join(work, "tiles"), os.path.join(work, "recording.mcap")
-    if not os.path.exists(bag):
-        shutil.rmtree(work, ignore_errors=True)
-        os.makedirs(work)
-        say("driving the demo")
-        run([navbus, "map", "build", f"{ROOT}/Tests/Fixtures/helsinki.osm.pbf", "--out", tiles])
-        run([navbus, "simulate", "--tiles", tiles, "--from", START, "--to", END, "--deviate-at", 500, "--noise", "urban",
-             "--seed", 7, "--out", os.path.join(work, "drive.mcap")])
-        run([navbus, "launch", f"{ROOT}/launch/demo.yaml", f"work:={work}", f"destination:={END}"])
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    say("driving the demo")
+    run([navbus, "map", "build", f"{ROOT}/Tests/Fixtures/helsinki.osm.pbf", "--out", tiles])
+    run([navbus, "simulate", "--tiles", tiles, "--from", START, "--to", END, "--deviate-at", 500, "--noise", "urban",
+         "--seed", 7, "--out", os.path.join(work, "drive.mcap")])
+    run([navbus, "launch", f"{ROOT}/launch/demo.yaml", f"work:={work}", f"destination:={END}"])
     return "demo", bag, tiles
 
 
