@@ -241,7 +241,7 @@ function figures(run) {
   ].filter(Boolean);
 }
 function signed(s) {
-  return (s < 0 ? "−" : "+") + durationText(Math.abs(s));
+  return (s < 0 ? "−" : "+") + durationText(Math.abs(s)).replaceAll(" ", "\u00a0");
 }
 
 /** The distance beyond which a route leads to another destination, m. */

@@ -182,7 +182,7 @@ class MapView {
     if (kind === "goal") {
       element.append(make("path", { d: "M0 0C-3-7-9-9-9-16a9 9 0 0 1 18 0C9-9 3-7 0 0Z" }), make("circle", { cy: -16, r: 3.4, class: "hole" }));
     } else if (kind === "say") {
-      element.append(make("circle", { r: label.length > 2 ? 11 : 9 }), make("text", { y: 3.6 }, label));
+      element.append(make("circle", { r: label.length > 2 ? 12 : 9 }), make("text", { y: 3.6 }, label));
     } else {
       element.append(make("circle", { r: kind === "start" ? 7 : 6.5 }));
     }
@@ -279,6 +279,12 @@ class MapView {
     this.changed();
   }
 
+  pan(right, down) {
+    this.setFollow(false);
+    this.view.x += right * this.width / 8 / this.view.scale; this.view.y += down * this.height / 8 / this.view.scale;
+    this.changed();
+  }
+
   resize() {
     const box = this.element.getBoundingClientRect();
     const first = this.width === 1;
@@ -325,20 +331,22 @@ class MapView {
     return [(x - this.view.x) * this.view.scale + this.width / 2, (y - this.view.y) * this.view.scale + this.height / 2];
   }
 
-  keepInView(always) {
+  isInView(at, margin) {
+    const [x, y] = this.screen(at.x, at.y);
+    return x >= margin && y >= margin && x <= this.width - margin && y <= this.height - margin;
+  }
+
+  keepInView(always, margin = 10) {
     const at = this.vehicle;
-    if (!at) return;
-    const [x, y] = this.screen(at.x, at.y), margin = 40;
-    if (always || x < margin || y < margin || x > this.width - margin || y > this.height - margin) {
-      this.view.x = at.x; this.view.y = at.y;
-      this.changed();
-    }
+    if (!at || (!always && this.isInView(at, margin))) return;
+    this.view.x = at.x; this.view.y = at.y;
+    this.changed();
   }
 
   /** Shows a moment: the vehicles, and the route in force. */
   seek(t, isPlaying) {
     this.t = t;
-    const group = $("vehicles");
+    const group = $("vehicles"), wasInView = !this.vehicle || this.isInView(this.vehicle, 0);
     group.replaceChildren();
     this.vehicle = null;
     for (const run of [...this.page.runs].reverse()) {
@@ -354,7 +362,8 @@ class MapView {
     }
     this.vehicles = this.page.runs.map((run) => vehicleAt(run, t));
     this.placeVehicles();
-    if (this.follow) this.keepInView(true); else if (isPlaying) this.keepInView(false);
+    // Who has moved the map away from a playing vehicle looks at something else.
+    if (this.follow || !isPlaying || wasInView) this.keepInView(this.follow, isPlaying ? 40 : 10);
     if (this.shows.sigma) this.changed0();
   }
 

@@ -36,8 +36,8 @@ class Page {
     this.t = Math.max(0, Math.min(this.duration, ...this.runs.map((run) => (track(run).t.length ? track(run).t[0] : Infinity))));
     this.rate = 10;
     // A link may name a moment: #t=120 is two minutes after the start.
-    const moment = /[#&]t=(\d+(\.\d+)?)/.exec(location.hash);
-    if (moment) this.t = Math.min(this.duration, Number(moment[1]) * 1000);
+    const moment = this.linkedMoment();
+    if (moment !== null) this.t = Math.min(this.duration, moment);
     document.body.classList.toggle("double", this.runs.length > 1);
     this.head();
     const seek = (t) => this.seek(t);
@@ -96,7 +96,7 @@ class Page {
     const isSame = isAgain && this.lists.map((list) => list[0]).join() === lists.map((list) => list[0]).join();
     this.lists = lists;
     if (isSame) return this.refreshList();
-    const tabs = $("tabs");
+    const tabs = $("tabs"), hadFocus = tabs.contains(document.activeElement);
     tabs.replaceChildren();
     for (const [id, label] of lists) {
       const tab = make("button", { type: "button", role: "tab", id: "tab-" + id, "aria-controls": "list", tabindex: -1 }, label);
@@ -110,7 +110,7 @@ class Page {
       });
       tabs.append(tab);
     }
-    this.openList(this.list && lists.some((list) => list[0] === this.list) ? this.list : lists[0][0]);
+    this.openList(this.list && lists.some((list) => list[0] === this.list) ? this.list : lists[0][0], hadFocus);
   }
 
   openList(id, isFocused) {
@@ -194,7 +194,8 @@ class Page {
       const table = make("table", { class: "topics", "data-node": node.name }, make("caption", {}, make("i", { class: "dot state" + node.state }), node.name + " ", make("small", {}, [HEALTH[node.state] || "", ...facts].map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · "))));
       if (node.reason) table.append(make("tr", {}, make("td", { colspan: 2 }, node.reason)));
       for (const topic of node.topics.filter((t) => t.publishes || t.lost)) {
-        table.append(make("tr", {}, make("th", { scope: "row" }, topic.topic, topic.publishes ? "" : make("small", {}, " received")), make("td", { class: "number" }, (topic.rate ? topic.rate.toFixed(1) + " Hz" : String(topic.count)) + (topic.lost ? ", " + topic.lost + " lost" : ""))));
+        const seen = topic.count === undefined ? "not read" : topic.rate ? topic.rate.toFixed(1) + " Hz" : topic.count + (topic.count === 1 ? " message" : " messages");
+        table.append(make("tr", {}, make("th", { scope: "row" }, topic.topic, topic.publishes ? "" : make("small", {}, " received")), make("td", { class: "number" }, seen + (topic.lost ? ", " + topic.lost + " lost" : ""))));
       }
       out.push(table);
     }
@@ -230,14 +231,19 @@ class Page {
 
   // The moment.
 
+  /** The moment that the page's address names; null if none. */
+  linkedMoment() {
+    const moment = /[#&]t=(\d+(\.\d+)?)/.exec(location.hash);
+    return moment && Number(moment[1]) * 1000;
+  }
+
   seek(t, isPlaying) {
     if (this.following && !isPlaying) this.following.isAtEnd = t >= this.duration - 200;
     this.t = Math.max(0, Math.min(this.duration, t));
     this.view.seek(this.t, isPlaying);
-    this.plots.seek(this.t, isPlaying);
-    this.timeline.seek(this.t);
+    this.plots.seek(this.t);
+    this.timeline.seek(this.t, this.readout());
     $("clock").textContent = clockText(this.t) + " / " + clockText(this.duration);
-    this.readout();
     this.mark();
   }
 
@@ -254,20 +260,23 @@ class Page {
     if (list.scrollHeight > list.clientHeight && (top < list.scrollTop || top + found.button.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = top - list.clientHeight / 3;
   }
 
+  /** Shows the vehicle's speed, road and way to go on the map; returns them in words, for those who do not see it. */
   readout() {
-    const run = this.runs[0], at = vehicleAt(run, this.t), box = $("readout");
+    const run = this.runs[0], at = vehicleAt(run, this.t), box = $("readout"), words = [];
     box.replaceChildren();
-    if (!at) return;
+    if (!at) return "";
     const table = at.table, p = run.positions, i = at.i;
     const speed = table.speed ? table.speed[i] : null, limit = table.limit ? table.limit[i] : null, flags = table.flags ? table.flags[i] : 0;
     const kmh = (v) => Math.round(v * 0.036);
     const top = make("div", { class: "speedline" });
     if (speed !== null && speed !== undefined) top.append(make("b", { class: limit && speed > limit * 1.05 + 80 ? "speed over" : "speed" }, String(kmh(speed))), make("span", { class: "unit" }, "km/h"));
+    if (top.childNodes.length) words.push(kmh(speed) + " km/h");
+    if (limit) words.push("limit " + kmh(limit));
     if (limit) top.append(make("span", { class: "limitsign" }, String(kmh(limit)))); else if (flags & UNLIMITED) top.append(make("span", { class: "limitsign none" }, "∕"));
     const j = before(run.progress.t, this.t), q = run.progress, isFresh = j >= 0 && this.t - q.t[j] < GAP;
     const deviation = isFresh ? q.deviation[j] : 0;
-    if (deviation > 0) top.append(make("span", { class: "badge stand" + deviation }, DEVIATION[deviation]));
-    else if (flags & PREDICTED) top.append(make("span", { class: "badge predicted" }, "predicted"));
+    const stand = deviation > 0 ? DEVIATION[deviation] : flags & PREDICTED ? "predicted" : "";
+    if (stand) top.append(make("span", { class: "badge " + (deviation > 0 ? "stand" + deviation : stand) }, stand));
     if (top.childNodes.length) box.append(top);
     const road = table.road && table.road[i] !== null ? run.roads[table.road[i]] : null;
     if (road) box.append(make("div", { class: "road" }, road));
@@ -276,8 +285,13 @@ class Page {
     if (isFresh && q.left[j] !== null) details.push(durationText(q.left[j] / 10));
     if (p.along && table === p && p.along[i] !== null) details.push("σ " + (p.along[i] / 100).toFixed(1) + " × " + (p.cross[i] === null ? "–" : (p.cross[i] / 100).toFixed(1)) + " m");
     if (details.length) box.append(make("div", { class: "details" }, details.join(" · ")));
+    words.push(stand, road, ...details.filter((text) => !text.startsWith("σ")));
     const past = run.instructions.filter((item) => item.t <= this.t + 1), last = past[past.length - 1];
-    if (last && this.t - last.t < 12000) box.append(make("div", { class: "saying" }, maneuverIcon(last.type, last.modifier), last.text));
+    if (last && this.t - last.t < 12000) {
+      box.append(make("div", { class: "saying" }, maneuverIcon(last.type, last.modifier), last.text));
+      words.push(last.text);
+    }
+    return words.filter(Boolean).join(", ");
   }
 
   // Playing.
@@ -289,7 +303,7 @@ class Page {
     $("play").setAttribute("aria-label", on ? "Pause" : "Play");
     $("play").querySelector("path").setAttribute("d", on ? "M6.5 4.5h4v15h-4ZM13.5 4.5h4v15h-4Z" : "M7 4.5v15l12-7.5Z");
     if (!on) return;
-    if (this.t >= this.duration - 1) this.seek(0);
+    if (this.t >= this.duration - 1) this.seek(0); else this.view.keepInView(false);
     let last = performance.now();
     const step = (now) => {
       if (!this.isPlaying) return;
@@ -304,6 +318,7 @@ class Page {
     const rates = [1, 2, 5, 10, 30, 60];
     this.rate = rates[(rates.indexOf(this.rate) + 1) % rates.length];
     $("rate").textContent = this.rate + "×";
+    $("rate").setAttribute("aria-label", "Playback rate " + this.rate + "×");
   }
 
   /** Seeks to the next event or instruction, or to the one before. */
@@ -321,7 +336,7 @@ class Page {
 
   help() {
     const keys = [["Space", "play, pause"], ["← →", "1 s back, on; with Shift 10 s"], ["Home End", "start, end"], ["N P", "next event, the one before"], ["R", "playback rate"],
-      ["+ −", "zoom the map"], ["F", "show the whole drive"], ["C", "follow the vehicle"], ["Z X", "zoom the plots; also Shift and the wheel"], ["T", "light or dark"], ["?", "this help"]];
+      ["+ −", "zoom the map"], ["W A S D", "move the map"], ["F", "show the whole drive"], ["C", "follow the vehicle"], ["Z X", "zoom the plots; also Shift and the wheel"], ["T", "light or dark"], ["?", "this help"]];
     const list = make("dl", { class: "keys" });
     for (const [key, text] of keys) list.append(make("dt", {}, ...key.split(" ").flatMap((k) => [make("kbd", {}, k), " "])), make("dd", {}, text));
     const legend = make("ul", { class: "legendlist" });
@@ -336,6 +351,7 @@ class Page {
     $("theme").addEventListener("click", () => this.theme());
     $("ask").addEventListener("click", () => this.help());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.view.restyle());
+    addEventListener("hashchange", () => { const t = this.linkedMoment(); if (t !== null) this.seek(t); });
     addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
       const isControl = event.target.closest && event.target.closest("button,input,summary,a");
@@ -343,6 +359,7 @@ class Page {
         " ": () => this.play(), ArrowLeft: () => this.seek(this.t - (event.shiftKey ? 10000 : 1000)), ArrowRight: () => this.seek(this.t + (event.shiftKey ? 10000 : 1000)),
         Home: () => this.seek(0), End: () => this.seek(this.duration), n: () => this.jump(1), p: () => this.jump(-1), r: () => this.nextRate(),
         "+": () => this.view.zoom(1.6), "=": () => this.view.zoom(1.6), "-": () => this.view.zoom(1 / 1.6), f: () => this.view.command("fit"), c: () => this.view.command("follow"),
+        w: () => this.view.pan(0, -1), a: () => this.view.pan(-1, 0), s: () => this.view.pan(0, 1), d: () => this.view.pan(1, 0),
         z: () => this.plots.zoom(0.5), x: () => this.plots.zoom(2), t: () => this.theme(), "?": () => this.help(),
       };
       const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -15,6 +15,12 @@ function niceStep(range, most) {
   return [1, 2, 2.5, 5, 10].map((n) => n * power).find((s) => range / s <= most) || power * 10;
 }
 
+/** A number on an axis, which has room for five characters. */
+function axisNumber(v) {
+  const isLong = Math.abs(v) >= 1000;
+  return Number((isLong ? v / 1000 : v).toFixed(6)).toLocaleString("en").replace("-", "−") + (isLong ? "k" : "");
+}
+
 /** The path of a series in a window: all points, or the least and the greatest of each pixel. */
 function seriesPath(times, values, window, width, x, y, isStepped) {
   const from = Math.max(before(times, window[0]), 0), to = Math.min(before(times, window[1]) + 1, times.length - 1);
@@ -103,7 +109,7 @@ class Plot {
     const ticks = timeTicks(board.window[0], board.window[1], right - left);
     for (const t of ticks) {
       add("line", { class: "grid", x1: x(t), x2: x(t), y1: top, y2: bottom });
-      if (isLast) add("text", { class: "tick mid", x: x(t), y: bottom + 13 }, clockText(t));
+      if (isLast) add("text", { class: "tick mid", x: x(t), y: bottom + 15 }, clockText(t));
     }
     if (spec.lanes) return this.drawLanes(spec.lanes, x, add, left, right);
     let low = Infinity, high = -Infinity;
@@ -127,7 +133,7 @@ class Plot {
     const y = (v) => bottom - (v - low) / (high - low) * (bottom - top);
     for (let v = low; v <= high + step / 2; v += step) {
       add("line", { class: Math.abs(v) < step / 1e6 ? "zero" : "grid", x1: left, x2: right, y1: y(v), y2: y(v) });
-      add("text", { class: "tick end", x: left - 5, y: y(v) + 3.5 }, Number(v.toFixed(6)).toLocaleString("en").replace("-", "−"));
+      add("text", { class: "tick end", x: left - 5, y: y(v) + 3.5 }, axisNumber(v));
     }
     const clip = { "clip-path": "url(#plotclip)" };
     for (const series of spec.series) {
@@ -171,7 +177,11 @@ class Plot {
     this.cursor.setAttribute("x1", x); this.cursor.setAttribute("x2", x);
     this.cursor.setAttribute("y1", 0); this.cursor.setAttribute("y2", 400);
     this.cursor.style.display = isIn ? "" : "none";
-    this.value.textContent = this.spec.read ? this.spec.read(t) : "";
+    const text = this.spec.read ? this.spec.read(t) : "";
+    if (this.value.textContent === text) return;
+    this.value.textContent = text;
+    // The health may have more reasons than room.
+    this.value.title = this.spec.lanes ? text : "";
   }
 }
 
@@ -237,9 +247,9 @@ class PlotBoard {
     this.seek(this.t || 0);
   }
 
-  seek(t, isPlaying) {
+  seek(t) {
     this.t = t;
-    if (isPlaying && (t > this.window[1] || t < this.window[0])) {
+    if (t > this.window[1] || t < this.window[0]) {
       const span = this.window[1] - this.window[0], from = Math.min(Math.max(0, t - span * 0.1), Math.max(0, this.page.duration - span));
       this.window = [from, from + span];
       this.draw();
@@ -249,10 +259,14 @@ class PlotBoard {
   }
 }
 
-/** The value of a series at a time, as text. */
-function reading(series, t, digits, unit) {
-  const i = before(series.t, t), v = i >= 0 && t - series.t[i] < GAP ? series.values[i] : null;
-  return v === null || v === undefined ? "–" : v.toFixed(digits).replace("-", "−") + " " + unit;
+/** The values of series at a time as text, each with its name where there are several. */
+function reading(list, t, digits, unit, name) {
+  const texts = list.map((series) => {
+    const i = before(series.t, t), v = i >= 0 && t - series.t[i] < GAP ? series.values[i] : null;
+    return v === null || v === undefined ? "–" : v.toFixed(digits).replace("-", "−");
+  });
+  if (texts.every((text) => text === "–")) return "–";
+  return texts.map((text, i) => name(list[i]) + text).join("  ") + " " + unit;
 }
 
 /** What is plotted of the page's runs; what no run has is left out. */
@@ -268,7 +282,7 @@ function plotSpecs(page) {
     if (!used.some((s) => has(s.values))) return;
     const digits = extra.digits === undefined ? 1 : extra.digits;
     const shown = used.filter((s) => s.values && s.isRead !== false && (s.isMain || !isDouble));
-    specs.push({ name, title: title, unit, series: used, read: (t) => shown.map((s) => (isDouble ? s.run.letter + " " : shown.length > 1 && s.label ? s.label.split(" ")[0] + " " : "") + reading(s, t, digits, unit)).join("  "), ...extra });
+    specs.push({ name, title: title, unit, series: used, read: (t) => reading(shown, t, digits, unit, (s) => (isDouble ? s.run.letter + " " : shown.length > 1 && s.label ? s.label.split(" ")[0] + " " : "")), ...extra });
   };
   const runs = page.runs;
   add("speed", "Speed", "km/h", runs.flatMap((run) => {
@@ -285,7 +299,7 @@ function plotSpecs(page) {
   add("deviation", "Distance from the route", "m", runs.flatMap((run) => {
     const p = run.progress, metres = divided(p.distance, 10), off = metres.map((v, i) => (p.deviation[i] >= 4 || (i && p.deviation[i - 1] >= 4) ? v : null));
     return [series(run, p, metres, null, { isFilled: true, isMain: true }), series(run, p, off, run.index ? null : "off route", { class: "off", isRead: false })];
-  }), { least: 5, read: undefined });
+  }), { least: 5 });
   add("eta", "ETA error", "s", runs.map((run) => {
     const eta = etaErrors(run);
     return series(run, run.progress, eta.values, eta.arrived ? null : "against the last estimate", { isFilled: runs.length === 1, isMain: true });
@@ -332,6 +346,13 @@ class Timeline {
     this.element.addEventListener("pointerdown", (event) => { this.element.setPointerCapture(event.pointerId); this.isDown = true; seek(event); });
     this.element.addEventListener("pointermove", (event) => { if (this.isDown) seek(event); });
     for (const name of ["pointerup", "pointercancel"]) this.element.addEventListener(name, () => { this.isDown = false; });
+    // The keys of a slider, besides those of the page.
+    this.element.addEventListener("keydown", (event) => {
+      const step = { ArrowUp: 1000, ArrowDown: -1000, PageUp: 10000, PageDown: -10000 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      onSeek(this.t + step);
+    });
     new ResizeObserver(() => this.draw()).observe(this.element);
     this.t = 0;
     this.draw();
@@ -375,11 +396,12 @@ class Timeline {
     this.seek(this.t);
   }
 
-  seek(t) {
+  seek(t, words = this.words) {
     this.t = t;
+    this.words = words;
     this.head.setAttribute("transform", "translate(" + this.x(t).toFixed(1) + " 0)");
     this.element.setAttribute("aria-valuemax", Math.round(this.page.duration / 1000));
     this.element.setAttribute("aria-valuenow", Math.round(t / 1000));
-    this.element.setAttribute("aria-valuetext", clockText(t) + " of " + clockText(this.page.duration));
+    this.element.setAttribute("aria-valuetext", [clockText(t) + " of " + clockText(this.page.duration), words].filter(Boolean).join(", "));
   }
 }

@@ -12,7 +12,8 @@ package struct LiveDrive {
         package struct Topic: Encodable, Sendable {
             var topic: String
             var publishes: Bool
-            var count: UInt64
+            /// The number of messages; nil for a topic that is not read.
+            var count: UInt64?
             var rate: Double?
             var lost: UInt64
         }
@@ -25,18 +26,40 @@ package struct LiveDrive {
         var uptime: Double?
         var topics: [Topic]
 
-        /// Creates a node from its health, or from its name alone if it has published none.
-        package init(name: String, _ health: NodeHealth?) {
+        /// The most topics of one node.
+        private static let mostTopics = 100
+
+        /// Creates a node from its health.
+        package init(name: String, _ health: NodeHealth) {
             self.name = name
-            state = health?.state?.rawValue ?? 0
-            reason = (health?.reasons ?? []).map { $0.message ?? $0.code ?? "?" }.joined(separator: "; ")
-            cpu = health?.cpuLoad.flatMap { $0.isFinite ? $0 : nil }
-            memory = health?.residentBytes
-            uptime = health?.uptimeS.flatMap { $0.isFinite ? $0 : nil }
-            topics = (health?.topics ?? []).prefix(100).map {
+            state = health.state?.rawValue ?? 0
+            reason = health.reasons.map { $0.message ?? $0.code ?? "?" }.joined(separator: "; ")
+            cpu = health.cpuLoad.flatMap { $0.isFinite ? $0 : nil }
+            memory = health.residentBytes
+            uptime = health.uptimeS.flatMap { $0.isFinite ? $0 : nil }
+            topics = health.topics.prefix(Self.mostTopics).map {
                 Topic(
                     topic: $0.topic ?? "?", publishes: $0.isPublisher == true, count: $0.messageCount ?? 0,
                     rate: $0.rateHz.flatMap { $0.isFinite ? $0 : nil }, lost: $0.lostCount ?? 0)
+            }
+        }
+
+        /// Creates a node that has published no health from what it announces, and from its messages that arrive.
+        ///
+        /// - Parameters:
+        ///   - publisher: its `boot_id`.
+        ///   - isRead: whether a topic is subscribed to.
+        package init(
+            name: String, publisher: UInt64, announced: [String], _ rates: ArrivalRates, isRead: (String) -> Bool
+        ) {
+            self.name = name
+            state = 0
+            // A node that announces the topic has only just started.
+            reason = announced.contains(Topics.health(of: name).name) ? "" : "it publishes no health"
+            topics = announced.prefix(Self.mostTopics).map { topic in
+                guard isRead(topic) else { return Topic(topic: topic, publishes: true, lost: 0) }
+                let (count, rate) = rates.measured(topic: topic, publisher: publisher)
+                return Topic(topic: topic, publishes: true, count: count, rate: rate, lost: 0)
             }
         }
     }

@@ -32,11 +32,12 @@ struct ViewCommand: ParsableCommand {
         let directory = try tiles.map { try TilesetDirectory(path: $0) }
         let tool = try ToolBus("view")
         defer { tool.close() }
-        try tool.subscribe(
-            TopicCatalogue.all.filter {
+        let filter = TopicFilter(
+            include: TopicCatalogue.all.filter {
                 DriveCollector.shown.contains($0.type.fullName) && $0.name != Topics.preview.name
                     && !$0.name.contains("<")
-            }.map { $0.name } + [Topics.health(of: "*").name], depth: 1_000)
+            }.map { $0.name } + [Topics.health(of: "*").name, Topics.clock.name])
+        try tool.subscribe(filter.include, depth: 1_000)
         let view = LiveView()
         let server = try WebServer(listen, allowsRemote: allowRemote, view)
         defer { server.stop() }
@@ -44,12 +45,14 @@ struct ViewCommand: ParsableCommand {
         output.line("http://\(server.address)/")
         output.flush()
         var health: [String: NodeHealth] = [:]
+        var rates = ArrivalRates()
         var (nextBatch, nextNodes) = (MonotonicClock.now(), MonotonicClock.now())
         var roads = RoadsAround(directory: directory)
         while !tool.stop.isStopped {
             if let delivery = try tool.poll(.milliseconds(50)),
                 let type = TopicCatalogue.topic(named: delivery.topic)?.type.fullName
             {
+                rates.add(topic: delivery.topic, publisher: delivery.header.bootID)
                 let bytes = delivery.payload.bytes
                 if type == NodeHealth.fullName, let message = try? NodeHealth(decoding: bytes), let node = message.node,
                     health.count < Self.mostNodes || health[node] != nil
@@ -67,9 +70,15 @@ struct ViewCommand: ParsableCommand {
             var nodes: [LiveDrive.Node]?
             if now >= nextNodes {
                 nextNodes = now + .seconds(1)
-                let names = try tool.snapshot().nodes.prefix(Self.mostNodes).map(\.node)
-                health = health.filter { names.contains($0.key) }
-                nodes = names.map { LiveDrive.Node(name: $0, health[$0]) }
+                let present = try tool.snapshot().nodes.prefix(Self.mostNodes)
+                health = health.filter { entry in present.contains { $0.node == entry.key } }
+                rates.tick(now, present: Set(present.map(\.bootID)))
+                nodes = present.map { node in
+                    if let health = health[node.node] { return LiveDrive.Node(name: node.node, health) }
+                    return LiveDrive.Node(
+                        name: node.node, publisher: node.bootID, announced: node.topics.map(\.name), rates,
+                        isRead: filter.matches)
+                }
                 if let map = roads.next(view.drive) { view.set(map) }
             }
             try view.flush(nodes)

@@ -108,6 +108,9 @@ struct LiveTests {
                     "document.documentElement.dataset.live === 'live'",
                     "page.runs[0].positions.t.length > 20 && document.querySelectorAll('.route').length > 0",
                     "page.nodes.some((node) => node.name === 'navigation-node' && node.topics.some((t) => t.rate > 0.5))",
+                    // The player publishes no health.
+                    "page.nodes.some((node) => node.name === 'player' && node.reason.includes('no health') "
+                        + "&& ['/gnss/fix', '/clock'].every((name) => node.topics.some((t) => t.topic === name && t.rate > 0.5)))",
                     "page.map !== null && page.t === page.duration && (page.seek(3000), page.duration > 0)",
                     "window.moment = window.moment || page.duration, page.t === 3000 && page.duration > moment + 5000",
                     "page.play(), page.openList('nodes'), true",
@@ -128,7 +131,7 @@ struct LiveTests {
             let dom = page.document
             #expect(dom.contains("data-ready=\"true\"") && dom.contains("class=\"vehicle runA\""))
             #expect(dom.contains("class=\"route ") && dom.contains("class=\"trace runA measured\""))
-            for plot in ["speed", "offset", "deviation"] {
+            for plot in ["speed", "offset", "deviation", "eta", "latency", "health"] {
                 #expect(dom.contains("data-plot=\"\(plot)\""), "\(plot)")
             }
             #expect(dom.contains("aria-label=\"Go to the present\"") && dom.contains("data-node=\"navigation-node\""))

@@ -4,6 +4,8 @@ import Testing
 
 /// `navbus report`: the page of a drive, as a browser shows it.
 struct ReportTests {
+    private static let canFollow = Python.has("websockets")
+
     @Test func reportIsOneReproduciblePage() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -92,6 +94,91 @@ struct ReportTests {
             #expect(page.console.isEmpty, "\(page.console)")
             #expect(page.document.contains("class=\"sign moved\"") && page.document.contains("class=\"changemark\""))
             #expect(page.document.contains("trace runB measured"))
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canFollow,
+            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
+    )
+    func aBrowserDrawsTheDemoInEachWidthAndTheme() async throws {
+        try await withSandbox { box in
+            try FileManager.default.createSymbolicLink(
+                atPath: box.path + "/tiles", withDestinationPath: try await Town.shared.tiles)
+            // Unlike a replay's bag, the recording has latencies and health.
+            try await box.succeed(
+                "navbus",
+                [
+                    "launch", Project.root + "/launch/demo.yaml", "work:=\(box.path)", "destination:=\(Town.to)",
+                    "drive:=\(try await Town.shared.drive)", "rate:=25",
+                ])
+            try await box.succeed("navbus", ["report", "recording.mcap", "--tiles", "tiles", "--out", "demo.html"])
+            for (width, theme, isDark) in [(390, "dark", "1"), (820, "light", "0"), (1_440, "dark", "1")] {
+                let picture = "\(box.path)/\(width).png"
+                let browser = try Browser.follow(
+                    "file://\(box.path)/demo.html",
+                    ["--width", "\(width)", "--theme", theme, "--screenshot", picture],
+                    until: [
+                        "document.documentElement.dataset.ready === 'true'",
+                        "performance.getEntriesByName('first-contentful-paint').length === 1",
+                        // Nothing is wider than the window.
+                        "innerWidth === \(width) && document.documentElement.scrollWidth === \(width)",
+                        "getComputedStyle(document.documentElement).getPropertyValue('--dark').trim() === '\(isDark)'",
+                        "['speed', 'offset', 'deviation', 'eta', 'latency'].every((name) => "
+                            + "document.querySelector(`[data-plot=${name}] .series.runA`).getAttribute('d').length > 50)",
+                        "document.querySelectorAll('[data-plot=health] .span.health1').length > 0",
+                        "document.querySelectorAll('.route').length === 2",
+                        "document.querySelector('.trace.measured').getAttribute('d').length > 1000",
+                        "document.querySelectorAll('#marks [data-t]').length > 10",
+                    ], in: box)
+                let result = try await browser.wait()
+                #expect(result.status == 0, "\(result.errors)")
+                let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
+                #expect(page.console.isEmpty, "\(page.console)")
+                #expect(page.times.paint != nil && page.times.drawn != nil)
+                // A PNG has its width in bytes 16 to 19.
+                let image = [UInt8](try Data(contentsOf: URL(fileURLWithPath: picture)))
+                #expect(image.count > 10_000 && image[16..<20].reduce(0) { $0 << 8 | Int($1) } == width)
+            }
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canFollow,
+            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
+    )
+    func mapAndPlotsShowTheSoughtMoment() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            try await Self.replay(in: box, tiles, to: "drive.mcap")
+            try await box.succeed("navbus", ["report", "drive.mcap", "--tiles", tiles, "--out", "drive.html"])
+            let browser = try Browser.follow(
+                "file://\(box.path)/drive.html",
+                until: [
+                    "document.documentElement.dataset.ready === 'true'",
+                    // A row of the list seeks beyond what map and plots show.
+                    "page.seek(0), page.view.setFollow(true), page.view.zoom(8), page.view.setFollow(false), "
+                        + "page.plots.zoom(0.2, 0), page.rows[page.rows.length - 1].button.click(), "
+                        + "page.t > 300000 && page.view.isInView(page.view.vehicle, 0) "
+                        + "&& page.plots.plots[0].cursor.style.display === ''",
+                    // The keyboard moves the map; playing does not bring it back.
+                    "[...'dddddddd'].forEach((key) => dispatchEvent(new KeyboardEvent('keydown', { key }))), "
+                        + "!page.view.isInView(page.view.vehicle, 0)",
+                    "page.seek(page.t + 100, true), !page.view.isInView(page.view.vehicle, 0)",
+                    // A link to a moment works in an open page, too.
+                    "location.hash = 't=150', page.t === 150000",
+                    // Those who do not see the page hear what it shows.
+                    #"/^2:30 of \d:\d\d, \d+ km\/h, limit \d+, .*Mannerheimintie/.test("#
+                        + "document.getElementById('timeline').getAttribute('aria-valuetext'))",
+                    "page.nextRate(), document.getElementById('rate').getAttribute('aria-label') === 'Playback rate 30×'",
+                    "[-10000, -5000, 0.25].map(axisNumber).join() === '−10k,−5k,0.25'",
+                ], in: box)
+            let result = try await browser.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
+            #expect(page.console.isEmpty, "\(page.console)")
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import NavGeo
 import NavMessages
 import NavReport
 import Testing
@@ -75,14 +76,50 @@ struct LiveDriveTests {
         }
         let health = NodeHealth(
             node: "n", topics: [TopicHealth(topic: "/x", rateHz: .nan)], cpuLoad: .nan, uptimeS: .infinity)
-        let batch = try drive.batch([LiveDrive.Node(name: "n", health), LiveDrive.Node(name: "m", nil)])
+        let batch = try drive.batch([LiveDrive.Node(name: "n", health)])
         #expect(String(decoding: batch ?? [], as: UTF8.self).contains("\"/x\""))
         #expect(try !drive.page(name: "</script>", version: "1").isEmpty)
     }
 
+    @Test func aNodeWithoutHealthHasItsAnnouncedTopicsAndTheirRates() throws {
+        var (drive, rates) = (LiveDrive(sequence: 7), ArrivalRates())
+        let nodes = { () throws -> [[String: Any]] in
+            let node = LiveDrive.Node(
+                name: "player", publisher: 1, announced: ["/gnss/fix", "/clock", "/lidar"], rates
+            ) { $0 != "/lidar" }
+            let batch = try #require(try drive.batch([node]))
+            let content = try JSONSerialization.jsonObject(with: Data(batch)) as? [String: Any]
+            let shown = try #require((content?["nodes"] as? [[String: Any]])?.first)
+            #expect(shown["reason"] as? String == "it publishes no health" && shown["state"] as? Int == 0)
+            return try #require(shown["topics"] as? [[String: Any]])
+        }
+        // Ten messages a second for 20 seconds, and five of another publisher, which has left at the end.
+        for tick in 0...20 {
+            if tick > 0 {
+                for _ in 0..<10 { rates.add(topic: "/gnss/fix", publisher: 1) }
+                for _ in 0..<5 { rates.add(topic: "/gnss/fix", publisher: 2) }
+            }
+            rates.tick(MonotonicInstant(nanoseconds: Int64(tick) * second), present: tick < 20 ? [1, 2] : [1])
+        }
+        let busy = try nodes()
+        #expect(busy.map { $0["topic"] as? String } == ["/gnss/fix", "/clock", "/lidar"])
+        #expect(
+            busy.map { $0["count"] as? Int } == [200, 0, nil] && busy.map { $0["rate"] as? Double } == [10, nil, nil])
+        #expect(busy.allSatisfy { $0["publishes"] as? Bool == true })
+        // A silence is soon visible.
+        for tick in 21...31 { rates.tick(MonotonicInstant(nanoseconds: Int64(tick) * second), present: [1]) }
+        #expect(try nodes().first?["rate"] as? Double == 0)
+        // A node that has only just started announces its health.
+        let fresh = LiveDrive.Node(name: "n", publisher: 3, announced: ["/health/n"], rates) { _ in true }
+        let text = String(decoding: try drive.batch([fresh]) ?? [], as: UTF8.self)
+        #expect(text.contains("\"reason\":\"\"") && text.contains("/health/n"))
+    }
+
     // MARK: Support
 
-    private var line: Polyline { Polyline([(latitude: 60.1, longitude: 24.9), (latitude: 60.2, longitude: 24.9)]) }
+    private var line: NavMessages.Polyline {
+        NavMessages.Polyline([(latitude: 60.1, longitude: 24.9), (latitude: 60.2, longitude: 24.9)])
+    }
 
     private func position(_ index: Int) -> MatchedPosition {
         let pose = Pose(latitude: 60.1 + Double(index) * 1e-4, longitude: 24.9, course: 0, speedMps: 11)

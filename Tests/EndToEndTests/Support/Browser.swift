@@ -22,18 +22,30 @@ enum Browser {
         return (result.output, console.map(String.init))
     }
 
-    /// Opens a live page, and waits for one condition after the other, each a JavaScript expression. Needs Python with
-    /// websockets.
-    static func follow(_ address: String, until conditions: [String], in box: Sandbox) throws -> Program {
+    /// Opens a page, and waits for one condition after the other, each a JavaScript expression. Needs Python with websockets.
+    ///
+    /// - Parameter options: options of browser.py.
+    static func follow(
+        _ address: String, _ options: [String] = [], until conditions: [String], in box: Sandbox
+    ) throws -> Program {
         guard let path else { throw Failure("Chromium is not installed") }
         return try box.start(
             Project.python,
-            ["\(Project.root)/Tests/EndToEndTests/browser.py", path, "\(box.path)/browser", address] + conditions)
+            ["\(Project.root)/Tests/EndToEndTests/browser.py"] + options + [path, "\(box.path)/browser", address]
+                + conditions)
     }
 
-    /// The final state of a live page.
+    /// The final state of a page that was followed.
     struct Page: Decodable {
+        struct Times: Decodable {
+            /// Milliseconds to the first paint of content.
+            var paint: Double?
+            /// Milliseconds to the drawn drive.
+            var drawn: Double?
+        }
+
         var document: String
         var console: [String]
+        var times: Times
     }
 }
