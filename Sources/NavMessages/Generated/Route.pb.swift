@@ -1645,7 +1645,8 @@ extension Annotation: WireMessage {
     }
 }
 
-/// Consecutive segments with the same speed limit: the limit for the route's vehicle at the time of departure.
+/// Consecutive segments with the same speed limit: the limit for the route's vehicle at the time for which the route was found or, once
+/// it was refreshed, of its last refresh. Without utc_offset_min, limits for certain hours are left out.
 public struct SpeedLimitSpan: Message {
     /// First segment of the leg.
     public var firstSegment: UInt32?

@@ -989,7 +989,8 @@ struct  Navbus__V1__Annotation
 
 
 /*
- * Consecutive segments with the same speed limit: the limit for the route's vehicle at the time of departure.
+ * Consecutive segments with the same speed limit: the limit for the route's vehicle at the time for which the route was found or, once
+ * it was refreshed, of its last refresh. Without utc_offset_min, limits for certain hours are left out.
  */
 struct  Navbus__V1__SpeedLimitSpan
 {
