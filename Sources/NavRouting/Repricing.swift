@@ -50,7 +50,7 @@ public struct RoutePricing: Sendable {
     /// time while the router's own time is unchanged, and is scaled when that changes.
     ///
     /// - Parameter offset: The vehicle's place, metres from the route's start. A piece behind it whose edge is not loaded keeps its times.
-    /// - Returns: The route and the number of segments with another time or speed limit; nil when an edge from the vehicle on is not loaded.
+    /// - Returns: The route and the number of segments with another time or limit; nil when an edge from the vehicle on is not loaded.
     public func repriced(_ route: Route, from offset: Double = 0) -> (route: Route, changedSegments: Int)? {
         var repriced = route
         // A provider's traffic keeps the stamp of its answer until a time changes; a route timed by the router has the

@@ -57,8 +57,7 @@ enum Console {
     /// The narrowest column that text is wrapped for.
     static let narrowest = 24
 
-    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is wrapped after its commas, and kept whole
-    /// without one.
+    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is wrapped after its commas, if it has any.
     static func broken(_ text: String, at width: Int) -> [String] {
         let width = max(width, narrowest)
         guard text.count > width else { return [text] }

@@ -386,7 +386,7 @@ public struct RerouteOptionsRequest: Message {
     public var context: PolicyContext?
     /// Why a reroute is wanted.
     public var reason: RerouteReason?
-    /// Options that the request will have.
+    /// Options that the request will have; alternatives and departure_ns are not among them.
     public var options: RouteOptions?
     /// Waypoints that the request will have, the destination last, without the vehicle's position.
     public var waypoints: [Waypoint]
@@ -460,7 +460,8 @@ extension RerouteOptionsRequest: WireMessage {
 
 /// Answer of RerouteOptions.
 public struct RerouteOptionsAnswer: Message {
-    /// Options to use instead; absent: unchanged.
+    /// Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid: neither has a meaning
+    /// during a trip.
     public var options: RouteOptions?
     /// Waypoints to use instead, the destination last, without the vehicle's position; none: unchanged. The first of several waypoints is
     /// left out if it is within 50 m of the vehicle, because it then stands for the vehicle's position.
