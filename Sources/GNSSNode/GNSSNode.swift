@@ -98,7 +98,8 @@ package final class GNSSNode: Node {
         open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
     ) {
         let reader = SourceReader(
-            name: name, longestPause: configuration.retryMaximum, log: context.log, waker: context.makeWaker())
+            name: name, longestPause: configuration.retryMaximum, log: context.log.part("source"),
+            waker: context.makeWaker())
         reader.start(parser, open: open)
         self.reader = reader
     }

@@ -175,6 +175,7 @@ public final class Navigator {
     private func adopt(_ config: NavigatorConfig) {
         self.config = config
         positioning.adopt(config.positioning)
+        simulation?.positioning.adopt(config.positioning)
         search.config = config
         alternatives.config = config
         faster.config = config

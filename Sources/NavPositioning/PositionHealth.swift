@@ -99,6 +99,11 @@ public struct HealthJudge: Sendable {
         judge(at: stamp)
     }
 
+    /// Moves the time since which the level holds when the clock is set; the reasons last some seconds on either clock.
+    mutating func moveClock(by seconds: Double) {
+        if let since = current?.since { current?.since = since.advanced(bySeconds: seconds) }
+    }
+
     /// Records that a fix is of a lower type than required.
     public mutating func noteFixType(at stamp: Timestamp) { mark(.fixType, .reduced, at: stamp) }
 

@@ -204,6 +204,7 @@ public struct Positioning: Sendable {
         case .acceptedAfterClockSet:
             restart(&effects)
             lastEmitted = nil
+            if let last = timing.lastFix { judge.moveClock(by: fix.stamp.seconds(since: last)) }
             effects.append(.clockSet(fix.stamp))
         }
         timing.noteAccepted(fix)

@@ -43,30 +43,33 @@ public struct RoutePricing: Sendable {
         return metric.isClosedByTraffic(edge) || other == nil && graph.attributes(of: edge).conditions.isEmpty
     }
 
-    /// Returns the same route with its times in the router's traffic.
+    /// Returns the same route with its times in the router's traffic and the speed limits that hold now.
     ///
-    /// Only driving times and congestion change. The line, the pieces, the turns and ``Route/cost``, which is the cost
-    /// found by the search, stay as they are. A piece timed by another provider keeps its time while the router's own
-    /// time is unchanged, and is scaled when that changes.
+    /// Only driving times, congestion and time-dependent speed limits change. The line, the pieces, the turns and
+    /// ``Route/cost``, which is the cost found by the search, stay as they are. A piece timed by another provider keeps its
+    /// time while the router's own time is unchanged, and is scaled when that changes.
     ///
     /// - Parameter offset: The vehicle's place, metres from the route's start. A piece behind it whose edge is not loaded keeps its times.
-    /// - Returns: The route and the number of segments with another time; nil when an edge from the vehicle on is not loaded.
+    /// - Returns: The route and the number of segments with another time or limit; nil when an edge from the vehicle on is not loaded.
     public func repriced(_ route: Route, from offset: Double = 0) -> (route: Route, changedSegments: Int)? {
         var repriced = route
         // A provider's traffic keeps the stamp of its answer until a time changes; a route timed by the router has the
         // router's stamp.
         if route.isTimedByRouter { repriced.trafficStamp = metric.trafficStamp }
         var changed = 0
+        var hasNewTimes = false
         let first = route.pieces(from: offset).startIndex
         for index in route.edges.indices {
             guard let times = times(of: route.edges[index]) else {
                 guard index < first else { return nil }
                 continue
             }
-            guard repriced.edges[index].take(times) else { continue }
-            changed += route.edges[index].segmentCount
+            let isRetimed = repriced.edges[index].take(times)
+            let isRelimited = takeLimits(&repriced.edges[index])
+            if isRetimed || isRelimited { changed += route.edges[index].segmentCount }
+            hasNewTimes = hasNewTimes || isRetimed
         }
-        guard changed > 0 else { return (repriced, 0) }
+        guard hasNewTimes else { return (repriced, changed) }
         if let stamp = metric.trafficStamp { repriced.trafficStamp = max(stamp, repriced.trafficStamp ?? stamp) }
         for number in route.legs.indices { repriced.sumUp(number) }
         return (repriced, changed)
@@ -101,11 +104,38 @@ public struct RoutePricing: Sendable {
         return priced
     }
 
+    /// Takes over the speed limits that hold now for a piece on a loaded edge; returns whether that changes them.
+    private func takeLimits(_ piece: inout RouteEdge) -> Bool {
+        guard !piece.attributes.conditions.isEmpty, let edge = graph.edge(piece.key) else { return false }
+        let traits =
+            timed.map { metric.turns.traits(of: edge, for: (other ?? metric.model).profile, under: $0) }
+            ?? metric.traits(of: edge)
+        var attributes = piece.attributes
+        guard attributes.takeLimits(of: traits) else { return false }
+        piece.attributes = attributes
+        return true
+    }
+
     private func times(of piece: RouteEdge) -> EdgeTimes? {
         guard let edge = graph.edge(piece.key), Double(graph.edgeLengths[edge.index]) >= piece.endOffset else {
             return nil
         }
         return metric.times(of: edge, from: piece.startOffset, to: piece.endOffset, as: other, under: timed)
+    }
+}
+
+extension RoadAttributes {
+    private static let limitFlags: RoadFlags = [.taggedSpeedLimit, .unlimitedSpeed]
+
+    /// Takes over the speed limits under the conditions that hold; returns whether that changes anything.
+    @discardableResult
+    mutating func takeLimits(of traits: EdgeTraits) -> Bool {
+        let flags = flags.subtracting(Self.limitFlags).union(traits.flags.intersection(Self.limitFlags))
+        guard
+            (speedLimit, truckSpeedLimit, self.flags) != (traits.speedLimit, traits.truckSpeedLimit, flags)
+        else { return false }
+        (speedLimit, truckSpeedLimit, self.flags) = (traits.speedLimit, traits.truckSpeedLimit, flags)
+        return true
     }
 }
 

@@ -160,10 +160,7 @@ struct RouteBuilder {
     /// Edges that share their attributes also share the conditions at the time of departure.
     private func shared(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
         var attributes = reading.attributes
-        let traits = metric.traits(of: edge)
-        (attributes.speedLimit, attributes.truckSpeedLimit) = (traits.speedLimit, traits.truckSpeedLimit)
-        let limits: RoadFlags = [.taggedSpeedLimit, .unlimitedSpeed]
-        attributes.flags = attributes.flags.subtracting(limits).union(traits.flags.intersection(limits))
+        attributes.takeLimits(of: metric.traits(of: edge))
         return SharedAttributes(attributes)
     }
 }

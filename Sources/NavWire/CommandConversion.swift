@@ -71,6 +71,24 @@ extension NavMessages.RouteOptions {
         return nil
     }
 
+    /// Throws a failure that names an option without a meaning where guidance goes on or begins at once.
+    ///
+    /// - Parameters:
+    ///   - field: the name of the request's options.
+    ///   - isUnderWay: whether a trip is under way, which is timed from now.
+    func checkGuidance(_ field: String, isUnderWay: Bool) throws(RouteFailure) {
+        if let alternatives, alternatives > 0 {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "\(field).alternatives: during guidance the node offers alternatives by itself; leave it out")
+        }
+        if isUnderWay, departureNs != nil {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "\(field).departure_ns: a trip under way is timed from now; leave it out")
+        }
+    }
+
     /// Creates the message of preferences.
     ///
     /// - Parameter guidance: the guidance of a route, whose language and units are in force; nil for the preferences alone.
@@ -267,6 +285,7 @@ extension NavigatorCommand {
                         code: .invalidRequest,
                         message: "calculate.preview: SetRoute guides at once and opens no preview")
                 }
+                try calculation.options?.checkGuidance("calculate.options", isUnderWay: false)
                 self = .navigate(try RouteOrder(calculation, node: vehicle, minutesAheadOfUTC: offset), drive)
             case .route(let message):
                 let preferences = try message.options.map { options throws(RouteFailure) in
@@ -282,9 +301,9 @@ extension NavigatorCommand {
             }
         case .stopNavigation: self = .stop
         case .reroute(let request):
-            let options = request.options
+            try request.options?.checkGuidance("options", isUnderWay: true)
             self = .reroute(
-                try options.map { options throws(RouteFailure) in
+                try request.options.map { options throws(RouteFailure) in
                     try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset)
                 })
         case .selectAlternative(let request):

@@ -71,7 +71,8 @@ extension NavMessages.RouteProgress {
             source: PositionSource(progress.position),
             waypointsRemaining: UInt32(progress.stopsRemaining),
             deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source),
-            lanes: progress.lanes.map { NavMessages.Lane($0) }, lanesDistanceM: progress.lanesDistance)
+            lanes: progress.lanes.map { NavMessages.Lane($0) }, lanesDistanceM: progress.lanesDistance,
+            trafficStampNs: progress.trafficStamp?.nanoseconds)
     }
 }
 

@@ -32,24 +32,29 @@ extension NavMessages.HorizonPath {
 
 extension NavMessages.HorizonSpan {
     init(_ span: NavGuidance.HorizonSpan) {
-        let attribute: Attribute =
-            switch span.attribute {
-            case .speedLimit(let speed): .speedLimitMps(speed)
-            case .speedUnlimited: .speedUnlimited(true)
-            case .expectedSpeed(let speed): .expectedSpeedMps(speed)
-            case .curvature(let curvature): .curvature1pm(curvature)
-            case .laneCount(let count): .laneCount(UInt32(count))
-            case .roadClass(let roadClass): .roadClass(NavMessages.RoadClass(roadClass))
-            case .tunnel: .tunnel(true)
-            case .bridge: .bridge(true)
-            case .roundabout: .roundabout(true)
-            case .toll: .toll(true)
-            case .link: .link(true)
-            case .unpaved: .unpaved(true)
-            case .name(let name): .roadName(name)
-            case .reference(let reference): .roadRef(reference)
-            }
-        self.init(beginM: span.begin, endM: span.end, attribute: attribute)
+        var source: LimitSource?
+        let attribute: Attribute
+        switch span.attribute {
+        case .speedLimit(let speed, let origin):
+            attribute = .speedLimitMps(speed)
+            source = LimitSource(origin)
+        case .speedUnlimited(let origin):
+            attribute = .speedUnlimited(true)
+            source = LimitSource(origin)
+        case .expectedSpeed(let speed): attribute = .expectedSpeedMps(speed)
+        case .curvature(let curvature): attribute = .curvature1pm(curvature)
+        case .laneCount(let count): attribute = .laneCount(UInt32(count))
+        case .roadClass(let roadClass): attribute = .roadClass(NavMessages.RoadClass(roadClass))
+        case .tunnel: attribute = .tunnel(true)
+        case .bridge: attribute = .bridge(true)
+        case .roundabout: attribute = .roundabout(true)
+        case .toll: attribute = .toll(true)
+        case .link: attribute = .link(true)
+        case .unpaved: attribute = .unpaved(true)
+        case .name(let name): attribute = .roadName(name)
+        case .reference(let reference): attribute = .roadRef(reference)
+        }
+        self.init(beginM: span.begin, endM: span.end, attribute: attribute, limitSource: source)
     }
 }
 

@@ -48,9 +48,12 @@ extension NavMessages.PolicyRequest.Question {
                 ShouldRerouteRequest(
                     context: context, reason: RerouteReason(reason), deviation: NavMessages.DeviationState(deviation)))
         case .rerouteOptions(let reason, let preferences, let waypoints):
+            // A trip under way has no use for the others, and an answer that repeats them is invalid.
+            var options = NavMessages.RouteOptions(preferences)
+            (options.alternatives, options.departureNs) = (nil, nil)
             self = .rerouteOptions(
                 RerouteOptionsRequest(
-                    context: context, reason: RerouteReason(reason), options: NavMessages.RouteOptions(preferences),
+                    context: context, reason: RerouteReason(reason), options: options,
                     waypoints: waypoints.map { NavMessages.Waypoint($0) }))
         case .acceptReroute(let plan, let reason, let seconds):
             self = .acceptReroute(
@@ -180,6 +183,12 @@ extension NavNavigator.PolicyAnswer {
     /// - Parameter vehicle: The node's vehicle, used when the preferences name none.
     /// - Throws: a failure that names what is invalid.
     package init(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) throws(RouteFailure) {
+        try answer.options?.checkGuidance("options", isUnderWay: true)
+        try self.init(accepted: answer, node: vehicle)
+    }
+
+    /// Creates the core's answer from preferences that were accepted when they were recorded.
+    private init(accepted answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) throws(RouteFailure) {
         let waypoints = try [NavRouting.Waypoint](answer.waypoints)
         let preferences = try answer.options.map { options throws(RouteFailure) in
             try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: nil)
@@ -231,7 +240,7 @@ extension NavNavigator.PolicyAnswer {
     ) {
         var content: Content?
         switch decision.content {
-        case .rerouteOptions(let answer): content = (try? PolicyAnswer(answer, node: vehicle))?.content
+        case .rerouteOptions(let answer): content = (try? PolicyAnswer(accepted: answer, node: vehicle))?.content
         case .revisedInstruction(let answer): content = (try? PolicyAnswer(answer))?.content
         case nil: break
         }

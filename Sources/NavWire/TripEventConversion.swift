@@ -91,7 +91,8 @@ extension NavMessages.FasterRoute {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, gainS: event.gain.seconds,
             gainRatio: event.gain.share, fasterRouteId: event.id,
-            pricing: NavMessages.RouteProvider(event.gain.pricing))
+            pricing: NavMessages.RouteProvider(event.gain.pricing),
+            trafficStampNs: event.gain.trafficStamp?.nanoseconds)
         switch event.phase {
         case .detected(let until):
             phase = .detected

@@ -47,12 +47,12 @@ package final class TileCacheNode: Node {
         self.context = context
         serverKeys = configuration.http
         let log = context.log
-        let store = try TileCacheNode.open(configuration, holder: context.name, log)
+        let store = try TileCacheNode.open(configuration, holder: context.name, log.part("store"))
         do throws(NodeError) {
-            let (queue, sources) = try TileCacheNode.queue(configuration, log)
+            let (queue, sources) = try TileCacheNode.queue(configuration, log.part("sources"))
             engine = TileCacheEngine(
                 configuration, store: store, queue: queue, sources: sources,
-                outbox: TileCacheOutbox(waker: context.makeWaker()), log: log)
+                outbox: TileCacheOutbox(waker: context.makeWaker()), log: log.part("cache"))
         } catch {
             store.close()
             throw error
@@ -60,7 +60,8 @@ package final class TileCacheNode: Node {
         do throws(NodeError) {
             if !serverKeys.listen.isEmpty {
                 server = try TileServer(serverKeys, lookup: engine.lookup)
-                log.info("tiles for web maps at http://\(server?.address ?? serverKeys.listen)/{tileset}/{z}/{x}/{y}")
+                log.part("web").info(
+                    "tiles for web maps at http://\(server?.address ?? serverKeys.listen)/{tileset}/{z}/{x}/{y}")
             }
             try context.serve(TileCacheService.served(by: self))
             try context.advertise(TileCacheNode.topics)

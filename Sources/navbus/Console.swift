@@ -36,32 +36,57 @@ enum Console {
     }
 
     /// Prints texts, each beginning on a new line and wrapped at the terminal's width.
-    static func paragraphs(_ texts: [String], indentation: Int) {
+    static func paragraphs(_ texts: [String], indentation: Int, _ style: Style? = nil) {
         for text in texts {
             let margin = String(repeating: " ", count: indentation + text.prefix { $0 == " " }.count)
             for line in broken(String(text.drop { $0 == " " }), at: (width ?? .max) - margin.count) {
-                print(margin + line)
+                print(margin + styled(line, style))
             }
         }
+    }
+
+    /// Prints a title and a text after it, which continues indented below where it does not fit.
+    static func heading(_ title: String, _ text: String) {
+        let lines = broken(text, at: (width ?? .max) - title.count - 2)
+        let isBeside = title.count + 2 + lines[0].count <= width ?? .max
+        print(styled(title, .bold) + (isBeside ? "  " + lines[0] : ""))
+        let rest = isBeside ? lines.dropFirst().joined(separator: " ") : text
+        if !rest.isEmpty { paragraphs([rest], indentation: 4) }
     }
 
     /// The narrowest column that text is wrapped for.
     static let narrowest = 24
 
-    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is kept whole.
+    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is wrapped after its commas, if it has any.
     static func broken(_ text: String, at width: Int) -> [String] {
-        guard text.count > max(width, narrowest) else { return [text] }
+        let width = max(width, narrowest)
+        guard text.count > width else { return [text] }
         var pieces: [String] = []
         var piece = ""
         for word in text.split(separator: " ") {
-            if !piece.isEmpty, piece.count + 1 + word.count <= max(width, narrowest) {
-                piece += " " + word
-            } else {
-                if !piece.isEmpty { pieces.append(piece) }
-                piece = String(word)
+            var space = " "
+            for part in word.count > width ? listed(word) : [word] {
+                if !piece.isEmpty, piece.count + space.count + part.count <= width {
+                    piece += space + part
+                } else {
+                    if !piece.isEmpty { pieces.append(piece) }
+                    piece = String(part)
+                }
+                space = ""
             }
         }
         return pieces + [piece]
+    }
+
+    /// Returns the parts of a word up to and including each comma.
+    private static func listed(_ word: Substring) -> [Substring] {
+        var parts: [Substring] = []
+        var rest = word
+        while let comma = rest.firstIndex(of: ",") {
+            parts.append(rest[...comma])
+            rest = rest[rest.index(after: comma)...]
+        }
+        return rest.isEmpty ? parts : parts + [rest]
     }
 
     /// Writes one line to standard error.

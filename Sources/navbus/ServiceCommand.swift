@@ -181,11 +181,12 @@ struct ServiceInfo: ParsableCommand {
 
     private func write(_ document: Document) {
         let servers = document.nodes.isEmpty ? "no node" : document.nodes.joined(separator: ", ")
-        print("\(Console.styled(document.service, .bold))  served by \(servers)")
+        Console.heading(document.service, "served by \(servers)")
         for method in document.methods {
             let answer = (method.server_streaming ? "stream of " : "") + method.response
-            print("\n\(Console.styled(method.method, .bold))  \(method.request) → \(answer)")
-            if let summary = method.summary { print(Console.styled(summary, .dim)) }
+            print()
+            Console.heading(method.method, "\(method.request) → \(answer)")
+            Console.paragraphs(method.summary.map { [$0] } ?? [], indentation: 0, .dim)
             for (name, fields) in [("request", method.request_fields), ("response", method.response_fields)] {
                 print("  \(name)\(fields.isEmpty ? ": no fields" : "")")
                 Console.paragraphs(fields, indentation: 4)

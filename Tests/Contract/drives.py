@@ -211,6 +211,13 @@ class Drives:
             "preview",
             calculate=self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], preview=True),
         )
+        # What CalculateRoute takes and guidance has no use for.
+        others = self.types.RouteOptions(alternatives=1)
+        order = self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], options=others)
+        self.refused("", "SetRoute", INVALID, "calculate.options.alternatives", calculate=order)
+        self.refused("", "Reroute", INVALID, "options.alternatives", options=others)
+        later = self.types.RouteOptions(departure_ns=time.time_ns())
+        self.refused("", "Reroute", INVALID, "options.departure_ns", options=later)
         since = time.monotonic()
         target = self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(crossing(2, 2))])
         self.call("Navigation.SetRoute", calculate=target)

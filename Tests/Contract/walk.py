@@ -25,12 +25,6 @@ from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
 from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
 
-# Fields that nothing sets or reads yet: the aim is an empty list.
-PENDING = {
-    # The player publishes no monotonic time, no part of a node names itself in the log, and the walk has no map that loses tiles.
-    "Clock.monotonic_ns", "LogEntry.source", "TileArrival.removed",
-}  # fmt: skip
-
 # Fields that no drive from outside leads to, each with the test that covers it.
 SHOWN_ELSEWHERE = {
     "Alternatives.error": "Tests/Scenarios/alternatives/search-fails.scenario",
@@ -38,6 +32,7 @@ SHOWN_ELSEWHERE = {
     "BarrierPoint.publisher": "LockstepTests",
     "BarrierResponse.lost_count": "LockstepTests",
     "RerouteEvent.next_attempt_ns": "Tests/Scenarios/reroute/no-route-backs-off.scenario",
+    "TileArrival.removed": "LiveMapTests",
 }
 
 # Set by the router and not by the caller; a parameter's description is not read when it is set.
@@ -295,7 +290,7 @@ class Walk:
             if contract.kind(field) in contract.left_out
         }
         kinds: dict[str, list[str]] = {
-            name: [] for name in ("set", "proved", "refused", "pending", "shown", "unimplemented", "silent")
+            name: [] for name in ("set", "proved", "refused", "shown", "unimplemented", "silent")
         }
         for message in contract.messages:
             for field in contract.fields(message):
@@ -303,8 +298,6 @@ class Walk:
                 needs = message in contract.INPUTS | contract.request_messages() and key not in NOT_ASKED
                 if message in unimplemented or key in left_out:
                     kinds["unimplemented"].append(key)
-                elif key in PENDING:
-                    kinds["pending"].append(key)
                 elif key in SHOWN_ELSEWHERE:
                     kinds["shown"].append(key)
                 elif key in contract.proved:
@@ -338,7 +331,7 @@ class Walk:
             (
                 "",
                 "",
-                f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['pending'])} pending, {len(kinds['shown'])} shown by other tests",
+                f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['shown'])} shown by other tests",
             ),
             ("reserved", contract.reserved, "field numbers"),
             ("silent", len(kinds["silent"]), ""),
@@ -350,7 +343,6 @@ class Walk:
             ("messages that nothing uses", sorted(stray)),
             ("methods that nobody called", unmet),
             ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
-            ("pending, but met", sorted(key for key in PENDING if contract.seen[key] or key in contract.proved)),
             ("failed", self.failures),
         ):
             if lines:

@@ -42,7 +42,8 @@ struct NodeToolTests {
         try await withWeather { box, _ in
             for call in [
                 ["node", "list"], ["node", "info", "weather"], ["node", "params", "weather"], ["topic", "list"],
-                ["service", "list"], ["topic", "info", "/weather"],
+                ["service", "list"], ["topic", "info", "/weather"], ["service", "info", "Navigation"],
+                ["service", "info", "weather.v1.Weather"],
             ] {
                 let shown = try await box.run("navbus", call, environment: ["COLUMNS": "\(columns)"])
                 let wide = shown.outputLines.filter { $0.count > columns }
@@ -50,7 +51,7 @@ struct NodeToolTests {
                 // No column is dropped. Figures, and with them their units, differ between calls.
                 let whole = try await box.succeed("navbus", call).output
                 func words(_ text: String) -> [Substring] {
-                    text.split { $0 == " " || $0 == "\n" }.filter { $0.first?.isLetter == true && $0.count > 3 }
+                    text.split { " ,\n".contains($0) }.filter { $0.first?.isLetter == true && $0.count > 3 }
                         .sorted()
                 }
                 #expect(words(shown.output) == words(whole), "\(call): \(shown.output)")

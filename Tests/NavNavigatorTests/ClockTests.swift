@@ -9,20 +9,6 @@ import Testing
 
 /// A change of the fixes' clock during a trip.
 @Suite struct ClockTests {
-    /// Every timestamp stored in a value, by its path.
-    private static func moments(_ value: Any, _ path: String = "") -> [(path: String, moment: Timestamp)] {
-        if let moment = value as? Timestamp { return [(path, moment)] }
-        let mirror = Mirror(reflecting: value)
-        // The navigator owns the trip object; other objects are shared or injected.
-        let isOwn = ["Navigator", "Trip"].contains("\(mirror.subjectType)")
-        guard mirror.displayStyle != .class || isOwn else { return [] }
-        return mirror.children.flatMap { child in
-            // Positioning resets its own state.
-            child.label == "positioning" && path.isEmpty
-                ? [] : moments(child.value, child.label.map { path + "." + $0 } ?? path)
-        }
-    }
-
     @Test(arguments: [-864_000.0, 864_000]) func clockChangeLeavesNoOldTimestamps(shift: Double) throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
@@ -33,7 +19,7 @@ import Testing
         let fixes = try town.fixes("FGHMN", .open)
         ride.drive(fixes.prefix(40))
         let old = try #require(fixes.prefix(40).last).stamp
-        #expect(Self.moments(ride.navigator).count { abs($0.moment.seconds(since: old)) < 86_400 } > 8)
+        #expect(StoredValues.moments(in: ride.navigator).count { abs($0.value.seconds(since: old)) < 86_400 } > 8)
         for (index, fix) in fixes.dropFirst(40).prefix(10).enumerated() {
             var fix = fix
             fix.stamp = fix.stamp.advanced(bySeconds: shift)
@@ -43,7 +29,7 @@ import Testing
         }
         let now = try #require(ride.navigator.lastFix)
         #expect(abs(now.seconds(since: old) - shift) < 100)
-        for (path, moment) in Self.moments(ride.navigator) {
+        for (path, moment) in StoredValues.moments(in: ride.navigator) {
             #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) is of the old clock")
         }
     }
@@ -59,7 +45,7 @@ import Testing
             ride.send(set, at: SeededDrive.start.advanced(bySeconds: lead))
             ride.drive(try town.fixes("FGHMN", .open))
             let now = try #require(ride.navigator.lastFix)
-            for (path, moment) in Self.moments(ride.navigator) {
+            for (path, moment) in StoredValues.moments(in: ride.navigator) {
                 #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) is of the host's clock")
             }
             return ride.told.count {
@@ -68,5 +54,61 @@ import Testing
         }
         #expect(try refreshes(lead: 0) > 2)
         #expect(try refreshes(lead: 864_000) > 2)
+    }
+
+    /// The time that a step of the clock seems to take allows no place on the route that the vehicle cannot have reached.
+    @Test func clockSetAheadOffRouteDoesNotMoveTheVehicleAlongItsRoute() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answersLooks = false
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGHMLK")))
+        // The vehicle turns off at G, towards L, which the route passes only after the detour by H and M.
+        let fixes = try town.fixes("FGLK")
+        let end = try town.place("GL", 1)
+        let near = try #require(fixes.firstIndex { Geodesy.distance($0.coordinate, end) < 130 })
+        ride.drive(fixes[..<near])
+        for fix in fixes[near..<(near + 3)] {
+            var fix = fix
+            fix.stamp = fix.stamp.advanced(bySeconds: 3_600)
+            fix.lead = 3_600
+            ride.send(.fix(fix), at: fix.stamp)
+        }
+        let now = try #require(ride.navigator.lastFix)
+        #expect(now.seconds(since: fixes[near].stamp) > 3_500)
+        let progress = try #require(ride.progress.last)
+        #expect(
+            progress.deviation.distance > 200 && progress.offset < 700, "\(progress.deviation), \(progress.offset) m")
+    }
+}
+
+/// A change of the configuration during a trip.
+@Suite struct ConfigurationChangeTests {
+    /// Some parts of the navigator have a copy of the configuration, or of its part.
+    @Test func everyPartHasTheConfigurationInForce() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answersLooks = false
+        ride.drive(try town.fixes("FGHMN").prefix(5))
+        ride.command(.setRoute(try town.plan("FGHMN"), SimulatedDrive(speedFactor: 1)))
+        var config = NavigatorConfig()
+        config.cursorSlack += 1
+        config.refresh.interval += 1
+        config.positioning.fixes.maximumAccuracy += 1
+        config.positioning.reckoning.interval += 0.1
+        ride.send(.configured(config))
+        func outdated<Value: Equatable>(_ wanted: Value) -> [String] {
+            let found = StoredValues.all(Value.self, in: ride.navigator)
+            #expect(!found.isEmpty)
+            return found.filter { $0.value != wanted }.map(\.path)
+        }
+        #expect(outdated(config).isEmpty, "\(outdated(config))")
+        #expect(outdated(config.refresh).isEmpty, "\(outdated(config.refresh))")
+        let limits = outdated(config.positioning.fixes)
+        #expect(limits.isEmpty, "\(limits)")
+        let reckoning = outdated(config.positioning.reckoning)
+        #expect(reckoning.isEmpty, "\(reckoning)")
+        let paths = StoredValues.all(ReckoningConfig.self, in: ride.navigator).map(\.path)
+        #expect(paths.contains { $0.hasPrefix(".simulation") }, "\(paths)")
     }
 }

@@ -205,6 +205,27 @@ struct LiveMapTests {
         #expect(try rig.routes().count >= 1, "\(events.map { ($0.phase, $0.error?.message) })")
     }
 
+    @Test func tileThatLeavesTheTilesetIsJournaled() async throws {
+        let drive = try Helsinki.drive.get()
+        let tiles = try Tiles()
+        let rig = try Rig(Self.configuration(tiles.path))
+        defer { rig.node.finish() }
+        for fix in drive.prefix(5) { try await rig.send(fix) }
+        var tileset = try TilesetDirectory(path: tiles.path).tileset
+        let sizes = tileset.tiles.map(\.bytes)
+        let gone = tileset.tiles.remove(at: try #require(sizes.indices.min { sizes[$0] < sizes[$1] }))
+        try JSONEncoder().encode(tileset).write(
+            to: URL(fileURLWithPath: tiles.path + "/tileset.json"), options: .atomic)
+        var removed: [TileKey] = []
+        for _ in 0..<100 where removed.isEmpty {
+            try await Self.wait(rig, for: 0.1)
+            removed = try rig.all(JournalEntry.self, on: "/nav/journal").flatMap { entry -> [TileKey] in
+                if case .tiles(let arrival)? = entry.event { arrival.removed } else { [] }
+            }
+        }
+        #expect(removed == [TileKey(try #require(gone.tile))])
+    }
+
     private static func isArrival(_ entry: JournalEntry) -> Bool {
         if case .tiles? = entry.event { true } else { false }
     }

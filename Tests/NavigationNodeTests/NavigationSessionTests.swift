@@ -8,6 +8,7 @@ import NavNavigator
 import NavPositioning
 import NavRecording
 import NavReplay
+import NavTestSupport
 import NavTestSystem
 import NavWire
 import NavigationNode
@@ -239,6 +240,50 @@ struct NavigationSessionTests {
             return
         }
         #expect(outcome.replies.count == 1 && failure.code == .cancelled)
+    }
+
+    /// The owner's node answers a question that it was asked on the old clock.
+    @Test func answerAfterTheClockWasSetHasTheTimeOfTheNewClock() throws {
+        let map = try Helsinki.map.get()
+        var configuration = Helsinki.configuration
+        configuration.navigator.policy.asked = [.reviseInstruction]
+        configuration.navigator.policy.deadline = 10
+        let session = NavigationSession(map: map, configuration: configuration, nodeName: "test")
+        let planner = RoutePlanner()
+        var questions: [NavNavigator.PolicyRequest] = []
+        var sequence: UInt64 = 0
+        func take(_ fix: GnssFix) {
+            sequence += 1
+            var outcomes = [session.handle(fix, sequence: sequence)]
+            while !outcomes.isEmpty {
+                let outcome = outcomes.removeFirst()
+                questions += outcome.questions.map(\.request)
+                outcomes += outcome.queries.map { session.handle(planner.answer($0, on: map), to: $0) }
+            }
+        }
+        let drive = try Helsinki.drive.get()
+        func takeSetBack(_ fixes: some Sequence<GnssFix>) {
+            for fix in fixes {
+                var fix = fix
+                fix.stampNs = fix.stampNs.map { $0 - 3_600_000_000_000 }
+                fix.receiveStampNs = fix.receiveStampNs.map { $0 - 3_600_000_000_000 }
+                take(fix)
+            }
+        }
+        for fix in drive.prefix(6) { take(fix) }
+        let question = try #require(questions.last)
+        takeSetBack(drive[6..<10])
+        let now = try #require(session.time)
+        #expect(question.stamp.seconds(since: now) > 3_500)
+        let outcome = session.handle(NavNavigator.PolicyAnswer(verdict: true), to: question)
+        let decision = try #require(outcome.messages.compactMap { $0.message as? NavMessages.PolicyDecision }.first)
+        #expect(decision.decidedBy == .client && abs((decision.stampNs ?? 0) - now.nanoseconds) < 10_000_000_000)
+        // Nothing is kept on the old clock either.
+        takeSetBack(drive[10..<30])
+        let end = try #require(session.time)
+        for (path, moment) in StoredValues.moments(in: session) {
+            #expect(abs(moment.seconds(since: end)) < 1_800, "\(path) is of the old clock")
+        }
     }
 
     @Test func replayPublishesTheSameAsTheSession() throws {

@@ -99,6 +99,25 @@ struct ReceiverSelectionTests {
         #expect(seat.all(MatchedPosition.self).count { $0.source == .predicted } <= 20)
     }
 
+    /// The preferred receiver fails, and shortly after it has resumed, both clocks are set back by an hour.
+    @Test(arguments: [-100_000_000, 100_000_000] as [Int64])
+    func setClockNeitherFailsAReceiverNorKeepsOneOut(rearAfterFront shift: Int64) throws {
+        var configuration = Helsinki.configuration
+        configuration.receivers = ["front", "rear"]
+        let seat = try Seat(configuration)
+        func seconds(_ fix: GnssFix) -> Double { Double((fix.stampNs ?? 0) - Helsinki.start) / 1e9 }
+        let front = try fixes("front", accuracy: 3, 0..<150).filter { !(60...63.5).contains(seconds($0)) }
+        let rear = try fixes("rear", accuracy: 3, 1..<150, shift: shift)
+        for fix in (front + rear).sorted(by: { seconds($0) < seconds($1) }) {
+            var fix = fix
+            if seconds(fix) >= 68 { fix.stampNs = fix.stampNs.map { $0 - 3_600_000_000_000 } }
+            seat.take(.fix(fix))
+        }
+        let selections = seat.all(ReceiverSelection.self)
+        #expect(selections.map(\.receiver) == ["front", "rear", "front"], "\(selections.map(\.receiver))")
+        #expect(selections.map(\.reason) == [.first, .failed, .preferred], "\(selections.map(\.reason))")
+    }
+
     @Test func numberOfTrackedReceiversIsBounded() throws {
         let seat = try Seat(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {

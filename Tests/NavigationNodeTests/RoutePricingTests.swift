@@ -169,6 +169,9 @@ struct RoutePricingTests {
         try slow.stand(40)
         let found = try #require(slow.all(NavMessages.FasterRoute.self).first)
         #expect(found.phase == .detected && found.pricing == .onBoard && (found.gainS ?? 0) < 600)
+        let told = slow.all(NavMessages.FasterRoute.self)
+        #expect(told.contains { $0.phase == .applied })
+        #expect(told.allSatisfy { $0.trafficStampNs == Self.start.nanoseconds })
     }
 
     @Test("refreshes are counted, start at the vehicle, and carry the age of the traffic")
@@ -186,7 +189,8 @@ struct RoutePricingTests {
         try harness.stand(2)
         let first = try #require(harness.all(NavMessages.Route.self).last)
         #expect(first.summary?.trafficStampNs == nil && first.refreshCount == 0)
-        #expect(harness.all(NavMessages.RouteProgress.self).last?.trafficDelayRemainingS == nil)
+        let free = try #require(harness.all(NavMessages.RouteProgress.self).last)
+        #expect(free.trafficDelayRemainingS == nil && free.trafficStampNs == nil)
         // On to three quarters of the first street.
         for share in [0.3, 0.45, 0.6, 0.75] { try harness.stand(4, at: share) }
         try harness.stand(20, at: 0.75)
@@ -204,7 +208,7 @@ struct RoutePricingTests {
         #expect((rest.distanceM ?? 0) < (route.summary?.distanceM ?? 0) - 150)
         #expect(abs((refresh.progress?.durationRemainingS ?? 0) - (rest.durationS ?? 0)) < 0.001)
         #expect(route.summary?.etaNs == rest.etaNs)
-        #expect((progress.trafficDelayRemainingS ?? 0) > 20)
+        #expect((progress.trafficDelayRemainingS ?? 0) > 20 && progress.trafficStampNs == measured)
         #expect(abs((progress.trafficDelayRemainingS ?? 0) - (rest.trafficDelayS ?? 0)) < 0.5)
     }
 

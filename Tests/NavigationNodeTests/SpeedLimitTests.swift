@@ -41,33 +41,48 @@ struct SpeedLimitTests {
         var description: String { "\(kmh.map(String.init) ?? "-") \(source.map { "\($0)" } ?? "-")" }
     }
 
-    /// The positions, progress and route annotations on each of the three roads.
-    private static func drive(at hour: Int64, _ keys: [String]) throws -> (
-        position: [Limit], progress: [Limit], spans: [Limit]
-    ) {
-        let map = try street.get()
-        let configuration = try ConfigLoader.load(
-            NavigationConfiguration.self, file: nil, overrides: ["destination=\(try map.coordinate("D").text)"] + keys)
+    /// 2026-01-05, seconds since 1970.
+    private static let midnight: Int64 = 1_767_571_200
+
+    /// Returns what a session publishes about a vehicle that drives eastwards, whose place and speed `vehicle` gives for each second.
+    private static func run(
+        _ map: ASCIIMap, from start: NavGeo.Timestamp, _ keys: [String],
+        _ vehicle: (Int) throws -> (place: NavGeo.Coordinate, speed: Double)?
+    ) throws -> [OutgoingMessage] {
+        let configuration = try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: keys)
         let snapshot = MapSnapshot(graph: map.graph, model: CostModel(profile: configuration.profile))
         let session = NavigationSession(map: snapshot, configuration: configuration, nodeName: "test")
         let planner = RoutePlanner()
-        let start = NavGeo.Timestamp(nanoseconds: (1_767_571_200 + hour * 3_600) * 1_000_000_000)
         var messages: [OutgoingMessage] = []
-        for second in 0..<85 {
-            let metres = 20 + Double(second) * 20
-            let ends: (Character, Character) = metres < 600 ? ("A", "B") : metres < 1_200 ? ("B", "C") : ("C", "D")
+        var second = 0
+        while let (place, speed) = try vehicle(second) {
             let fix = GnssFix(
                 Fix(
-                    stamp: start.advanced(bySeconds: Double(second)),
-                    coordinate: try map.position(
-                        between: ends.0, ends.1, at: metres.truncatingRemainder(dividingBy: 600) / 600),
-                    horizontalSigma: 4, speed: 20, course: .pi / 2, type: .fix3D))
-            var outcomes = [session.handle(fix, sequence: UInt64(second + 1))]
+                    stamp: start.advanced(bySeconds: Double(second)), coordinate: place, horizontalSigma: 4,
+                    speed: speed, course: .pi / 2, type: .fix3D))
+            second += 1
+            var outcomes = [session.handle(fix, sequence: UInt64(second))]
             while !outcomes.isEmpty {
                 let outcome = outcomes.removeFirst()
                 messages += outcome.messages
                 outcomes += outcome.queries.map { session.handle(planner.answer($0, on: snapshot), to: $0) }
             }
+        }
+        return messages
+    }
+
+    /// The positions, progress and route annotations on each of the three roads.
+    private static func drive(at hour: Int64, _ keys: [String]) throws -> (
+        position: [Limit], progress: [Limit], spans: [Limit]
+    ) {
+        let map = try street.get()
+        let start = NavGeo.Timestamp(nanoseconds: (midnight + hour * 3_600) * 1_000_000_000)
+        let messages = try run(map, from: start, ["destination=\(try map.coordinate("D").text)"] + keys) { second in
+            guard second < 85 else { return nil }
+            let metres = 20 + Double(second) * 20
+            let ends: (Character, Character) = metres < 600 ? ("A", "B") : metres < 1_200 ? ("B", "C") : ("C", "D")
+            let share = metres.truncatingRemainder(dividingBy: 600) / 600
+            return (try map.position(between: ends.0, ends.1, at: share), 20)
         }
         let ways: [Int64] = [1_000, 1_001, 1_002]
         let positions = messages.compactMap { $0.message as? NavMessages.MatchedPosition }
@@ -125,5 +140,85 @@ struct SpeedLimitTests {
         #expect(truck.spans == [Limit(80, .signed), Limit(60, .signed)])
         let night = try Self.drive(at: 2, ["utc_offset_min=0", "vehicle.kind=truck"])
         #expect(night.position.prefix(2) == [Limit(60, .signed), Limit(60, .signed)])
+    }
+
+    // MARK: The limit changes on the way
+
+    /// A road of 3.6 km with a limit for the night.
+    private static let road = Result {
+        try ASCIIMap(
+            "A\(String(repeating: "-", count: 35))B",
+            ways: [
+                "AB": ["highway": "secondary", "maxspeed": "80", "maxspeed:conditional": "60 @ (22:00-06:00)"]
+            ])
+    }
+
+    /// The limits of a kind of message, with the seconds since the start of the drive.
+    private static func limits<M: Message>(
+        _ type: M.Type, in messages: [OutgoingMessage], from start: NavGeo.Timestamp, _ limit: (M) -> Limit?
+    ) -> [(second: Int, limit: Limit)] {
+        messages.compactMap { told in
+            guard let message = told.message as? M, let limit = limit(message) else { return nil }
+            return (Int(told.stamp.seconds(since: start).rounded()), limit)
+        }
+    }
+
+    /// The limit at the beginning of the horizon's main path.
+    private static func limit(_ horizon: NavMessages.Horizon) -> Limit? {
+        for span in horizon.paths.first?.spans ?? [] {
+            if case .speedLimitMps(let speed)? = span.attribute { return Limit(mps: speed, span.limitSource) }
+        }
+        return nil
+    }
+
+    @Test("all publications change their limit at the same time")
+    func changeOnTheWay() throws {
+        let map = try Self.road.get()
+        let start = NavGeo.Timestamp(nanoseconds: (Self.midnight + 21 * 3_600 + 59 * 60) * 1_000_000_000)
+        let keys = [
+            "utc_offset_min=0", "refresh.interval_s=70", "alternatives.enabled=false", "faster.enabled=false",
+        ]
+        let told = try Self.run(map, from: start, keys + ["destination=\(try map.coordinate("B").text)"]) { second in
+            second < 120 ? (try map.position(between: "A", "B", at: (100 + Double(second) * 20) / 3_600), 20) : nil
+        }
+        let (day, night) = (Limit(80, .signed), Limit(60, .signed))
+        let positions = Self.limits(NavMessages.MatchedPosition.self, in: told, from: start) {
+            $0.road == nil ? nil : Limit(mps: $0.speedLimitMps, $0.limitSource)
+        }
+        let progress = Self.limits(NavMessages.RouteProgress.self, in: told, from: start) {
+            Limit(mps: $0.speedLimitMps, $0.limitSource)
+        }
+        for limits in [positions, progress] {
+            #expect(limits.count > 100)
+            #expect(limits.allSatisfy { $0.limit == ($0.second < 60 ? day : night) })
+        }
+        let horizons = Self.limits(NavMessages.Horizon.self, in: told, from: start, Self.limit)
+        #expect(horizons.allSatisfy { $0.limit == ($0.second < 60 ? day : night) })
+        #expect(horizons.contains { $0.second < 60 } && horizons.contains { $0.second == 60 }, "\(horizons)")
+
+        let routes = told.compactMap { $0.message as? NavMessages.Route }.filter { $0.geometry != nil }
+        let limits = routes.map { route in
+            (route.legs.first?.annotation?.speedLimits ?? []).map {
+                Limit(mps: $0.limitMps.map(Double.init), $0.source)
+            }
+        }
+        #expect(limits == [[day], [night]])
+        let refreshed = try #require(routes.last)
+        #expect(refreshed.reason == .refreshed)
+        #expect((refreshed.legs.first?.annotation?.speedsMps.max() ?? 0) < 60 / 3.6 + 0.01)
+    }
+
+    @Test("the horizon of a parked vehicle changes with the limit")
+    func changeWhileParked() throws {
+        let map = try Self.road.get()
+        let start = NavGeo.Timestamp(nanoseconds: (Self.midnight + 6 * 3_600 - 30) * 1_000_000_000)
+        let told = try Self.run(map, from: start, ["utc_offset_min=0"]) { second in
+            guard second < 50 else { return nil }
+            let metres = 100 + Double(min(second, 15)) * 20
+            return (try map.position(between: "A", "B", at: metres / 3_600), second < 15 ? 20 : 0)
+        }
+        let horizons = Self.limits(NavMessages.Horizon.self, in: told, from: start, Self.limit)
+        #expect(horizons.last?.second == 30 && horizons.last?.limit == Limit(80, .signed), "\(horizons)")
+        #expect(horizons.dropLast().allSatisfy { $0.limit == Limit(60, .signed) } && horizons.count > 1)
     }
 }

@@ -84,7 +84,8 @@ with open(folder + "/.announcement", "w") as file:
 os.rename(folder + "/.announcement", folder + "/announcement.json")
 parameters = [
     navbus("Parameter")(key="rate_hz", double_value=10, is_live=True, unit="Hz", range="1 … 100", description="How often."),
-    navbus("Parameter")(key="station", string_value="Helsinki", is_live=False, description="Where."),
+    navbus("Parameter")(key="station", string_value="Helsinki", is_live=False, description="Where.",
+                        range="any of Helsinki,Joensuu,Kuopio,Lahti,Lappeenranta,Oulu,Pori,Rovaniemi,Tampere,Turku,Vaasa"),
     navbus("Parameter")(key="verbose", bool_value=False, is_live=True),
 ]
 open_calls = set()  # the client and number of each call without an END

@@ -58,6 +58,8 @@ struct CacheScrubTests {
             log.count { $0.contains("damaged on the disk") && $0.contains("roads/12/\(tile.x)/\(tile.y)") } == 1,
             "\(log)")
         #expect(log.count { $0.contains("wrongSize: objects/") } == 1, "\(log)")
+        let lines = try table.messages("/log") as [LogEntry]
+        #expect(lines.contains { $0.source == "cache" } && lines.allSatisfy { $0.source != "" })
         let health = try table.messages("/health/tile-cache-node") as [NodeHealth]
         #expect(health.last?.counters.first { $0.name == "tiles_damaged" }?.value == 1)
         try await table.until("the health is well") { try !table.findings.contains { $0.code == "tiles_damaged" } }

@@ -194,7 +194,7 @@ final class CacheTable {
     /// The time of a played drive; `epoch` counts its jumps.
     func clock(_ seconds: Int64, epoch: UInt32) {
         publish(
-            Clock(stampNs: seconds * 1_000_000_000, monotonicNs: seconds * 1_000_000_000, rate: 1, epoch: epoch),
+            Clock(stampNs: seconds * 1_000_000_000, rate: 1, epoch: epoch),
             on: Topics.clock)
     }
 

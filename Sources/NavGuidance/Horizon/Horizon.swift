@@ -47,9 +47,9 @@ package struct HorizonPath: Sendable, Equatable {
 package struct HorizonSpan: Sendable, Equatable {
     package enum Attribute: Sendable, Hashable {
         /// m/s.
-        case speedLimit(Double)
+        case speedLimit(Double, SpeedLimit.Source)
         /// The road is known to have no speed limit.
-        case speedUnlimited
+        case speedUnlimited(SpeedLimit.Source)
         /// m/s, traffic included.
         case expectedSpeed(Double)
         /// 1/m, positive to the right.

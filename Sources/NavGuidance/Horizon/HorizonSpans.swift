@@ -39,7 +39,8 @@ extension HorizonBuilder {
         let length = Double(graph.edgeLengths[edge.index])
         let duration = live.duration(of: edge, from: 0, to: length)
         return [
-            limit.speed.map { .speedLimit(Double($0)) }, limit.isUnlimited ? .speedUnlimited : nil,
+            limit.speed.map { .speedLimit(Double($0), limit.source) },
+            limit.isUnlimited ? .speedUnlimited(limit.source) : nil,
             duration > 0 ? .expectedSpeed((length / duration * 100).rounded() / 100) : nil,
             road.lanes.map { .laneCount(Int($0)) },
             .roadClass(road.roadClass), flags.contains(.tunnel) ? .tunnel : nil,

@@ -115,7 +115,7 @@ extension Horizon: WireMessage {
     public static var fullName: String { "navbus.v1.Horizon" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x23cff618cb9ce0c5 }
+    public static var schemaFingerprint: UInt64 { 0xe562652a0945b7cb }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -252,7 +252,7 @@ extension HorizonPath: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPath" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb17cad62dc9769a0 }
+    public static var schemaFingerprint: UInt64 { 0x6a4f44bc0246ee1b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -344,21 +344,25 @@ public struct HorizonSpan: Message {
     public var endM: Double?
     /// The attribute.
     public var attribute: Attribute?
+    /// Where a speed limit comes from; only with speed_limit_mps and speed_unlimited.
+    public var limitSource: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         beginM: Double? = nil,
         endM: Double? = nil,
-        attribute: Attribute? = nil
+        attribute: Attribute? = nil,
+        limitSource: LimitSource? = nil
     ) {
         self.beginM = beginM
         self.endM = endM
         self.attribute = attribute
+        self.limitSource = limitSource
     }
 
     /// The attribute.
     public enum Attribute: Sendable, Equatable {
-        /// Speed limit in m/s.
+        /// Speed limit in m/s for the vehicle now: the horizon is published again when a limit begins or ends to hold.
         case speedLimitMps(Double)
         /// Whether the road is known to have no speed limit.
         case speedUnlimited(Bool)
@@ -394,7 +398,7 @@ extension HorizonSpan: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonSpan" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7423b391e82fee10 }
+    public static var schemaFingerprint: UInt64 { 0xee67a327f8127aaf }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -471,6 +475,10 @@ extension HorizonSpan: WireMessage {
             c.pointee.road_ref = Wire.string(value, arena)
             c.pointee.attribute_case = Navbus__V1__HorizonSpan__AttributeCase(rawValue: 17)
         }
+        if let value = limitSource {
+            c.pointee.limit_source = Navbus__V1__LimitSource(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_limit_source = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__HorizonSpan>) throws(MessageError) {
@@ -493,6 +501,7 @@ extension HorizonSpan: WireMessage {
         case 17: attribute = try Wire.string(c.pointee.road_ref, "navbus.v1.HorizonSpan.road_ref").map { .roadRef($0) }
         default: attribute = nil
         }
+        limitSource = c.pointee.has_limit_source != 0 ? LimitSource(rawValue: Int32(bitPattern: c.pointee.limit_source.rawValue)) : nil
     }
 }
 

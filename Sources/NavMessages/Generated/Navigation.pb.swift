@@ -516,6 +516,9 @@ public struct RouteProgress: Message {
     public var lanes: [Lane]
     /// Distance to that junction in m; absent without lanes.
     public var lanesDistanceM: Double?
+    /// Stamp of the newest traffic behind the remaining times, the arrival times and the delay, ns since the Unix epoch, UTC; absent without
+    /// traffic.
+    public var trafficStampNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -561,7 +564,8 @@ public struct RouteProgress: Message {
         deviationProbability: Double? = nil,
         limitSource: LimitSource? = nil,
         lanes: [Lane] = [],
-        lanesDistanceM: Double? = nil
+        lanesDistanceM: Double? = nil,
+        trafficStampNs: Int64? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -606,6 +610,7 @@ public struct RouteProgress: Message {
         self.limitSource = limitSource
         self.lanes = lanes
         self.lanesDistanceM = lanesDistanceM
+        self.trafficStampNs = trafficStampNs
     }
 }
 
@@ -614,7 +619,7 @@ extension RouteProgress: WireMessage {
     public static var fullName: String { "navbus.v1.RouteProgress" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x32dd274e80e2d2a0 }
+    public static var schemaFingerprint: UInt64 { 0x3554007eadd86665 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -806,6 +811,10 @@ extension RouteProgress: WireMessage {
             c.pointee.lanes_distance_m = value
             c.pointee.has_lanes_distance_m = 1
         }
+        if let value = trafficStampNs {
+            c.pointee.traffic_stamp_ns = value
+            c.pointee.has_traffic_stamp_ns = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteProgress>) throws(MessageError) {
@@ -852,6 +861,7 @@ extension RouteProgress: WireMessage {
         limitSource = c.pointee.has_limit_source != 0 ? LimitSource(rawValue: Int32(bitPattern: c.pointee.limit_source.rawValue)) : nil
         lanes = try Wire.messages(c.pointee.lanes, c.pointee.n_lanes)
         lanesDistanceM = c.pointee.has_lanes_distance_m != 0 ? c.pointee.lanes_distance_m : nil
+        trafficStampNs = c.pointee.has_traffic_stamp_ns != 0 ? c.pointee.traffic_stamp_ns : nil
     }
 }
 

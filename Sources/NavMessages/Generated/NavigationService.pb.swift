@@ -774,7 +774,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xdbc93c53065c14c3 }
+    public static var schemaFingerprint: UInt64 { 0x592257eed289cdab }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1245,7 +1245,7 @@ extension AdvanceLegResponse: WireMessage {
     public static var fullName: String { "navbus.v1.AdvanceLegResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd7f12220a4b51792 }
+    public static var schemaFingerprint: UInt64 { 0xf9af76b48ef88904 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1451,7 +1451,7 @@ extension RefreshRouteRequest: WireMessage {
 public struct RefreshRouteResponse: Message {
     /// Summary of the rest of the route, from the vehicle on.
     public var summary: RouteSummary?
-    /// Number of segments whose speed has changed.
+    /// Number of segments whose speed or speed limit has changed.
     public var changedSegmentCount: UInt32?
     /// Why the route was not refreshed.
     public var error: ErrorInfo?
@@ -1846,7 +1846,7 @@ extension GetHorizonResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetHorizonResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcb517152ea159742 }
+    public static var schemaFingerprint: UInt64 { 0x054efc4e7db46fa9 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -175,8 +175,6 @@ public struct LogLevel: ProtoEnum {
 public struct Clock: Message {
     /// The time, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
-    /// The time, ns of the recorded monotonic clock.
-    public var monotonicNs: Int64?
     /// Speed of simulated time as a multiple of real time; 0: as fast as possible, in lockstep.
     public var rate: Double?
     /// Whether simulated time is paused.
@@ -187,13 +185,11 @@ public struct Clock: Message {
     /// Makes a message; a field that is left out is unknown.
     public init(
         stampNs: Int64? = nil,
-        monotonicNs: Int64? = nil,
         rate: Double? = nil,
         paused: Bool? = nil,
         epoch: UInt32? = nil
     ) {
         self.stampNs = stampNs
-        self.monotonicNs = monotonicNs
         self.rate = rate
         self.paused = paused
         self.epoch = epoch
@@ -205,7 +201,7 @@ extension Clock: WireMessage {
     public static var fullName: String { "navbus.v1.Clock" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x15aca28ecaf4ccd2 }
+    public static var schemaFingerprint: UInt64 { 0xe376a917ca495a73 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -233,10 +229,6 @@ extension Clock: WireMessage {
             c.pointee.stamp_ns = value
             c.pointee.has_stamp_ns = 1
         }
-        if let value = monotonicNs {
-            c.pointee.monotonic_ns = value
-            c.pointee.has_monotonic_ns = 1
-        }
         if let value = rate {
             c.pointee.rate = value
             c.pointee.has_rate = 1
@@ -253,7 +245,6 @@ extension Clock: WireMessage {
 
     init(reading c: UnsafePointer<Navbus__V1__Clock>) throws(MessageError) {
         stampNs = c.pointee.has_stamp_ns != 0 ? c.pointee.stamp_ns : nil
-        monotonicNs = c.pointee.has_monotonic_ns != 0 ? c.pointee.monotonic_ns : nil
         rate = c.pointee.has_rate != 0 ? c.pointee.rate : nil
         paused = c.pointee.has_paused != 0 ? c.pointee.paused != 0 : nil
         epoch = c.pointee.has_epoch != 0 ? c.pointee.epoch : nil

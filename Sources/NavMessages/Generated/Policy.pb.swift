@@ -166,7 +166,7 @@ extension PolicyContext: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyContext" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x442119955e934543 }
+    public static var schemaFingerprint: UInt64 { 0xb7beb0b20b443ab8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -336,7 +336,7 @@ extension ShouldRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1626a6faa01bab91 }
+    public static var schemaFingerprint: UInt64 { 0x57975e55ddc34bfc }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -386,7 +386,7 @@ public struct RerouteOptionsRequest: Message {
     public var context: PolicyContext?
     /// Why a reroute is wanted.
     public var reason: RerouteReason?
-    /// Options that the request will have.
+    /// Options that the request will have; alternatives and departure_ns are not among them.
     public var options: RouteOptions?
     /// Waypoints that the request will have, the destination last, without the vehicle's position.
     public var waypoints: [Waypoint]
@@ -410,7 +410,7 @@ extension RerouteOptionsRequest: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteOptionsRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x53a683f269a780ac }
+    public static var schemaFingerprint: UInt64 { 0x78cf8ea5e323b118 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -460,7 +460,8 @@ extension RerouteOptionsRequest: WireMessage {
 
 /// Answer of RerouteOptions.
 public struct RerouteOptionsAnswer: Message {
-    /// Options to use instead; absent: unchanged.
+    /// Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid: neither has a meaning
+    /// during a trip.
     public var options: RouteOptions?
     /// Waypoints to use instead, the destination last, without the vehicle's position; none: unchanged. The first of several waypoints is
     /// left out if it is within 50 m of the vehicle, because it then stands for the vehicle's position.
@@ -550,7 +551,7 @@ extension AcceptRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x789f26b564bb430d }
+    public static var schemaFingerprint: UInt64 { 0x4537804bb6f0643f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -620,7 +621,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfc6cffcf6edefe9a }
+    public static var schemaFingerprint: UInt64 { 0x5d963487bde6745a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -688,7 +689,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc24445470095552a }
+    public static var schemaFingerprint: UInt64 { 0x98a1df09f9d65a4b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -762,7 +763,7 @@ extension ShouldDiscardFixRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldDiscardFixRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1c31ad324c9b6300 }
+    public static var schemaFingerprint: UInt64 { 0xa012ff91d3b4cd9c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -831,7 +832,7 @@ extension ShouldPreventReroutesWhenArrivingRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldPreventReroutesWhenArrivingRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x99932e47809d6d45 }
+    public static var schemaFingerprint: UInt64 { 0x116a7c2a76316819 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -900,7 +901,7 @@ extension ShouldAdvanceLegRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAdvanceLegRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xaf54d08f30d75aa4 }
+    public static var schemaFingerprint: UInt64 { 0xda4f8a20ff288d38 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -973,7 +974,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x20c0e69b2a262669 }
+    public static var schemaFingerprint: UInt64 { 0xfc47fd8161db71af }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1182,7 +1183,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcd65a35c9b353825 }
+    public static var schemaFingerprint: UInt64 { 0x1ac7d7ec7223c608 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

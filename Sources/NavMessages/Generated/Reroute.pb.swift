@@ -979,6 +979,9 @@ public struct FasterRoute: Message {
     /// Source of the durations that gain_s compares. It is the same for both routes: the online provider if both routes are its
     /// own, otherwise the router on board, regardless of the durations that the routes themselves have.
     public var pricing: RouteProvider?
+    /// Stamp of the newest traffic behind gain_s, which is that of the detection in all phases, ns since the Unix epoch, UTC; absent without
+    /// traffic.
+    public var trafficStampNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -994,7 +997,8 @@ public struct FasterRoute: Message {
         fasterRouteId: UInt64? = nil,
         acceptUntilNs: Int64? = nil,
         reason: String? = nil,
-        pricing: RouteProvider? = nil
+        pricing: RouteProvider? = nil,
+        trafficStampNs: Int64? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -1009,6 +1013,7 @@ public struct FasterRoute: Message {
         self.acceptUntilNs = acceptUntilNs
         self.reason = reason
         self.pricing = pricing
+        self.trafficStampNs = trafficStampNs
     }
 }
 
@@ -1017,7 +1022,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1351173bf8c578e8 }
+    public static var schemaFingerprint: UInt64 { 0x4f55a6cee401b275 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1091,6 +1096,10 @@ extension FasterRoute: WireMessage {
             c.pointee.pricing = Navbus__V1__RouteProvider(rawValue: UInt32(bitPattern: value.rawValue))
             c.pointee.has_pricing = 1
         }
+        if let value = trafficStampNs {
+            c.pointee.traffic_stamp_ns = value
+            c.pointee.has_traffic_stamp_ns = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__FasterRoute>) throws(MessageError) {
@@ -1107,6 +1116,7 @@ extension FasterRoute: WireMessage {
         acceptUntilNs = c.pointee.has_accept_until_ns != 0 ? c.pointee.accept_until_ns : nil
         reason = try Wire.string(c.pointee.reason, "navbus.v1.FasterRoute.reason")
         pricing = c.pointee.has_pricing != 0 ? RouteProvider(rawValue: Int32(bitPattern: c.pointee.pricing.rawValue)) : nil
+        trafficStampNs = c.pointee.has_traffic_stamp_ns != 0 ? c.pointee.traffic_stamp_ns : nil
     }
 }
 
@@ -1124,7 +1134,7 @@ public struct RouteRefresh: Message {
     public var eventSequence: UInt64?
     /// What happens.
     public var phase: RouteRefreshPhase?
-    /// Number of segments whose speed has changed.
+    /// Number of segments whose speed or speed limit has changed.
     public var changedSegmentCount: UInt32?
     /// Change of the arrival time in s; positive: later.
     public var etaDeltaS: Double?
@@ -1172,7 +1182,7 @@ extension RouteRefresh: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRefresh" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x85b142d76d5470d9 }
+    public static var schemaFingerprint: UInt64 { 0x79ce9dee413c0a8b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -267,6 +267,8 @@ public struct RouteProgress: Sendable, Equatable {
     public var deviation: Deviation
     /// Seconds of traffic delay on the rest of the route; nil when no traffic is known there.
     public var trafficDelayRemaining: Double?
+    /// The stamp of the newest traffic behind the times; nil without traffic.
+    public var trafficStamp: Timestamp?
     /// The current edge: the route's, or when off-route the vehicle's; nil off the roads.
     public var edge: EdgeKey?
     /// The current road: the route's, or when off-route the vehicle's; nil off the roads.

@@ -1,4 +1,5 @@
 import NavGeo
+import NavMatching
 import NavPositioning
 
 extension Timestamp {
@@ -10,6 +11,14 @@ extension Timestamp {
 
     /// Moves a moment that is due after an interval when the interval changes, both in seconds.
     mutating func move(from old: Double, to new: Double) { self = advanced(bySeconds: new - old) }
+}
+
+extension VehiclePosition {
+    /// Moves the position's time when the clock is set.
+    mutating func moveClock(by nanoseconds: Int64) {
+        fix.stamp.move(by: nanoseconds)
+        match.stamp.move(by: nanoseconds)
+    }
 }
 
 /// Adjusts every moment that the navigator keeps when the clock is set. Positioning has its own clock.
@@ -26,19 +35,22 @@ extension Navigator {
         guard let now else { return }
         let (shift, isOverflow) = stamp.nanoseconds.subtractingReportingOverflow(now.nanoseconds)
         let nanoseconds = isOverflow ? (stamp > now ? .max : .min) : shift
-        routes.moveClock(by: nanoseconds)
-        questions.moveClock(by: nanoseconds)
+        routes.moveClock(by: nanoseconds) { $0.moveClock(by: nanoseconds) }
+        questions.moveClock(by: nanoseconds) { $0.moveClock(by: nanoseconds) }
         search.moveClock(by: nanoseconds)
         alternatives.next?.move(by: nanoseconds)
         for index in alternatives.kept.indices { alternatives.kept[index].refusedUntil?.move(by: nanoseconds) }
         faster.next?.move(by: nanoseconds)
         faster.offer?.until?.move(by: nanoseconds)
+        faster.offer?.origin.moveClock(by: nanoseconds)
+        preview.shown?.origin?.moveClock(by: nanoseconds)
         refresh.last?.move(by: nanoseconds)
         simulation?.last.move(by: nanoseconds)
         simulation?.due.move(by: nanoseconds)
         trip?.reachedSince?.move(by: nanoseconds)
         trip?.standsSince?.move(by: nanoseconds)
         trip?.jumpedAt?.move(by: nanoseconds)
+        trip?.moveCursorClock(by: nanoseconds)
         // The evidence against the route came from a filter that has restarted.
         trip?.restartDeviation(at: stamp)
         self.now = stamp

@@ -9,7 +9,7 @@ import NavRouting
 struct PendingRequests<Purpose> {
     struct Request {
         let id: UInt64
-        let purpose: Purpose
+        fileprivate(set) var purpose: Purpose
         fileprivate(set) var stamp: Timestamp
         /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
@@ -61,9 +61,12 @@ struct PendingRequests<Purpose> {
         for index in all.indices where isMeant(all[index].purpose) { all[index].patience = seconds }
     }
 
-    /// Moves all deadlines when the clock is set.
-    mutating func moveClock(by nanoseconds: Int64) {
-        for index in all.indices { all[index].stamp.move(by: nanoseconds) }
+    /// Moves all deadlines when the clock is set; `move` moves the moments of a purpose.
+    mutating func moveClock(by nanoseconds: Int64, _ move: (inout Purpose) -> Void) {
+        for index in all.indices {
+            all[index].stamp.move(by: nanoseconds)
+            move(&all[index].purpose)
+        }
     }
 }
 
@@ -80,6 +83,19 @@ enum PendingRoute {
     var isAlternatives: Bool { if case .alternatives = self { true } else { false } }
     var isFasterRoute: Bool { if case .fasterRoute = self { true } else { false } }
     var calculation: Calculation? { if case .calculation(let calculation) = self { calculation } else { nil } }
+
+    /// Moves the time of the position that it starts from when the clock is set.
+    mutating func moveClock(by nanoseconds: Int64) {
+        switch self {
+        case .search, .alternatives: break
+        case .fasterRoute(var position, let offset):
+            position.moveClock(by: nanoseconds)
+            self = .fasterRoute(from: position, offset: offset)
+        case .calculation(var calculation):
+            calculation.origin?.moveClock(by: nanoseconds)
+            self = .calculation(calculation)
+        }
+    }
 }
 
 /// Route requests: made, cancelled, answered, and failed once their deadline has passed.

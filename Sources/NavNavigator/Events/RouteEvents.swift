@@ -119,6 +119,8 @@ public struct FasterRouteGain: Sendable, Hashable {
     public var share: Double
     /// The provider whose durations are compared for both routes.
     public var pricing: RouteProvider
+    /// The stamp of the newest traffic behind these durations; nil without traffic.
+    public var trafficStamp: Timestamp?
 }
 
 /// A phase in the handling of a faster route.
@@ -156,7 +158,7 @@ public struct FasterRouteEvent: Sendable, Equatable {
 public struct RefreshEvent: Sendable, Equatable {
     public enum Phase: Sendable, Equatable {
         case refreshing
-        /// `changedSegments` segments of the route have new durations.
+        /// `changedSegments` segments of the route have new durations or speed limits.
         case refreshed(changedSegments: Int)
         case failed(RouteFailure)
         /// Part of the route ahead is closed or gone; a reroute is advisable.

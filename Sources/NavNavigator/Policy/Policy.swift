@@ -83,6 +83,12 @@ public struct PolicyRequest: Sendable, Equatable {
     public var stamp: Timestamp
     /// The sequence of the message that led to the question, 0 for none: the cause of the effects of its answer or timeout.
     public internal(set) var causeSequence: UInt64 = 0
+
+    /// Moves its moments when the clock is set.
+    mutating func moveClock(by nanoseconds: Int64) {
+        stamp.move(by: nanoseconds)
+        deadline.move(by: nanoseconds)
+    }
 }
 
 public enum PolicyDecider: Sendable, Hashable, CaseIterable {

@@ -89,7 +89,8 @@ final class FasterRouteWatch {
             seconds / remaining >= config.faster.minimumGain, toFork >= config.faster.minimumToManeuver
         else { return nil }
         return FasterRouteGain(
-            seconds: seconds, share: seconds / remaining, pricing: isAlike ? plan.provider : .onBoard)
+            seconds: seconds, share: seconds / remaining, pricing: isAlike ? plan.provider : .onBoard,
+            trafficStamp: found.trafficStamp)
     }
 
     /// Returns the distance from the start of the route in force to the fork, metres; `start` is that to the start of the found route.

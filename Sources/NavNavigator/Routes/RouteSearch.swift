@@ -48,6 +48,13 @@ final class RouteSearch {
             if case .reroute = self { return true }
             return false
         }
+
+        /// Moves the time of the position that it starts from when the clock is set.
+        mutating func moveClock(by nanoseconds: Int64) {
+            guard case .reroute(var draft) = self else { return }
+            draft.origin.moveClock(by: nanoseconds)
+            self = .reroute(draft)
+        }
     }
 
     struct Request: Equatable {
@@ -56,6 +63,12 @@ final class RouteSearch {
         /// Counted from 1, starting after a success.
         var attempt: Int
         var origin: VehiclePosition?
+
+        /// Moves the time of the position that it starts from when the clock is set.
+        mutating func moveClock(by nanoseconds: Int64) {
+            purpose.moveClock(by: nanoseconds)
+            origin?.moveClock(by: nanoseconds)
+        }
     }
 
     /// The missing thing that made a request fail and whose arrival is reported by an event.
@@ -320,13 +333,23 @@ final class RouteSearch {
     func moveClock(by nanoseconds: Int64) {
         lastReroute?.stamp.move(by: nanoseconds)
         switch state {
-        case .pausing(let purpose, var until, let lack):
+        case .pausing(var purpose, var until, let lack):
+            purpose.moveClock(by: nanoseconds)
             until.move(by: nanoseconds)
             state = .pausing(purpose, until: until, lacking: lack)
         case .denied(var until):
             until.move(by: nanoseconds)
             state = .denied(until: until)
-        case .idle, .awaitingPosition, .drafting, .waiting, .proposing, .abandoned: break
+        case .drafting(var draft):
+            draft.origin.moveClock(by: nanoseconds)
+            state = .drafting(draft)
+        case .waiting(var request):
+            request.moveClock(by: nanoseconds)
+            state = .waiting(request)
+        case .proposing(var request):
+            request.moveClock(by: nanoseconds)
+            state = .proposing(request)
+        case .idle, .awaitingPosition, .abandoned: break
         }
     }
 }

@@ -96,6 +96,12 @@ struct RouteCursor {
         nextPassage = next
     }
 
+    /// Moves the times of the last positions when the clock is set, so that the step counts neither as a gap nor as standing still.
+    mutating func moveClock(by nanoseconds: Int64) {
+        last?.stamp.move(by: nanoseconds)
+        lastDecisive?.stamp.move(by: nanoseconds)
+    }
+
     /// Places a position; the cursor stays where it is until ``advance(to:limit:by:)``.
     mutating func place(_ position: VehiclePosition, on graph: RoadGraph, leg: RouteLeg, stop: Coordinate)
         -> RoutePlacement

@@ -290,6 +290,9 @@ final class Trip {
         if let beyond = place.beyondStop { cursor.passStop(by: beyond) }
     }
 
+    /// Moves the cursor's moments when the clock is set.
+    func moveCursorClock(by nanoseconds: Int64) { cursor.moveClock(by: nanoseconds) }
+
     /// Moves the cursor to the start of the next leg.
     func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
 
@@ -426,6 +429,7 @@ final class Trip {
             stepDurationRemaining: next == nil
                 ? legDuration : max(times.duration(from: nearest, to: stepEnd, in: currentLeg), 0) + detour * pace,
             deviation: deviation, trafficDelayRemaining: times.delay(from: nearest, in: currentLeg),
+            trafficStamp: route.trafficStamp,
             edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road,
             nextManeuver: next?.maneuver, lanes: approach?.lanes ?? [],
             lanesDistance: approach.map { $0.routeOffset - offset },

@@ -175,6 +175,7 @@ public struct PositionTracker: Sendable {
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
             isCompared: selector.hasOther(at: fix.stamp), isApproved: isApproved)
         if verdict.isAccepted {
+            if verdict == .acceptedAfterClockSet { selector.noteClockSet(to: fix.stamp) }
             selector.noteCounted(fix)
             measured = nil
             counted = valid

@@ -12,12 +12,18 @@ struct ReceiverSelector: Sendable {
         var sigma: Double
         /// Time of its last accepted fix, or of its last usable fix while not in use.
         var good: Timestamp?
+        /// Seconds by which that usable fix was ahead of the accepted ones, by their arrivals; 0 when unknown.
+        var lead = 0.0
         /// The time since which it has been better than the receiver in use.
         var betterSince: Timestamp?
         /// Its first usable fix since the last accepted one of the receiver in use.
         ///
         /// It measures that receiver's silence on this receiver's clock too, because receivers' clocks differ.
         var aloneSince: Timestamp?
+        /// Its first fix after its clock was set, until the receiver in use has an accepted fix again.
+        ///
+        /// If that receiver's clock was set too, some of its fixes are rejected first, which is no silence.
+        var setAt: Timestamp?
         /// The number of times in a row that it fell silent while in use.
         var failures = 0
         /// The time for which it is not trusted after it resumes, seconds; `doubtedUntil` is the end of that time.
@@ -34,8 +40,31 @@ struct ReceiverSelector: Sendable {
         /// Records that it fell silent while in use.
         mutating func fail() {
             failures += 1
-            doubt = min(ReceiverSelector.dwell * Double(1 << min(failures - 1, 16)), ReceiverSelector.longestDoubt)
+            beginDoubt()
+        }
+
+        private mutating func beginDoubt() {
+            doubt = min(
+                ReceiverSelector.dwell * Double(1 << min(max(failures - 1, 0), 16)), ReceiverSelector.longestDoubt)
             doubtedUntil = nil
+        }
+
+        /// Forgets moments on a clock that was set; a doubt that has not ended begins anew.
+        mutating func forgetMoments() {
+            if let doubtedUntil, good.map({ $0 < doubtedUntil }) ?? true { beginDoubt() }
+            (good, betterSince, aloneSince, setAt, doubtedUntil) = (nil, nil, nil, nil, nil)
+        }
+
+        /// Records a usable fix while not in use.
+        mutating func note(_ fix: Fix, _ limits: FixLimits) {
+            let lead = fix.lead ?? 0
+            if let good, setAt == nil,
+                good.seconds(since: fix.stamp) > ReceiverSelector.silence || lead - self.lead > limits.maximumLead
+            {
+                forgetMoments()
+                setAt = fix.stamp
+            }
+            (good, self.lead) = (fix.stamp, lead)
         }
 
         /// Whether it failed so recently that it is used only if there is no other.
@@ -91,14 +120,14 @@ struct ReceiverSelector: Sendable {
             receivers[index]?.betterSince = nil
             return false
         }
-        candidate.good = fix.stamp
+        candidate.note(fix, limits)
         let isDoubted = candidate.isDoubted(at: fix.stamp)
         // After a clock was set back the silence would appear negative.
-        let waited = current.good.map { abs(fix.stamp.seconds(since: $0)) } ?? .infinity
+        let waited = (candidate.setAt ?? current.good).map { abs(fix.stamp.seconds(since: $0)) } ?? .infinity
         let aloneSince = candidate.aloneSince ?? fix.stamp
         candidate.aloneSince = aloneSince
         let isAlone = current.good == nil || fix.stamp.seconds(since: aloneSince) >= Self.alone
-        let isSilent = isAlone && waited > Self.silence * (isDoubted ? Self.despair : 1)
+        let isSilent = isAlone && waited > Self.silence * (isDoubted || candidate.setAt != nil ? Self.despair : 1)
         let ranks = (min(Int(candidate.id), limits.preferredReceivers), min(Int(active), limits.preferredReceivers))
         let isPreferred = ranks.0 < ranks.1
         let isAhead = isPreferred || ranks.0 == ranks.1 && candidate.sigma < current.sigma * Self.advantage
@@ -115,6 +144,7 @@ struct ReceiverSelector: Sendable {
         for other in receivers.indices {
             receivers[other]?.betterSince = nil
             receivers[other]?.aloneSince = nil
+            receivers[other]?.setAt = nil
         }
         return true
     }
@@ -124,6 +154,7 @@ struct ReceiverSelector: Sendable {
         for index in receivers.indices {
             guard receivers[index]?.id == active else {
                 receivers[index]?.aloneSince = nil
+                receivers[index]?.setAt = nil
                 continue
             }
             receivers[index]?.good = fix.stamp
@@ -131,6 +162,13 @@ struct ReceiverSelector: Sendable {
                 receivers[index]?.failures = 0
             }
         }
+    }
+
+    /// Continues on a clock that was set to `stamp`. How far the other receivers' clocks were set is unknown, so that what began before
+    /// begins anew.
+    mutating func noteClockSet(to stamp: Timestamp) {
+        for index in receivers.indices { receivers[index]?.forgetMoments() }
+        if lastSwitch != nil { lastSwitch = stamp }
     }
 
     /// Whether another receiver has a position around a moment.

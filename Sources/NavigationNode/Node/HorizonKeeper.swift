@@ -7,7 +7,8 @@ import NavPositioning
 import NavRouting
 import NavWire
 
-/// The published horizon, kept until the vehicle enters another edge, or the route, the map or the configuration changes.
+/// The published horizon, kept until the vehicle enters another edge, or the route, the map, the configuration or a time-dependent rule
+/// changes.
 struct HorizonKeeper {
     /// The input of a horizon, except the vehicle's place on the edge.
     private struct Basis: Equatable {
@@ -16,9 +17,13 @@ struct HorizonKeeper {
         var isFollowing: Bool
         var map: UInt64
         var keys: HorizonKeys
+        /// The time-dependent rules that hold for the vehicle.
+        var rules = ConditionSet.none
     }
 
     private var basis: Basis?
+    /// The local time for which the basis' rules were determined.
+    private var time: LocalTime?
     private var junctions: JunctionModel?
     private var horizon: NavGuidance.Horizon?
     /// The published offset.
@@ -48,10 +53,11 @@ struct HorizonKeeper {
     ) -> OutgoingMessage? {
         if junctions?.graph !== encoder.map.graph { junctions = nil }
         guard keys.isEnabled, encoder.vehiclePosition != nil else { return nil }
-        let now = Self.basis(encoder, keys)
+        var now = Self.basis(encoder, keys)
+        guard basis != nil || now.edge != nil else { return nil }
+        now.rules = rules(encoder, now)
         let place = Self.road(encoder)?.offset
         if now != basis {
-            guard basis != nil || now.edge != nil else { return nil }
             // The horizon extends as far ahead at the end of the edge as at its beginning.
             var extent = keys.extent
             extent.length += Self.rest(encoder)
@@ -64,6 +70,19 @@ struct HorizonKeeper {
         let origin = context()
         let message = NavMessages.Horizon(horizon, context: origin, mapVersion: encoder.map.graph.mapVersion)
         return OutgoingMessage(Topics.horizon, origin.stamp, message)
+    }
+
+    /// Returns the time-dependent rules that hold. A local time has the resolution of minutes, so they are determined once a minute.
+    private mutating func rules(_ encoder: PublicationEncoder, _ now: Basis) -> ConditionSet {
+        let present = Self.localTime(encoder)
+        if let basis, present == time, basis.map == now.map, basis.planChanges == now.planChanges { return basis.rules }
+        time = present
+        return encoder.map.turns.conditions(for: encoder.vehicle, at: present)
+    }
+
+    /// Returns the local time at the last position; nil when the offset is unknown.
+    private static func localTime(_ encoder: PublicationEncoder) -> LocalTime? {
+        encoder.vehiclePosition.flatMap { encoder.localTime(at: $0.stamp) }
     }
 
     /// Returns the metres to the end of the edge.
@@ -85,8 +104,7 @@ struct HorizonKeeper {
         }
         let builder = HorizonBuilder(
             metric: map.metric, live: map.router.metric,
-            vehicle: route?.route.vehicle ?? map.metric.model.profile, junctions: junctions,
-            at: encoder.vehiclePosition.flatMap { encoder.localTime(at: $0.stamp) })
+            vehicle: encoder.vehicle, junctions: junctions, at: Self.localTime(encoder))
         junctions = builder.junctions
         return builder.horizon(
             on: edge, at: road.offset, after: encoder.approach.flatMap { map.graph.edge($0) }, along: route,

@@ -59,7 +59,7 @@ package final class NavigationNode: Node {
             graph: tiles.graph(), model: CostModel(profile: configuration.profile),
             forEach: MapStore.onAllCores)
         let missing = tiles.missingCount > 0 ? ", \(tiles.missingCount) tiles are missing" : ""
-        context.log.info(
+        context.log.part("map").info(
             "map \(map.graph.mapVersion.prefix(12)): \(map.graph.tiles.count) tiles, \(map.graph.nodeCount) nodes, "
                 + "\(map.graph.edgeCount) edges\(missing)")
         // With two cores, one is left for route searches.
@@ -68,9 +68,10 @@ package final class NavigationNode: Node {
         if !configuration.traffic.isEmpty {
             initial = TrafficUpdate(try TrafficFile(path: configuration.traffic))
             _ = store.update([initial], at: context.stamp)
-            context.log.info("read traffic from '\(configuration.traffic)': \(initial.speeds.count) segments")
+            context.log.part("map").info(
+                "read traffic from '\(configuration.traffic)': \(initial.speeds.count) segments")
         }
-        if let problem = configuration.approvalProblem { context.log.warning("\(problem)") }
+        if let problem = configuration.approvalProblem { context.log.part("policy").warning("\(problem)") }
         self.context = context
         tileKeys = configuration.tileCache
         // The time of a playback is unrelated to that of the kept trip.
@@ -81,7 +82,7 @@ package final class NavigationNode: Node {
         session = NavigationSession(
             map: store.current, configuration: configuration, nodeName: context.name,
             resuming: file.flatMap {
-                Self.savedTrip($0, configuration.tripMaximumAge, context.stamp, context.log)
+                Self.savedTrip($0, configuration.tripMaximumAge, context.stamp, context.log.part("trip"))
             })
         do throws(DirectionsError) {
             finder = RouteFinder(
@@ -176,7 +177,9 @@ package final class NavigationNode: Node {
     /// Handles the maps that came into force and the routes that were found.
     package func turn(_ now: Int64) -> Int64 {
         let problem = tripFile?.problem
-        if let problem, problem != loggedTripProblem { context.log.warning("the trip cannot be saved: \(problem)") }
+        if let problem, problem != loggedTripProblem {
+            context.log.part("trip").warning("the trip cannot be saved: \(problem)")
+        }
         loggedTripProblem = problem
         if let tripFile, !held.isEmpty {
             let done = tripFile.done
@@ -189,13 +192,14 @@ package final class NavigationNode: Node {
         }
         for report in maps.takeReports() {
             switch report {
-            case .info(let text): context.log.info("\(text)")
-            case .warning(let text): context.log.warning("\(text)")
+            case .info(let text): context.log.part("map").info("\(text)")
+            case .warning(let text): context.log.part("map").warning("\(text)")
             case .unreadable(let bootID, let problem): context.reject(Topics.trafficSpeeds, of: bootID, problem)
             }
         }
         for report in finder.takeReports() {
-            if report.isProblem { context.log.warning("\(report.text)") } else { context.log.info("\(report.text)") }
+            let log = context.log.part("provider")
+            if report.isProblem { log.warning("\(report.text)") } else { log.info("\(report.text)") }
         }
         for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
@@ -206,7 +210,9 @@ package final class NavigationNode: Node {
     package func reconfigure(_ configuration: NavigationConfiguration) {
         let before = session.configuration.approvalProblem
         carryOut(session.reconfigure(configuration))
-        if let problem = session.configuration.approvalProblem, before == nil { context.log.warning("\(problem)") }
+        if let problem = session.configuration.approvalProblem, before == nil {
+            context.log.part("policy").warning("\(problem)")
+        }
     }
 
     /// Starts another drive after a loop or a seek: lasting publications are withdrawn, and the trip restarts with the next fix.
@@ -293,7 +299,7 @@ package final class NavigationNode: Node {
         let trip = outcome.trip.flatMap { tripFile?.keep($0) }
         for (call, reply) in outcome.replies {
             if call == 0, let error = reply.error {
-                context.log.warning("the saved trip cannot be resumed: \(error.message ?? "")")
+                context.log.part("trip").warning("the saved trip cannot be resumed: \(error.message ?? "")")
                 continue
             }
             if let trip { held.append((trip, call, reply)) } else { calls.answer(call, reply) }

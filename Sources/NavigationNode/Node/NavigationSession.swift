@@ -192,9 +192,11 @@ package final class NavigationSession {
     /// Handles the answer to a policy question, stamped with the current time.
     package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
-        // An answer to a question of before the clock was set.
+        // An answer to a question of before the drive was started over.
         guard journalSequence > 0 else { return outcome }
-        let stamp = max(present ?? request.stamp, request.stamp)
+        // A question may be newer than the last position. The request has the clock on which it was asked, the core the one in use.
+        let asked = navigator.stamp(ofQuestion: request.requestID)
+        let stamp = max(present ?? request.stamp, asked ?? present ?? request.stamp)
         journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .policyAnswer(requestID: request.requestID, answer)))
         return outcome
@@ -486,6 +488,7 @@ package final class NavigationSession {
         case .rejected: return
         case .standby: positioning.standby += 1
         case .accepted, .acceptedAfterJump, .acceptedAfterClockSet:
+            if verdict == .acceptedAfterClockSet, let present { receivers.moveClock(from: present, to: fix.stamp) }
             outcome.counted = fix.stamp
             positioning.used += 1
             guard var selection = receivers.begin(with: fix.receiver) else { return }

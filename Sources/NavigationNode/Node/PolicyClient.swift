@@ -13,6 +13,7 @@ import NavRouting
 /// A method's first failure is logged, and so are the first one with another status and the first answer after that.
 final class PolicyClient {
     private let context: NodeContext
+    private let log: NodeLog
     private let node: String
     private let vehicle: NavRouting.VehicleProfile
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
@@ -30,6 +31,7 @@ final class PolicyClient {
         answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     ) {
         self.context = context
+        log = context.log.part("policy")
         self.node = node
         self.vehicle = vehicle
         self.answered = answered
@@ -43,7 +45,7 @@ final class PolicyClient {
             while try !context.bus.isServed(PolicyService.name, by: node.isEmpty ? nil : node) {
                 guard Clocks.monotonic() < deadline else {
                     let who = node.isEmpty ? "no node serves Policy" : "node '\(node)' does not serve Policy"
-                    return context.log.warning("\(who) after \(seconds) s: defaults apply until one does")
+                    return log.warning("\(who) after \(seconds) s: defaults apply until one does")
                 }
                 try context.bus.runServices(timeout: .milliseconds(50))
             }
@@ -112,7 +114,7 @@ final class PolicyClient {
                     return fail(CallStatus(.internal, "its answer is invalid: \(error.message)"), request, asked)
                 }
                 if failing.removeValue(forKey: request.question.kind) != nil {
-                    context.log.info("the policy node answers '\(request.question.kind.rawValue)' again")
+                    log.info("the policy node answers '\(request.question.kind.rawValue)' again")
                 }
                 answer.latency = latency(since: asked)
                 answered(answer, request)
@@ -130,7 +132,7 @@ final class PolicyClient {
     private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest, _ asked: Int64) {
         failures.add()
         if failing.updateValue(status.code, forKey: request.question.kind) != status.code {
-            context.log.warning(
+            log.warning(
                 "the policy node did not answer '\(request.question.kind.rawValue)', the default applies: \(status)"
             )
         }

@@ -38,13 +38,13 @@ final class PublicationEncoder {
         self.minutesAheadOfUTC = minutesAheadOfUTC
     }
 
-    /// Returns the speed limit of an edge at a moment, for the vehicle of the route in force or the node's; nil when the edge is not
-    /// loaded.
+    /// The vehicle of the route in force, or else the node's.
+    var vehicle: NavRouting.VehicleProfile { plan?.route.vehicle ?? map.metric.model.profile }
+
+    /// Returns the speed limit of an edge at a moment for the vehicle; nil when the edge is not loaded.
     private func limit(_ edge: EdgeKey?, at stamp: NavGeo.Timestamp) -> SpeedLimit? {
         guard let edge = edge.flatMap({ map.graph.edge($0) }) else { return nil }
-        return map.turns.speedLimit(
-            of: edge, for: plan?.route.vehicle ?? map.metric.model.profile,
-            at: localTime(at: stamp))
+        return map.turns.speedLimit(of: edge, for: vehicle, at: localTime(at: stamp))
     }
 
     /// Returns the local time at a moment; nil when the offset is unknown.
@@ -55,7 +55,7 @@ final class PublicationEncoder {
     /// Returns the speed limit at the vehicle; off-route, that of the vehicle's road.
     private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
         limit(progress.edge, at: stamp)
-            ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
+            ?? progress.attributes?.limit(for: vehicle.access)
             ?? .unknown
     }
 

@@ -51,6 +51,15 @@ package struct ReceiverRegister {
         newest = fix.stamp
     }
 
+    /// Continues on a clock that was set: receivers that were not heard on it yet keep their silence.
+    mutating func moveClock(from old: NavGeo.Timestamp, to new: NavGeo.Timestamp) {
+        for index in receivers.indices {
+            guard let heard = receivers[index].heard, abs(heard.seconds(since: old)) < abs(heard.seconds(since: new))
+            else { continue }
+            receivers[index].heard = heard.advanced(bySeconds: new.seconds(since: old))
+        }
+    }
+
     /// Returns the selection of the first receiver in use; nil when there was one already.
     mutating func begin(with number: UInt8) -> ReceiverSelection? {
         guard active == nil else { return nil }

@@ -12,6 +12,7 @@ final class TileRequester {
     static let most = 64
 
     private let context: NodeContext
+    private let log: NodeLog
     private let keys: TileCacheKeys
     private let arrived: () -> Void
     private var open: Set<RoadTileID> = []
@@ -21,6 +22,7 @@ final class TileRequester {
     /// A requester; `arrived` is called when a requested tile is available.
     init(_ context: NodeContext, keys: TileCacheKeys, arrived: @escaping () -> Void) {
         self.context = context
+        log = context.log.part("tiles")
         self.keys = keys
         self.arrived = arrived
         failures = context.counter("tile_request_failures")
@@ -50,7 +52,7 @@ final class TileRequester {
         open.remove(tile)
         switch result {
         case .success(let answer) where answer.error == nil:
-            if isFailing { context.log.info("the tile cache delivers tiles again") }
+            if isFailing { log.info("the tile cache delivers tiles again") }
             isFailing = false
             arrived()
         case .success(let answer): fail(tile, answer.error?.message ?? "")
@@ -60,7 +62,7 @@ final class TileRequester {
 
     private func fail(_ tile: RoadTileID, _ reason: String) {
         failures.add()
-        if !isFailing { context.log.warning("the tile cache did not deliver tile \(tile): \(reason)") }
+        if !isFailing { log.warning("the tile cache did not deliver tile \(tile): \(reason)") }
         isFailing = true
     }
 }

@@ -510,7 +510,7 @@ const ProtobufCMessageDescriptor navbus__v1__horizon_path__descriptor =
   (ProtobufCMessageInit) navbus__v1__horizon_path__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__horizon_span__field_descriptors[16] =
+static const ProtobufCFieldDescriptor navbus__v1__horizon_span__field_descriptors[17] =
 {
   {
     "begin_m",
@@ -704,6 +704,18 @@ static const ProtobufCFieldDescriptor navbus__v1__horizon_span__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "limit_source",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__HorizonSpan, has_limit_source),
+    offsetof(Navbus__V1__HorizonSpan, limit_source),
+    &navbus__v1__limit_source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__horizon_span__field_indices_by_name[] = {
   0,   /* field[0] = begin_m */
@@ -712,6 +724,7 @@ static const unsigned navbus__v1__horizon_span__field_indices_by_name[] = {
   1,   /* field[1] = end_m */
   4,   /* field[4] = expected_speed_mps */
   6,   /* field[6] = lane_count */
+  16,   /* field[16] = limit_source */
   12,   /* field[12] = link */
   7,   /* field[7] = road_class */
   14,   /* field[14] = road_name */
@@ -727,7 +740,7 @@ static const ProtobufCIntRange navbus__v1__horizon_span__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 13, 11 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor navbus__v1__horizon_span__descriptor =
 {
@@ -737,7 +750,7 @@ const ProtobufCMessageDescriptor navbus__v1__horizon_span__descriptor =
   "Navbus__V1__HorizonSpan",
   "navbus.v1",
   sizeof(Navbus__V1__HorizonSpan),
-  16,
+  17,
   navbus__v1__horizon_span__field_descriptors,
   navbus__v1__horizon_span__field_indices_by_name,
   2,  navbus__v1__horizon_span__number_ranges,

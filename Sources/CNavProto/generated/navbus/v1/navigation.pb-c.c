@@ -420,7 +420,7 @@ const ProtobufCMessageDescriptor navbus__v1__navigation_state__descriptor =
   (ProtobufCMessageInit) navbus__v1__navigation_state__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[43] =
+static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[44] =
 {
   {
     "stamp_ns",
@@ -938,6 +938,18 @@ static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "traffic_stamp_ns",
+    44,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SFIXED64,
+    offsetof(Navbus__V1__RouteProgress, has_traffic_stamp_ns),
+    offsetof(Navbus__V1__RouteProgress, traffic_stamp_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   25,   /* field[25] = along_sigma_m */
@@ -981,13 +993,14 @@ static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   17,   /* field[17] = step_duration_remaining_s */
   7,   /* field[7] = step_index */
   20,   /* field[20] = traffic_delay_remaining_s */
+  43,   /* field[43] = traffic_stamp_ns */
   32,   /* field[32] = visual_instruction_id */
   38,   /* field[38] = waypoints_remaining */
 };
 static const ProtobufCIntRange navbus__v1__route_progress__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 43 }
+  { 0, 44 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
 {
@@ -997,7 +1010,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
   "Navbus__V1__RouteProgress",
   "navbus.v1",
   sizeof(Navbus__V1__RouteProgress),
-  43,
+  44,
   navbus__v1__route_progress__field_descriptors,
   navbus__v1__route_progress__field_indices_by_name,
   1,  navbus__v1__route_progress__number_ranges,

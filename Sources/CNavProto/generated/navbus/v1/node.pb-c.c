@@ -1087,7 +1087,7 @@ void   navbus__v1__log_entry__free_unpacked
   assert(message->base.descriptor == &navbus__v1__log_entry__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[5] =
+static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[4] =
 {
   {
     "stamp_ns",
@@ -1096,18 +1096,6 @@ static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[5] =
     PROTOBUF_C_TYPE_SFIXED64,
     offsetof(Navbus__V1__Clock, has_stamp_ns),
     offsetof(Navbus__V1__Clock, stamp_ns),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "monotonic_ns",
-    2,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_SFIXED64,
-    offsetof(Navbus__V1__Clock, has_monotonic_ns),
-    offsetof(Navbus__V1__Clock, monotonic_ns),
     NULL,
     NULL,
     0,             /* flags */
@@ -1151,16 +1139,16 @@ static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[5] =
   },
 };
 static const unsigned navbus__v1__clock__field_indices_by_name[] = {
-  4,   /* field[4] = epoch */
-  1,   /* field[1] = monotonic_ns */
-  3,   /* field[3] = paused */
-  2,   /* field[2] = rate */
+  3,   /* field[3] = epoch */
+  2,   /* field[2] = paused */
+  1,   /* field[1] = rate */
   0,   /* field[0] = stamp_ns */
 };
-static const ProtobufCIntRange navbus__v1__clock__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__clock__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 3, 1 },
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor navbus__v1__clock__descriptor =
 {
@@ -1170,10 +1158,10 @@ const ProtobufCMessageDescriptor navbus__v1__clock__descriptor =
   "Navbus__V1__Clock",
   "navbus.v1",
   sizeof(Navbus__V1__Clock),
-  5,
+  4,
   navbus__v1__clock__field_descriptors,
   navbus__v1__clock__field_indices_by_name,
-  1,  navbus__v1__clock__number_ranges,
+  2,  navbus__v1__clock__number_ranges,
   (ProtobufCMessageInit) navbus__v1__clock__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1136,7 +1136,7 @@ const ProtobufCMessageDescriptor navbus__v1__alternative_switch__descriptor =
   (ProtobufCMessageInit) navbus__v1__alternative_switch__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__faster_route__field_descriptors[13] =
+static const ProtobufCFieldDescriptor navbus__v1__faster_route__field_descriptors[14] =
 {
   {
     "stamp_ns",
@@ -1294,6 +1294,18 @@ static const ProtobufCFieldDescriptor navbus__v1__faster_route__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "traffic_stamp_ns",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SFIXED64,
+    offsetof(Navbus__V1__FasterRoute, has_traffic_stamp_ns),
+    offsetof(Navbus__V1__FasterRoute, traffic_stamp_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__faster_route__field_indices_by_name[] = {
   10,   /* field[10] = accept_until_ns */
@@ -1309,11 +1321,12 @@ static const unsigned navbus__v1__faster_route__field_indices_by_name[] = {
   2,   /* field[2] = route_id */
   1,   /* field[1] = session_id */
   0,   /* field[0] = stamp_ns */
+  13,   /* field[13] = traffic_stamp_ns */
 };
 static const ProtobufCIntRange navbus__v1__faster_route__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor navbus__v1__faster_route__descriptor =
 {
@@ -1323,7 +1336,7 @@ const ProtobufCMessageDescriptor navbus__v1__faster_route__descriptor =
   "Navbus__V1__FasterRoute",
   "navbus.v1",
   sizeof(Navbus__V1__FasterRoute),
-  13,
+  14,
   navbus__v1__faster_route__field_descriptors,
   navbus__v1__faster_route__field_indices_by_name,
   1,  navbus__v1__faster_route__number_ranges,

@@ -250,10 +250,15 @@ struct  Navbus__V1__HorizonSpan
    */
   protobuf_c_boolean has_end_m;
   double end_m;
+  /*
+   * Where a speed limit comes from; only with speed_limit_mps and speed_unlimited.
+   */
+  protobuf_c_boolean has_limit_source;
+  Navbus__V1__LimitSource limit_source;
   Navbus__V1__HorizonSpan__AttributeCase attribute_case;
   union {
     /*
-     * Speed limit in m/s.
+     * Speed limit in m/s for the vehicle now: the horizon is published again when a limit begins or ends to hold.
      */
     double speed_limit_mps;
     /*
@@ -312,7 +317,7 @@ struct  Navbus__V1__HorizonSpan
 };
 #define NAVBUS__V1__HORIZON_SPAN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__horizon_span__descriptor) \
-    , 0, 0, 0, 0, NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE__NOT_SET, {0} }
+    , 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED, NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE__NOT_SET, {0} }
 
 
 /*

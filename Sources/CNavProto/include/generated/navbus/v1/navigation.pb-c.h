@@ -529,10 +529,16 @@ struct  Navbus__V1__RouteProgress
    */
   protobuf_c_boolean has_lanes_distance_m;
   double lanes_distance_m;
+  /*
+   * Stamp of the newest traffic behind the remaining times, the arrival times and the delay, ns since the Unix epoch, UTC; absent without
+   * traffic.
+   */
+  protobuf_c_boolean has_traffic_stamp_ns;
+  int64_t traffic_stamp_ns;
 };
 #define NAVBUS__V1__ROUTE_PROGRESS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_progress__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED, 0,NULL, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED, 0,NULL, 0, 0, 0, 0 }
 
 
 /*

@@ -587,7 +587,7 @@ struct  Navbus__V1__RefreshRouteResponse
    */
   Navbus__V1__RouteSummary *summary;
   /*
-   * Number of segments whose speed has changed.
+   * Number of segments whose speed or speed limit has changed.
    */
   protobuf_c_boolean has_changed_segment_count;
   uint32_t changed_segment_count;

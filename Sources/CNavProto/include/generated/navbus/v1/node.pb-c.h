@@ -193,11 +193,6 @@ struct  Navbus__V1__Clock
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * The time, ns of the recorded monotonic clock.
-   */
-  protobuf_c_boolean has_monotonic_ns;
-  int64_t monotonic_ns;
-  /*
    * Speed of simulated time as a multiple of real time; 0: as fast as possible, in lockstep.
    */
   protobuf_c_boolean has_rate;
@@ -215,7 +210,7 @@ struct  Navbus__V1__Clock
 };
 #define NAVBUS__V1__CLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__clock__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*

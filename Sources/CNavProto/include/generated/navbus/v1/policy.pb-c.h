@@ -263,7 +263,7 @@ struct  Navbus__V1__RerouteOptionsRequest
   protobuf_c_boolean has_reason;
   Navbus__V1__RerouteReason reason;
   /*
-   * Options that the request will have.
+   * Options that the request will have; alternatives and departure_ns are not among them.
    */
   Navbus__V1__RouteOptions *options;
   /*
@@ -284,7 +284,8 @@ struct  Navbus__V1__RerouteOptionsAnswer
 {
   ProtobufCMessage base;
   /*
-   * Options to use instead; absent: unchanged.
+   * Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid: neither has a meaning
+   * during a trip.
    */
   Navbus__V1__RouteOptions *options;
   /*

@@ -635,10 +635,16 @@ struct  Navbus__V1__FasterRoute
    */
   protobuf_c_boolean has_pricing;
   Navbus__V1__RouteProvider pricing;
+  /*
+   * Stamp of the newest traffic behind gain_s, which is that of the detection in all phases, ns since the Unix epoch, UTC; absent without
+   * traffic.
+   */
+  protobuf_c_boolean has_traffic_stamp_ns;
+  int64_t traffic_stamp_ns;
 };
 #define NAVBUS__V1__FASTER_ROUTE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__faster_route__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__FASTER_ROUTE_PHASE__FASTER_ROUTE_PHASE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__FASTER_ROUTE_PHASE__FASTER_ROUTE_PHASE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED, 0, 0 }
 
 
 /*
@@ -678,7 +684,7 @@ struct  Navbus__V1__RouteRefresh
   protobuf_c_boolean has_phase;
   Navbus__V1__RouteRefreshPhase phase;
   /*
-   * Number of segments whose speed has changed.
+   * Number of segments whose speed or speed limit has changed.
    */
   protobuf_c_boolean has_changed_segment_count;
   uint32_t changed_segment_count;

@@ -525,8 +525,8 @@ struct  Navbus__V1__RouteOptions
   size_t n_exclude_areas;
   Navbus__V1__Polygon **exclude_areas;
   /*
-   * Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them: during guidance the
-   * node offers alternatives by itself. In a route: the number requested with it.
+   * Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them; SetRoute and Reroute
+   * refuse a number above 0, since during guidance the node offers alternatives by itself. In a route: the number requested with it.
    */
   protobuf_c_boolean has_alternatives;
   uint32_t alternatives;
@@ -537,7 +537,8 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean use_traffic;
   /*
    * Departure, ns since the Unix epoch, UTC; absent: now. The arrival times of routes to choose from are counted from the departure, and
-   * rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now.
+   * rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now;
+   * Reroute refuses a departure.
    */
   protobuf_c_boolean has_departure_ns;
   int64_t departure_ns;
@@ -989,7 +990,8 @@ struct  Navbus__V1__Annotation
 
 
 /*
- * Consecutive segments with the same speed limit: the limit for the route's vehicle at the time of departure.
+ * Consecutive segments with the same speed limit: the limit for the route's vehicle at the time for which the route was found or, once
+ * it was refreshed, of its last refresh. Without utc_offset_min, limits for certain hours are left out.
  */
 struct  Navbus__V1__SpeedLimitSpan
 {
