@@ -115,7 +115,7 @@ extension Horizon: WireMessage {
     public static var fullName: String { "navbus.v1.Horizon" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x23cff618cb9ce0c5 }
+    public static var schemaFingerprint: UInt64 { 0xca9c9b7109f8e214 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -252,7 +252,7 @@ extension HorizonPath: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPath" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb17cad62dc9769a0 }
+    public static var schemaFingerprint: UInt64 { 0x557e9243716bb343 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -530,7 +530,7 @@ extension HorizonPoint: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPoint" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x826544376cd03160 }
+    public static var schemaFingerprint: UInt64 { 0xa482071ebf7583d7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

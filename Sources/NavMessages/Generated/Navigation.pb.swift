@@ -614,7 +614,7 @@ extension RouteProgress: WireMessage {
     public static var fullName: String { "navbus.v1.RouteProgress" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x32dd274e80e2d2a0 }
+    public static var schemaFingerprint: UInt64 { 0xee39f482bec588a9 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe8170bf83a6c76c0 }
+    public static var schemaFingerprint: UInt64 { 0x65d54b6de54abc3d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -463,7 +463,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x70fa98d9914f1f91 }
+    public static var schemaFingerprint: UInt64 { 0xafd831cb861f63e3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -774,7 +774,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xdbc93c53065c14c3 }
+    public static var schemaFingerprint: UInt64 { 0xd8be621da3c8e791 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1245,7 +1245,7 @@ extension AdvanceLegResponse: WireMessage {
     public static var fullName: String { "navbus.v1.AdvanceLegResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd7f12220a4b51792 }
+    public static var schemaFingerprint: UInt64 { 0xca4c40ab03c9f371 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1846,7 +1846,7 @@ extension GetHorizonResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetHorizonResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcb517152ea159742 }
+    public static var schemaFingerprint: UInt64 { 0xc55f7a9e164f6eb0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -166,7 +166,7 @@ extension PolicyContext: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyContext" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x442119955e934543 }
+    public static var schemaFingerprint: UInt64 { 0x37081f98d26371ef }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -336,7 +336,7 @@ extension ShouldRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1626a6faa01bab91 }
+    public static var schemaFingerprint: UInt64 { 0x44f25000f654ed30 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -410,7 +410,7 @@ extension RerouteOptionsRequest: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteOptionsRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x53a683f269a780ac }
+    public static var schemaFingerprint: UInt64 { 0x97076c18c6964322 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -550,7 +550,7 @@ extension AcceptRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x789f26b564bb430d }
+    public static var schemaFingerprint: UInt64 { 0xd6bf53352267d400 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -620,7 +620,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfc6cffcf6edefe9a }
+    public static var schemaFingerprint: UInt64 { 0xabe4250a341f4397 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -688,7 +688,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc24445470095552a }
+    public static var schemaFingerprint: UInt64 { 0xc2733224a4aae11d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -762,7 +762,7 @@ extension ShouldDiscardFixRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldDiscardFixRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1c31ad324c9b6300 }
+    public static var schemaFingerprint: UInt64 { 0x0e8ece57158c0967 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -831,7 +831,7 @@ extension ShouldPreventReroutesWhenArrivingRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldPreventReroutesWhenArrivingRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x99932e47809d6d45 }
+    public static var schemaFingerprint: UInt64 { 0xffc38e06cf677eec }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -900,7 +900,7 @@ extension ShouldAdvanceLegRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAdvanceLegRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xaf54d08f30d75aa4 }
+    public static var schemaFingerprint: UInt64 { 0xe6afc4d84048d2e2 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -973,7 +973,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x20c0e69b2a262669 }
+    public static var schemaFingerprint: UInt64 { 0xab2708dc91fafa55 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1057,7 +1057,7 @@ extension ReviseInstructionAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0ebe905fa5a7b17b }
+    public static var schemaFingerprint: UInt64 { 0x1f75262410d37d6e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1182,7 +1182,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcd65a35c9b353825 }
+    public static var schemaFingerprint: UInt64 { 0xee156c47c2ab3248 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1374,7 +1374,7 @@ extension PolicyDecision: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyDecision" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x69d1c309b6331f4f }
+    public static var schemaFingerprint: UInt64 { 0x6f84ca90050fd75d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
