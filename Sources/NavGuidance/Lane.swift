@@ -110,8 +110,10 @@ enum LaneGuidance {
 
     /// Whether a text of lanes only has marks of closed or narrow lanes: the road has no arrows.
     static func hasOnlyMarks(_ tag: String) -> Bool {
-        let words = tag.split { $0 == "|" || $0 == ";" }
-        return !words.isEmpty && words.allSatisfy { $0.hasPrefix(RoadAttributes.laneMark) }
+        func isSeparator(_ character: Character) -> Bool { character == "|" || character == ";" }
+        // Most texts have an arrow first.
+        guard tag.drop(while: isSeparator).hasPrefix(RoadAttributes.laneMark) else { return false }
+        return tag.split(whereSeparator: isSeparator).allSatisfy { $0.hasPrefix(RoadAttributes.laneMark) }
     }
 
     /// Returns the lanes without arrows from which a road is reached: ahead all that are open, else the outermost ones on its side, which
@@ -131,8 +133,9 @@ enum LaneGuidance {
     ///
     /// - Parameter tag: OSM's `destination:lanes`.
     static func destinations(_ tag: String, over lanes: [Lane]) -> [String] {
+        guard !tag.isEmpty else { return [] }
         let signs = tag.split(separator: "|", omittingEmptySubsequences: false)
-        guard !tag.isEmpty, signs.count == lanes.count else { return [] }
+        guard signs.count == lanes.count else { return [] }
         var result: [String] = []
         for (sign, lane) in zip(signs, lanes) where lane.isPossible && lane.indications.count < 2 {
             for place in RoadLabel.list(String(sign)) where place != "none" && !result.contains(place) {
