@@ -15,8 +15,11 @@ struct LaneAnticipation {
     func apply(to turns: inout [RouteTurn]) {
         let kept = turns.indices.filter { !turns[$0].isGone }
         guard kept.contains(where: { !turns[$0].lanes.isEmpty }) else { return }
-        for place in kept.indices.reversed() { obeyLines(kept, place, &turns) }
+        var cutOff: [Int: [Int]] = [:]
+        for place in kept.indices.reversed() { cutOff[kept[place]] = self.cutOff(kept, place, turns, after: cutOff) }
+        // Close turns are judged by all their lanes, since the order of these tells which lane leads to which.
         anticipate(kept, &turns)
+        for index in kept { turns[index].exclude(cutOff[index] ?? []) }
         for place in kept.indices.reversed() { prefer(kept, place, &turns) }
     }
 
@@ -28,24 +31,26 @@ struct LaneAnticipation {
 
     // MARK: Lines
 
-    /// Excludes lanes from which those of the next turn cannot be reached, because no line on the way may be crossed.
-    private func obeyLines(_ kept: [Int], _ place: Int, _ turns: inout [RouteTurn]) {
+    /// Returns the lanes of a turn from which those of the next one cannot be reached, because no line on the way may be crossed; nil if that
+    /// is unknown or holds for all.
+    ///
+    /// - Parameter later: The lanes of the later turns, by index.
+    private func cutOff(_ kept: [Int], _ place: Int, _ turns: [RouteTurn], after later: [Int: [Int]]) -> [Int]? {
         let index = kept[place]
         guard let own = turns[index].servedLanes, own.count > 1, let next = next(kept, after: place, in: turns),
             turns[index].lastPiece < turns[next].piece
-        else { return }
+        else { return nil }
         let (lanes, there) = (turns[index].lanes, turns[next].lanes)
         // Where lanes begin or end in between, their order leaves open which is which.
         let leadsOn = lanes.indices.allSatisfy { own.contains($0) || lanes[$0].isClosed }
         let shift = own.count == there.count ? own.lowerBound : 0
         guard own.count == there.count || leadsOn && lanes.count == there.count,
             let lines = LaneLines.between(turns[index].lastPiece..<turns[next].piece, count: there.count, of: roads)
-        else { return }
-        let wanted = there.indices.filter { there[$0].isValid }
-        func isCutOff(_ lane: Int) -> Bool { !wanted.contains { lines.permit(from: lane - shift, to: $0) } }
+        else { return nil }
+        let wanted = there.indices.filter { there[$0].isValid && later[next]?.contains($0) != true }
         let valid = own.filter { lanes[$0].isValid }
-        guard !wanted.isEmpty, !valid.allSatisfy(isCutOff) else { return }
-        for lane in valid where isCutOff(lane) { turns[index].lanes[lane].exclude() }
+        let cutOff = valid.filter { lane in !wanted.contains { lines.permit(from: lane - shift, to: $0) } }
+        return cutOff.isEmpty || cutOff.count == valid.count ? nil : cutOff
     }
 
     // MARK: Close turns
@@ -91,7 +96,7 @@ struct LaneAnticipation {
             if shift > 0, turns[next].lanes.count > turns[index].lanes.count { continue }
             let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
             let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
-            // Closed lanes or lines may leave none of them.
+            // Closed lanes may leave none of them.
             guard kept.contains(where: { turns[index].lanes[$0].isValid }) else { continue }
             for lane in own where !kept.contains(lane) { turns[index].lanes[lane].exclude() }
         }

@@ -48,6 +48,16 @@ struct RouteTurn {
         return first..<last + 1
     }
 
+    /// Makes lanes unsuitable for what follows; if no others are valid, any other one that leads to the turn is.
+    mutating func exclude(_ excluded: [Int]) {
+        guard !excluded.isEmpty else { return }
+        for lane in excluded { lanes[lane].exclude() }
+        guard servedLanes == nil else { return }
+        for lane in lanes.indices where lanes[lane].isPossible && !excluded.contains(lane) {
+            (lanes[lane].isValid, lanes[lane].isRecommended) = (true, true)
+        }
+    }
+
     /// Degrees counterclockwise from the way back.
     var angle: Double { intersectionAngle(bearingIn, bearingOut) }
 

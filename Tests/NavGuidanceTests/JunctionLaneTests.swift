@@ -120,6 +120,18 @@ struct JunctionLaneTests {
         #expect(lanes.map(\.isValid) == valid + [false])
     }
 
+    @Test("A line beside the lanes of a close turn does not shift the lanes that lead there")
+    func lineBetweenCloseTurns() throws {
+        let town = town(
+            before: "through|through|through|through;right",
+            between: "left|through|through|through;no_car;no_truck", changes: "yes|yes|yes|no")
+        let lanes = try town.guidance("SABC").steps[0].junctions[1].lanes
+        #expect(lanes.map(\.isPossible) == [true, true, true, true])
+        #expect(lanes.map(\.isValid) == [false, true, true, false])
+        let left = try town.guidance("SABL").steps[0].junctions[1].lanes
+        #expect(left.map(\.isValid) == [true, false, false, false])
+    }
+
     @Test("Lanes without arrows are told where one is closed to the vehicle")
     func closedLaneWithoutArrows() throws {
         let town = town(before: "||no_car;no_truck", between: "|no_truck")
