@@ -430,19 +430,24 @@ struct ManeuverBuilder {
     }
 
     /// Returns the lanes tagged on the approach and the signs over them, or those up to `reach` metres before it when the last metres of a
-    /// junction carry no tag. A tag of an earlier junction does not apply to this one.
+    /// junction carry no tag. A tag of an earlier junction does not apply to this one. Lanes with arrows take precedence.
     private func laneTags(before edge: Int, reach: Double) -> (lanes: String, signs: String)? {
-        let used = turns.last { !$0.lanes.isEmpty }?.piece ?? 0
+        let used = turns.last { $0.hasArrows }?.piece ?? 0
         let start = max(used, roads.route.legs[leg].edges.lowerBound)
         var index = edge - 1
         var rest = reach
+        var withoutArrows: (lanes: String, signs: String)?
         repeat {
             let lanes = roads.route.edges[index].attributes.turnLanes
-            if !lanes.isEmpty { return (lanes, roads.route.edges[index].attributes.destinationLanes) }
+            if !lanes.isEmpty {
+                let found = (lanes, roads.route.edges[index].attributes.destinationLanes)
+                if !LaneGuidance.hasOnlyMarks(lanes) { return found }
+                withoutArrows = withoutArrows ?? found
+            }
             rest -= roads.route.edges[index].length
             index -= 1
         } while index >= start && rest > 0
-        return nil
+        return withoutArrows
     }
 
     private func notes(before edge: Int) -> RoadNotes {

@@ -48,6 +48,9 @@ struct RouteTurn {
         return first..<last + 1
     }
 
+    /// Whether lanes before it have arrows.
+    var hasArrows: Bool { lanes.contains { !$0.indications.isEmpty } }
+
     /// Makes lanes unsuitable for what follows; if no others are valid, any other one that leads to the turn is.
     mutating func exclude(_ excluded: [Int]) {
         guard !excluded.isEmpty else { return }
@@ -445,7 +448,7 @@ struct TurnJoiner {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
             if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry,
-                turns[index].lanes.allSatisfy(\.indications.isEmpty),
+                !turns[index].hasArrows,
                 isSame(last, index) || turns[index].distance < Self.shortName && !isBend(index)
             {
                 append(index, to: last)

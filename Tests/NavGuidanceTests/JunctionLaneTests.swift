@@ -144,6 +144,23 @@ struct JunctionLaneTests {
         #expect(try town.told("SAD") == self.town(before: "").told("SAD"))
     }
 
+    @Test("Arrows before the last metres of a junction count more than a closed lane there")
+    func arrowsBeforeClosedLane() throws {
+        var town = Town(
+            """
+            S     PA    N
+
+                   D
+            """)
+        town.road("SP", "High Street", turnLanes: "through|right|right")
+        town.road("PA", "High Street", turnLanes: "||no_car;no_truck")
+        town.road("AN", "High Street")
+        town.road("AD", "Mill Lane")
+        let lanes = try town.maneuvers("SPAD")[1].lanes
+        #expect(lanes.map(\.indications) == [[.straight], [.right], [.right]])
+        #expect(lanes.map(\.isValid) == [false, true, true])
+    }
+
     @Test("A lane that is narrower than the vehicle is closed")
     func narrowLane() throws {
         let lanes = try town(before: "through;no_1.8|through|through;no_2.1").guidance("SABC").steps[0].junctions[1]
