@@ -5,24 +5,41 @@ public struct Lane: Sendable, Hashable {
     /// The arrows on it, from left to right as tagged; empty without arrows.
     public var indications: [LaneIndication]
     /// Whether the maneuver can be driven from it.
+    public var isPossible: Bool
+    /// Whether the maneuvers that follow closely can be driven from it, too; such a lane is possible.
     public var isValid: Bool
-    /// The arrow to follow; nil when the lane is not valid or has no arrows.
+    /// Whether it is preferred among the valid ones, because the fewest lanes have to be changed for the next maneuver.
+    public var isRecommended: Bool
+    /// The arrow to follow; nil when the maneuver cannot be driven from the lane or it has no arrows.
     public var active: LaneIndication?
-    /// Whether it is closed to the vehicle, like a bus lane; such a lane is never valid.
+    /// Whether it is closed to the vehicle, like a bus lane; such a lane is never possible.
     public var isClosed: Bool
 
-    /// Whether it is recommended: it has an arrow to follow, or leads there without arrows.
-    public var isRecommended: Bool { active != nil || isValid && indications.isEmpty }
-
     /// A lane.
+    ///
+    /// - Parameters:
+    ///   - isPossible: Nil for `isValid`.
+    ///   - isRecommended: Nil for `isValid`.
     public init(
-        indications: [LaneIndication], isValid: Bool = false, active: LaneIndication? = nil, isClosed: Bool = false
+        indications: [LaneIndication], isValid: Bool = false, active: LaneIndication? = nil, isClosed: Bool = false,
+        isPossible: Bool? = nil, isRecommended: Bool? = nil
     ) {
         self.indications = indications
+        self.isPossible = isPossible ?? isValid
         self.isValid = isValid
+        self.isRecommended = isRecommended ?? isValid
         self.active = active
         self.isClosed = isClosed
     }
+
+    /// Makes it lead to the maneuver.
+    mutating func allow(_ arrow: LaneIndication?) {
+        (isPossible, isValid, isRecommended) = (true, true, true)
+        active = active ?? arrow
+    }
+
+    /// Makes it unsuitable for what follows the maneuver.
+    mutating func exclude() { (isValid, isRecommended) = (false, false) }
 }
 
 /// An arrow on a lane; the raw values are OSRM's.
@@ -70,18 +87,62 @@ enum LaneGuidance {
     ///
     /// Arrows and roads have the same order from right to left. A road without an arrow of its own shares its neighbour's only if the arrow
     /// points there. Left-over arrows are for later junctions on the road that continues.
-    static func lanes(_ tag: String, at junction: Intersection, onto road: Int, for vehicle: VehicleAccess) -> [Lane] {
-        var lanes = parse(tag, for: vehicle)
+    ///
+    /// - Parameter width: The vehicle's width, metres; nil to ignore widths.
+    static func lanes(
+        _ tag: String, at junction: Intersection, onto road: Int, for vehicle: VehicleAccess, width: Float? = nil
+    ) -> [Lane] {
+        var lanes = parse(tag, for: vehicle, width: width)
         guard lanes.count > 1, lanes.count <= maximumLanes else { return [] }
+        if lanes.allSatisfy(\.indications.isEmpty), hasOnlyMarks(tag) || lanes.contains(where: \.isClosed) {
+            for lane in openLanes(lanes, onto: junction.roads[road]) { lanes[lane].allow(nil) }
+            return lanes.contains(where: \.isClosed) && lanes.contains(where: \.isValid) ? lanes : []
+        }
         let arrows = arrows(lanes)
         guard !arrows.isEmpty, let matches = match(arrows, junction) else { return [] }
         for (arrow, match) in zip(arrows, matches) where match == road {
             for lane in arrow.lanes where !lanes[lane].isClosed {
-                lanes[lane].isValid = true
-                lanes[lane].active = lanes[lane].active ?? arrow.indication
+                lanes[lane].allow(arrow.indication)
             }
         }
         return lanes.contains(where: \.isValid) ? lanes : []
+    }
+
+    /// Whether a text of lanes only has marks of closed or narrow lanes: the road has no arrows.
+    static func hasOnlyMarks(_ tag: String) -> Bool {
+        func isSeparator(_ character: Character) -> Bool { character == "|" || character == ";" }
+        // Most texts have an arrow first.
+        guard tag.drop(while: isSeparator).hasPrefix(RoadAttributes.laneMark) else { return false }
+        return tag.split(whereSeparator: isSeparator).allSatisfy { $0.hasPrefix(RoadAttributes.laneMark) }
+    }
+
+    /// Returns the lanes without arrows from which a road is reached: ahead all that are open, else the outermost ones on its side, which
+    /// are as many as lead along a branch, and one at a turn.
+    private static func openLanes(_ lanes: [Lane], onto road: Intersection.Road) -> [Int] {
+        let open = lanes.indices.filter { !lanes[$0].isClosed }
+        let turn = road.turn
+        guard turn.modifier != .uTurn else { return [] }
+        guard let side = turn.modifier.side, turn.isManeuver, ![.newName, .merge, .notification].contains(turn.type)
+        else { return open }
+        let parts = [.fork, .onRamp, .offRamp].contains(turn.type)
+        let count = parts ? max(road.road.lanes, 1) : 1
+        return Array(side == .left ? open.prefix(count) : open.suffix(count))
+    }
+
+    /// Returns the destinations on the signs over the lanes that serve only the maneuver; empty if there is not a sign for each lane.
+    ///
+    /// - Parameter tag: OSM's `destination:lanes`.
+    static func destinations(_ tag: String, over lanes: [Lane]) -> [String] {
+        guard !tag.isEmpty else { return [] }
+        let signs = tag.split(separator: "|", omittingEmptySubsequences: false)
+        guard signs.count == lanes.count else { return [] }
+        var result: [String] = []
+        for (sign, lane) in zip(signs, lanes) where lane.isPossible && lane.indications.count < 2 {
+            for place in RoadLabel.list(String(sign)) where place != "none" && !result.contains(place) {
+                result.append(place)
+            }
+        }
+        return result
     }
 
     /// An arrow and the lanes that show it, the rightmost lane first.
@@ -191,13 +252,19 @@ enum LaneGuidance {
         return matches
     }
 
-    static func parse(_ tag: String, for vehicle: VehicleAccess) -> [Lane] {
+    static func parse(_ tag: String, for vehicle: VehicleAccess, width: Float? = nil) -> [Lane] {
         guard !tag.isEmpty else { return [] }
-        let mark = vehicle == .truck ? RoadAttributes.laneClosedToTrucks : RoadAttributes.laneClosedToCars
+        let closed = vehicle == .truck ? RoadAttributes.laneClosedToTrucks : RoadAttributes.laneClosedToCars
+        func closes(_ word: Substring) -> Bool {
+            guard word.hasPrefix(RoadAttributes.laneMark) else { return false }
+            if word == closed { return true }
+            guard let width, let widest = Float(word.dropFirst(RoadAttributes.laneMark.count)) else { return false }
+            return width > widest
+        }
         return tag.split(separator: "|", omittingEmptySubsequences: false).map { lane in
             let words = lane.split(separator: ";").map { trimmed($0) }
             return Lane(
-                indications: words.compactMap { LaneIndication(tag: $0) }, isClosed: words.contains { $0 == mark })
+                indications: words.compactMap { LaneIndication(tag: $0) }, isClosed: words.contains(where: closes))
         }
     }
 }

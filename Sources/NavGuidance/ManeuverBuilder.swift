@@ -85,7 +85,7 @@ struct ManeuverBuilder {
         let last = edges.upperBound - 1
         stop(last, offset: roads.route.edges[last].routeOffset + roads.route.edges[last].length)
         measureTurns()
-        let joined = TurnJoiner.joined(turns)
+        let joined = TurnJoiner.joined(turns, on: roads)
         lanes.merge(joined.lanes) { $1 }
         let announced = joined.turns.dropFirst().dropLast().filter {
             announcesNameChanges || $0.isPrescribed || !$0.isType(.newName)
@@ -225,8 +225,13 @@ struct ManeuverBuilder {
         let seen = junction.roads[taken].turn
         let told = prescribed.map(seen.obeying) ?? seen
         if !told.isManeuver || told.modifier == .straight { remember(junction, taken, offset) }
-        let tag = told.type == .roundabout ? "" : laneTag(before: index, reach: told.isManeuver ? Self.laneReach : 0)
-        let tagged = tag.isEmpty ? [] : LaneGuidance.lanes(tag, at: junction, onto: taken, for: model.access)
+        let approach =
+            told.type == .roundabout ? nil : laneTags(before: index, reach: told.isManeuver ? Self.laneReach : 0)
+        let tagged =
+            approach.map {
+                LaneGuidance.lanes(
+                    $0.lanes, at: junction, onto: taken, for: model.access, width: roads.route.vehicle.width)
+            } ?? []
         guard told.kind != .none else {
             if !tagged.isEmpty { lanes[index] = tagged }
             return
@@ -234,6 +239,7 @@ struct ManeuverBuilder {
         var turn = blankTurn(told, piece: index, offset: offset, sign: own.road.sign)
         turn.isPrescribed = prescribed != nil
         turn.lanes = tagged
+        turn.laneDestinations = LaneGuidance.destinations(approach?.signs ?? "", over: tagged)
         turn.roads = junction.roads.count
         turn.entries = junction.entries
         turn.bearingIn = circle(junction.roads[0].bearing + 180)
@@ -378,6 +384,7 @@ struct ManeuverBuilder {
             nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: end)
             maneuver = maneuvers.removeLast()
         }
+        if maneuver.road.destinations.isEmpty { maneuver.road.destinations = turn.laneDestinations }
         finish(&maneuver, edge: turn.piece)
     }
 
@@ -452,20 +459,25 @@ struct ManeuverBuilder {
             distance: 0, duration: 0)
     }
 
-    /// Returns the lanes tagged on the approach, or up to `reach` metres before it when the last metres of a junction carry no tag. A tag
-    /// of an earlier junction does not apply to this one.
-    private func laneTag(before edge: Int, reach: Double) -> String {
-        let used = turns.last { !$0.lanes.isEmpty }?.piece ?? 0
+    /// Returns the lanes tagged on the approach and the signs over them, or those up to `reach` metres before it when the last metres of a
+    /// junction carry no tag. A tag of an earlier junction does not apply to this one. Lanes with arrows take precedence.
+    private func laneTags(before edge: Int, reach: Double) -> (lanes: String, signs: String)? {
+        let used = turns.last { $0.hasArrows }?.piece ?? 0
         let start = max(used, roads.route.legs[leg].edges.lowerBound)
         var index = edge - 1
         var rest = reach
+        var withoutArrows: (lanes: String, signs: String)?
         repeat {
-            let tag = roads.route.edges[index].attributes.turnLanes
-            if !tag.isEmpty { return tag }
+            let lanes = roads.route.edges[index].attributes.turnLanes
+            if !lanes.isEmpty {
+                let found = (lanes, roads.route.edges[index].attributes.destinationLanes)
+                if !LaneGuidance.hasOnlyMarks(lanes) { return found }
+                withoutArrows = withoutArrows ?? found
+            }
             rest -= roads.route.edges[index].length
             index -= 1
         } while index >= start && rest > 0
-        return ""
+        return withoutArrows
     }
 
     private func notes(before edge: Int) -> RoadNotes {

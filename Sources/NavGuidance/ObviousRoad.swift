@@ -69,9 +69,10 @@ extension TurnClassifier {
         return others.allSatisfy { $0.split(separator: ";").contains("through") }
     }
 
-    /// Returns the `turn:lanes` of the road by which the driver arrives; empty without.
+    /// Returns the `turn:lanes` of the road by which the driver arrives; empty without arrows.
     func laneTag(before intersection: Intersection) -> String {
-        intersection.roads[0].arriving.map { model.graph.attributes(of: $0).turnLanes } ?? ""
+        let tag = intersection.roads[0].arriving.map { model.graph.attributes(of: $0).turnLanes } ?? ""
+        return LaneGuidance.hasOnlyMarks(tag) ? "" : tag
     }
 
     /// Whether no other road could be mistaken for this one.

@@ -41,6 +41,8 @@ struct RouteTurn {
     var isGone = false
     /// The lanes before it, from left to right.
     var lanes: [Lane] = []
+    /// The destinations on signs over the lanes that serve only this turn.
+    var laneDestinations: [String] = []
 
     /// The lanes that serve it, from the first to the last; nil when unknown.
     var servedLanes: Range<Int>? {
@@ -48,6 +50,19 @@ struct RouteTurn {
             return nil
         }
         return first..<last + 1
+    }
+
+    /// Whether lanes before it have arrows.
+    var hasArrows: Bool { lanes.contains { !$0.indications.isEmpty } }
+
+    /// Makes lanes unsuitable for what follows; if no others are valid, any other one that leads to the turn is.
+    mutating func exclude(_ excluded: [Int]) {
+        guard !excluded.isEmpty else { return }
+        for lane in excluded { lanes[lane].exclude() }
+        guard servedLanes == nil else { return }
+        for lane in lanes.indices where lanes[lane].isPossible && !excluded.contains(lane) {
+            (lanes[lane].isValid, lanes[lane].isRecommended) = (true, true)
+        }
     }
 
     /// Degrees counterclockwise from the way back.
@@ -84,11 +99,11 @@ struct TurnJoiner {
     init(_ turns: [RouteTurn]) { self.turns = turns }
 
     /// Returns the turns that need an instruction, and the lanes of every turn by the index of the route edge after it.
-    static func joined(_ turns: [RouteTurn]) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
+    static func joined(_ turns: [RouteTurn], on roads: RouteRoads) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
         guard turns.count > 2 else { return (turns, [:]) }
         var joiner = TurnJoiner(turns)
         joiner.join()
-        joiner.anticipateLanes()
+        LaneAnticipation(roads: roads).apply(to: &joiner.turns)
         var lanes: [Int: [Lane]] = [:]
         for turn in joiner.turns where !turn.lanes.isEmpty { lanes[turn.piece] = turn.lanes }
         joiner.passSilentOnes()
@@ -226,7 +241,10 @@ struct TurnJoiner {
         }
         turns[index].turn.kind = .maneuver(isSame(previous(index), next) ? .continue : .turn)
         turns[index].turn.modifier = ManeuverModifier(angle: angle)
-        if turns[index].lanes.isEmpty { turns[index].lanes = turns[next].lanes }
+        if turns[index].lanes.isEmpty {
+            turns[index].lanes = turns[next].lanes
+            turns[index].laneDestinations = turns[next].laneDestinations
+        }
         append(next, to: index, signs: true)
     }
 
@@ -394,61 +412,6 @@ struct TurnJoiner {
         return total > TurnAngles.narrow && total < 360 - TurnAngles.narrow && isOneTurn(previous, next)
     }
 
-    // MARK: Lanes
-
-    /// Distance needed to change one lane, metres: just below OSRM's 200 m, so that turns drawn 200 m apart are not close.
-    private static let laneChange = 199.99
-
-    /// Narrows the lanes before closely following turns to those that also serve the later turns.
-    private mutating func anticipateLanes() {
-        let kept = turns.indices.filter { !turns[$0].isGone }
-        var run: [Int] = []
-        for index in kept {
-            if isShortWithLanes(index) {
-                run.append(index)
-            } else {
-                narrowLanes(run)
-                run = []
-            }
-        }
-        narrowLanes(run)
-    }
-
-    /// Whether the next turn is too near for changing lanes freely: each unused lane may have to be crossed.
-    private func isShortWithLanes(_ index: Int) -> Bool {
-        guard let served = turns[index].servedLanes else { return false }
-        let unused = max(served.lowerBound, turns[index].lanes.count - served.upperBound)
-        return turns[index].distance < Double(1 + unused) * Self.laneChange
-    }
-
-    private mutating func narrowLanes(_ run: [Int]) {
-        guard run.count > 1 else { return }
-        var sides: [Int: RoadSide] = [:]
-        var straight = 0.0
-        for place in run.indices.dropLast().reversed() {
-            let (index, next) = (run[place], run[place + 1])
-            guard let own = turns[index].servedLanes, let wanted = turns[next].servedLanes else { continue }
-            straight = turns[index].isSilent ? straight + turns[index].distance : 0
-            guard own.count > 1, own.count > wanted.count,
-                straight <= Double(own.count - wanted.count) * Self.laneChange
-            else { continue }
-            let side = turns[next].turn.modifier.side ?? sides[next]
-            if turns[index].turn.modifier.side == nil { sides[index] = side }
-            // Lanes beside those of the next turn lead elsewhere.
-            let beside =
-                side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
-            let shift = min(beside, wanted.count)
-            // If the road widens in between, any of the lanes leads to the wanted ones.
-            if shift > 0, turns[next].lanes.count > turns[index].lanes.count { continue }
-            let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
-            let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
-            for lane in own where !kept.contains(lane) {
-                turns[index].lanes[lane].isValid = false
-                turns[index].lanes[lane].active = nil
-            }
-        }
-    }
-
     // MARK: Selection
 
     /// Removes turns that are not announced. As in OSRM, the end of a road is its own type of maneuver only after another junction.
@@ -491,8 +454,7 @@ struct TurnJoiner {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
             if turns[index].isType(.newName), !turns[index].isPrescribed,
-                turns[last].isOnFerry == turns[index].isOnFerry,
-                turns[index].lanes.isEmpty,
+                turns[last].isOnFerry == turns[index].isOnFerry, !turns[index].hasArrows,
                 isSame(last, index) || turns[index].distance < Self.shortName && !isBend(index)
             {
                 append(index, to: last)

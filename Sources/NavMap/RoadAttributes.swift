@@ -167,13 +167,18 @@ public struct RoadAttributes: Sendable, Hashable {
     public var destinationLanes: String
     /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
     ///
-    /// The arrows of a lane that is closed to a kind of vehicle include ``laneClosedToCars`` or ``laneClosedToTrucks``.
+    /// The arrows of a lane that is closed to a kind of vehicle include ``laneClosedToCars`` or ``laneClosedToTrucks``, those of a narrow
+    /// one ``laneMark`` and its width in metres. Lanes without arrows are listed if one of them is closed or narrow.
     public var turnLanes: String
+    /// OSM's `change:lanes` of this direction, or one value for all lanes; empty if lanes may be changed everywhere.
+    public var laneChanges: String
     /// The country's two-letter ISO 3166-1 code; empty when unknown.
     public var country: String
     /// The time-dependent conditions, at most 255.
     public var conditions: [RoadCondition]
 
+    /// The beginning of every mark among the arrows in ``turnLanes``.
+    package static let laneMark = "no_"
     /// The mark in ``turnLanes`` of a lane that is closed to cars.
     package static let laneClosedToCars = "no_car"
     /// The mark in ``turnLanes`` of a lane that is closed to trucks.
@@ -187,7 +192,8 @@ public struct RoadAttributes: Sendable, Hashable {
         crossingTime: Float? = nil, name: String = "", reference: String = "", destination: String = "",
         destinationReference: String = "", turnLanes: String = "", truckSpeedLimit: Float? = nil,
         maximumAxleLoad: Float? = nil, destinationReferenceTo: String = "", destinationLanes: String = "",
-        country: String = "", conditions: [RoadCondition] = [], localNames: LocalNames = .none
+        country: String = "", conditions: [RoadCondition] = [], localNames: LocalNames = .none,
+        laneChanges: String = ""
     ) {
         self.roadClass = roadClass
         self.flags = flags
@@ -206,6 +212,7 @@ public struct RoadAttributes: Sendable, Hashable {
         self.destination = destination
         self.destinationReference = destinationReference
         self.turnLanes = turnLanes
+        self.laneChanges = laneChanges
         self.truckSpeedLimit = truckSpeedLimit
         self.maximumAxleLoad = maximumAxleLoad
         self.destinationReferenceTo = destinationReferenceTo

@@ -104,7 +104,8 @@ public final class RoadTile: @unchecked Sendable {
             destinationLanes: string(record.destinationLanes), country: CountryCode.text(record.country),
             conditions: conditions(of: record),
             localNames: record.nameFlags & AttributeRecord.hasLocalNames == 0
-                ? .none : LocalNames(text: string(after: record.name)))
+                ? .none : LocalNames(text: string(after: record.name)),
+            laneChanges: record.nameFlags & AttributeRecord.hasLaneChanges == 0 ? "" : string(after: record.turnLanes))
     }
 
     func conditions(of record: AttributeRecord) -> [RoadCondition] {

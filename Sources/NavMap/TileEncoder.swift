@@ -246,12 +246,14 @@ public struct TileEncoder {
             crossingTime: bounded(value.crossingTime), name: offset(of: value.name, value.localNames.text),
             reference: offset(of: value.reference),
             destination: offset(of: value.destination), destinationReference: offset(of: value.destinationReference),
-            turnLanes: offset(of: value.turnLanes), truckSpeedLimit: bounded(value.truckSpeedLimit),
+            turnLanes: offset(of: value.turnLanes, value.laneChanges),
+            truckSpeedLimit: bounded(value.truckSpeedLimit),
             maximumAxleLoad: bounded(value.maximumAxleLoad),
             destinationReferenceTo: offset(of: value.destinationReferenceTo),
             destinationLanes: offset(of: value.destinationLanes), firstCondition: UInt32(firstCondition),
             country: CountryCode.packed(value.country),
-            nameFlags: value.localNames.isEmpty ? 0 : AttributeRecord.hasLocalNames)
+            nameFlags: (value.localNames.isEmpty ? 0 : AttributeRecord.hasLocalNames)
+                | (value.laneChanges.isEmpty ? 0 : AttributeRecord.hasLaneChanges))
     }
 }
 

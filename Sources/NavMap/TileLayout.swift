@@ -177,11 +177,13 @@ package struct AttributeRecord {
     package var destinationLanes: UInt32
     package var firstCondition: UInt32
     package var country: UInt16
-    /// ``hasLocalNames`` or 0.
+    /// ``hasLocalNames`` and ``hasLaneChanges``.
     package var nameFlags: UInt16
 
     /// A flag in ``nameFlags``: the text of ``LocalNames`` follows the name.
     package static let hasLocalNames: UInt16 = 1
+    /// A flag in ``nameFlags``: the text of ``RoadAttributes/laneChanges`` follows the turn lanes.
+    package static let hasLaneChanges: UInt16 = 1 << 1
 }
 
 package struct ConditionRecord {

@@ -118,17 +118,19 @@ extension NavMessages.Lane {
         self.init(
             indications: lane.indications.map { NavMessages.LaneIndication($0) }, valid: lane.isValid,
             active: lane.isRecommended, validIndication: lane.active.map { NavMessages.LaneIndication($0) },
-            closed: lane.isClosed ? true : nil)
+            closed: lane.isClosed ? true : nil, possible: lane.isPossible)
     }
 }
 
 extension NavGuidance.Lane {
     package init(_ lane: NavMessages.Lane) {
         let indications = lane.indications.compactMap { NavGuidance.LaneIndication($0) }
-        let active = lane.validIndication.flatMap { NavGuidance.LaneIndication($0) } ?? indications.first
+        let isActive = lane.active ?? false
         self.init(
-            indications: indications, isValid: lane.valid ?? false, active: lane.active == true ? active : nil,
-            isClosed: lane.closed ?? false)
+            indications: indications, isValid: lane.valid ?? false,
+            active: lane.validIndication.flatMap { NavGuidance.LaneIndication($0) }
+                ?? (isActive ? indications.first : nil),
+            isClosed: lane.closed ?? false, isPossible: lane.possible, isRecommended: isActive)
     }
 }
 

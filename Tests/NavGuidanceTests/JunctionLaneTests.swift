@@ -7,7 +7,10 @@ import Testing
 @Suite("Lanes at junctions")
 struct JunctionLaneTests {
     /// A street with a road to the right at A and one to the left at B.
-    private func town(before first: String, between second: String = "", distance: String = "    ") -> Town {
+    private func town(
+        before first: String, between second: String = "", distance: String = "    ", changes: String = "",
+        signs: String = ""
+    ) -> Town {
         let gap = String(distance.map { _ in " " })
         var town = Town(
             """
@@ -17,8 +20,8 @@ struct JunctionLaneTests {
 
                  D
             """)
-        town.road("SA", "High Street", turnLanes: first)
-        town.road("AB", "High Street", turnLanes: second)
+        town.road("SA", "High Street", turnLanes: first, destinationLanes: signs)
+        town.road("AB", "High Street", turnLanes: second, laneChanges: changes)
         town.road("BC", "High Street")
         town.road("AD", "Mill Lane")
         town.road("BL", "Church Lane")
@@ -82,6 +85,102 @@ struct JunctionLaneTests {
         #expect(steps[0].junctions[1].lanes.map(\.isValid) == [true, false, false])
         #expect(steps[1].maneuver.lanes.map(\.isValid) == [true, false])
         #expect(steps[1].junctions[0].lanes == steps[1].maneuver.lanes)
+    }
+
+    @Test(
+        "Of the lanes that lead to a turn, those nearest to the next one are preferred, and valid alone if it is close",
+        arguments: [
+            (50, "left|through", [true, false], [true, false]), (600, "left|through", [true, true], [true, false]),
+            (600, "", [true, true], [true, false]), (600, "left|left", [true, true], [true, true]),
+            (1200, "left|through", [true, true], [true, true]),
+        ])
+    func preferredLanes(metres: Int, next: String, valid: [Bool], preferred: [Bool]) throws {
+        let distance = String(repeating: " ", count: metres / 10 - 1)
+        let town = town(before: "through|through|right", between: next, distance: distance)
+        let lanes = try town.guidance("SABL").steps[0].junctions[1].lanes
+        #expect(lanes.map(\.isPossible) == [true, true, false])
+        #expect(lanes.map(\.active) == [.straight, .straight, nil])
+        #expect(lanes.map(\.isValid) == valid + [false])
+        #expect(lanes.map(\.isRecommended) == preferred + [false])
+    }
+
+    @Test(
+        "A lane is not valid if lines that may not be crossed separate it from the next turn",
+        arguments: [
+            ("", [true, true]), ("no|no", [true, false]), ("no", [true, false]), ("not_left|not_left", [true, false]),
+            ("not_left|yes", [true, true]), ("|only_left", [true, true]), ("yes|only_right", [true, false]),
+            ("no|no|no", [true, true]),
+        ])
+    func solidLines(changes: String, valid: [Bool]) throws {
+        let town = town(
+            before: "through|through|right", between: "left|through", distance: String(repeating: " ", count: 59),
+            changes: changes)
+        let lanes = try town.guidance("SABL").steps[0].junctions[1].lanes
+        #expect(lanes.map(\.isPossible) == [true, true, false])
+        #expect(lanes.map(\.isValid) == valid + [false])
+    }
+
+    @Test("A line beside the lanes of a close turn does not shift the lanes that lead there")
+    func lineBetweenCloseTurns() throws {
+        let town = town(
+            before: "through|through|through|through;right",
+            between: "left|through|through|through;no_car;no_truck", changes: "yes|yes|yes|no")
+        let lanes = try town.guidance("SABC").steps[0].junctions[1].lanes
+        #expect(lanes.map(\.isPossible) == [true, true, true, true])
+        #expect(lanes.map(\.isValid) == [false, true, true, false])
+        let left = try town.guidance("SABL").steps[0].junctions[1].lanes
+        #expect(left.map(\.isValid) == [true, false, false, false])
+    }
+
+    @Test("Lanes without arrows are told where one is closed to the vehicle")
+    func closedLaneWithoutArrows() throws {
+        let town = town(before: "||no_car;no_truck", between: "|no_truck")
+        let passed = try town.guidance("SABC").steps[0].junctions
+        #expect(passed[1].lanes.map(\.isValid) == [true, true, false])
+        #expect(passed[1].lanes.map(\.isClosed) == [false, false, true])
+        #expect(passed[1].lanes.allSatisfy { $0.indications.isEmpty && $0.active == nil })
+        #expect(passed[2].lanes.isEmpty, "what is closed to trucks is not to cars")
+        #expect(try town.maneuvers("SAD")[1].lanes.map(\.isValid) == [false, true, false])
+        #expect(try town.told("SAD") == self.town(before: "").told("SAD"))
+    }
+
+    @Test("Arrows before the last metres of a junction count more than a closed lane there")
+    func arrowsBeforeClosedLane() throws {
+        var town = Town(
+            """
+            S     PA    N
+
+                   D
+            """)
+        town.road("SP", "High Street", turnLanes: "through|right|right")
+        town.road("PA", "High Street", turnLanes: "||no_car;no_truck")
+        town.road("AN", "High Street")
+        town.road("AD", "Mill Lane")
+        let lanes = try town.maneuvers("SPAD")[1].lanes
+        #expect(lanes.map(\.indications) == [[.straight], [.right], [.right]])
+        #expect(lanes.map(\.isValid) == [false, true, true])
+    }
+
+    @Test("A lane that is narrower than the vehicle is closed")
+    func narrowLane() throws {
+        let lanes = try town(before: "through;no_1.8|through|through;no_2.1").guidance("SABC").steps[0].junctions[1]
+            .lanes
+        #expect(lanes.map(\.isClosed) == [true, false, false] && lanes.map(\.isValid) == [false, true, true])
+        #expect(
+            try town(before: "|no_1.8").guidance("SABC").steps[0].junctions[1].lanes.map(\.isClosed) == [false, true])
+        #expect(try town(before: "|no_2.1").guidance("SABC").steps[0].junctions[1].lanes.isEmpty)
+    }
+
+    @Test(
+        "The signs over the lanes that only serve a turn name its destinations",
+        arguments: [
+            ("through|right", "Porto|Braga;Guimarães", ["Braga", "Guimarães"]),
+            ("through;right|right", "Porto|Braga", ["Braga"]), ("through|through;right", "Porto|Porto;Braga", []),
+            ("through|right|right", "Porto|Braga|Braga;none", ["Braga"]), ("through|right", "Porto|Lisboa|Braga", []),
+        ])
+    func signsOverLanes(lanes: String, signs: String, destinations: [String]) throws {
+        let turn = try town(before: lanes, signs: signs).maneuvers("SAD")[1]
+        #expect(turn.road.destinations == destinations && turn.road.name == "Mill Lane")
     }
 
     @Test("Where a road widens behind a turn, any lane of the turn leads to the next one")

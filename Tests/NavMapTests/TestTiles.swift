@@ -43,7 +43,8 @@ enum TestTiles {
                 conditions: [
                     RoadCondition(.access(.none), vehicles: .truck, time: "22:00-06:00"),
                     RoadCondition(.speedLimit(8.3), time: "Mo-Fr 07:00-17:00"),
-                ], localNames: LocalNames([("en", "Long Bridge"), ("zh", "长桥"), ("ipa", "ˈpitkæˌsiltɑ")])),
+                ], localNames: LocalNames([("en", "Long Bridge"), ("zh", "长桥"), ("ipa", "ˈpitkæˌsiltɑ")]),
+                laneChanges: "yes|not_left"),
             RoadAttributes(roadClass: .service, freeFlowSpeed: 4),
         ]
         content.edges = [

@@ -68,7 +68,7 @@ extension HorizonBuilder {
         guard !tag.isEmpty, let seen = junctions.intersection(after: edge),
             let road = seen.roads.firstIndex(where: { $0.leaving == next })
         else { return [] }
-        return LaneGuidance.lanes(tag, at: seen, onto: road, for: vehicle.access)
+        return LaneGuidance.lanes(tag, at: seen, onto: road, for: vehicle.access, width: vehicle.width)
     }
 
     /// Returns the node of a step's maneuver; nil at a waypoint inside an edge.

@@ -103,10 +103,15 @@ struct DirectionReader {
         let isForward = direction == .forward
         road.lanes = LaneTags.count(tags, strings, direction)
         road.turnLanes = LaneTags.turns(tags, direction)
-        if road.turnLanes != 0 {
+        if road.turnLanes != 0 || road.lanes > 1 {
             road.lanesClosedToCars = LaneTags.closed(LaneTags.carKeys, tags, strings, direction)
             road.lanesClosedToTrucks = LaneTags.closed(LaneTags.truckKeys, tags, strings, direction)
             road.busLanes = LaneTags.reserved(tags, strings, direction)
+            (road.laneWidths, road.laneWidthLimits) = LaneTags.narrow(tags, strings, direction)
+            if road.turnLanes == 0, road.hasLaneLimits {
+                road.taggedLanes = LaneTags.positions(tags, strings, direction)
+            }
+            road.laneChanges = LaneTags.changes(tags, strings, direction)
         }
         // A sign without a direction can only apply to the single direction of a one-way road.
         let isOneWay = LaneTags.isOneWay(tags)

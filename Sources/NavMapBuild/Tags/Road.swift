@@ -39,6 +39,12 @@ package struct RoadDirection: Sendable, Hashable {
     package var lanesClosedToCars: UInt16 = 0, lanesClosedToTrucks: UInt16 = 0
     /// The number of lanes reserved for buses, if only their number is known.
     package var busLanes: UInt8 = 0
+    /// The widths of the lanes and the widest vehicles on them, if one of them matters: text numbers.
+    package var laneWidths: UInt32 = 0, laneWidthLimits: UInt32 = 0
+    /// The number of lanes in the tags about closed and narrow lanes, if no arrows are tagged.
+    package var taggedLanes: UInt8 = 0
+    /// See ``NavMap/RoadAttributes/laneChanges``.
+    package var laneChanges: UInt32 = 0
     /// Two letters, 0 unknown.
     package var country: UInt16 = 0
     /// The conditions and time-dependent restrictions.
@@ -69,22 +75,35 @@ package struct RoadDirection: Sendable, Hashable {
             maximumAxleLoad: maximumAxleLoad > 0 ? maximumAxleLoad : nil,
             destinationReferenceTo: strings[destinationReferenceTo], destinationLanes: strings[destinationLanes],
             country: CountryCode.text(country), conditions: conditions,
-            localNames: NameTags.names(localNames, strings))
+            localNames: NameTags.names(localNames, strings), laneChanges: strings[laneChanges])
     }
 
-    /// Returns the arrows of the lanes, marking those closed to cars or trucks.
+    /// Whether a tag closes a lane of known position to some vehicles.
+    var hasLaneLimits: Bool { lanesClosedToCars | lanesClosedToTrucks != 0 || laneWidths | laneWidthLimits != 0 }
+
+    /// Returns the arrows of the lanes, marking those that are narrow or closed to cars or trucks.
     private func markedLanes(_ strings: StringTable) -> String {
         let text = strings[turnLanes]
-        guard !text.isEmpty, lanesClosedToCars | lanesClosedToTrucks != 0 || busLanes > 0 else { return text }
-        let lanes = text.split(separator: "|", omittingEmptySubsequences: false)
-        let bus = lanesClosedToCars | lanesClosedToTrucks == 0 ? self.busLanes(among: lanes) : 0
-        return lanes.enumerated().map { index, lane in
+        guard hasLaneLimits || busLanes > 0 else { return text }
+        var arrows = text.split(separator: "|", omittingEmptySubsequences: false)
+        if text.isEmpty {
+            // With fewer positions than lanes, the closed ones are unknown. With more, `lanes` does not count those for bicycles.
+            guard taggedLanes == 0 || taggedLanes >= lanes else { return "" }
+            arrows = Array(repeating: "", count: Int(max(taggedLanes, lanes)))
+        }
+        let bus = lanesClosedToCars | lanesClosedToTrucks == 0 ? self.busLanes(among: arrows) : 0
+        let widths = LaneTags.widths(strings[laneWidths], strings[laneWidthLimits])
+        var isMarked = false
+        let marked = arrows.enumerated().map { index, lane in
             var words = lane.isEmpty ? [] : [String(lane)]
             guard index < UInt16.bitWidth else { return String(lane) }
             if (lanesClosedToCars | bus) >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToCars) }
             if (lanesClosedToTrucks | bus) >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToTrucks) }
+            if let width = widths[index] { words.append("\(RoadAttributes.laneMark)\(width)") }
+            isMarked = isMarked || words.count > (lane.isEmpty ? 0 : 1)
             return words.joined(separator: ";")
-        }.joined(separator: "|")
+        }
+        return text.isEmpty && !isMarked ? "" : marked.joined(separator: "|")
     }
 
     /// Returns the lanes presumed to be reserved for buses: the outermost ones at the kerb.

@@ -41,6 +41,9 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case bicycle__lanes, bicycle__lanes__forward, bicycle__lanes__backward
     case hov__lanes, hov__lanes__forward, hov__lanes__backward
     case lanes__psv, lanes__psv__forward, lanes__psv__backward, lanes__bus, lanes__bus__forward, lanes__bus__backward
+    case change, change__forward, change__backward, change__lanes, change__lanes__forward, change__lanes__backward
+    case width__lanes, width__lanes__forward, width__lanes__backward
+    case maxwidth__lanes, maxwidth__lanes__forward, maxwidth__lanes__backward
     case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
     case addr__country, is_in__country_code
     case construction, oneway__vehicle, width, est_width

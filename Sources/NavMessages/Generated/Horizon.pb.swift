@@ -115,7 +115,7 @@ extension Horizon: WireMessage {
     public static var fullName: String { "navbus.v1.Horizon" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe562652a0945b7cb }
+    public static var schemaFingerprint: UInt64 { 0x4e5f9f98ea7eecac }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -252,7 +252,7 @@ extension HorizonPath: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPath" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6a4f44bc0246ee1b }
+    public static var schemaFingerprint: UInt64 { 0x3faa5bd9ccdfc780 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -539,7 +539,7 @@ extension HorizonPoint: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPoint" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x826544376cd03160 }
+    public static var schemaFingerprint: UInt64 { 0xa482071ebf7583d7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -172,7 +172,7 @@ extension VisualInstruction: WireMessage {
     public static var fullName: String { "navbus.v1.VisualInstruction" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xac4a04ec940d0cdc }
+    public static var schemaFingerprint: UInt64 { 0x14c70061e5f8a74f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

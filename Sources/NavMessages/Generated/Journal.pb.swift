@@ -112,7 +112,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xaa4b98af4a165e3a }
+    public static var schemaFingerprint: UInt64 { 0xf8dbd4b68aa11e2a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -354,7 +354,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa7024ed8f6185eaa }
+    public static var schemaFingerprint: UInt64 { 0x8b30f0d289245490 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -476,7 +476,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbf70404ad3d47d06 }
+    public static var schemaFingerprint: UInt64 { 0x30100d5869b53d01 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -631,7 +631,7 @@ extension SavedTrip: WireMessage {
     public static var fullName: String { "navbus.v1.SavedTrip" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xab8c984a6e34404b }
+    public static var schemaFingerprint: UInt64 { 0xe2d145f6824bfa05 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

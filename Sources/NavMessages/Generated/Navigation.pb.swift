@@ -619,7 +619,7 @@ extension RouteProgress: WireMessage {
     public static var fullName: String { "navbus.v1.RouteProgress" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x3554007eadd86665 }
+    public static var schemaFingerprint: UInt64 { 0x287b3f7b8904cb31 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

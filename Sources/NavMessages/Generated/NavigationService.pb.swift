@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe8170bf83a6c76c0 }
+    public static var schemaFingerprint: UInt64 { 0x65d54b6de54abc3d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -463,7 +463,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x70fa98d9914f1f91 }
+    public static var schemaFingerprint: UInt64 { 0xafd831cb861f63e3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -774,7 +774,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x592257eed289cdab }
+    public static var schemaFingerprint: UInt64 { 0x24d7fafdc6bb1c4c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1245,7 +1245,7 @@ extension AdvanceLegResponse: WireMessage {
     public static var fullName: String { "navbus.v1.AdvanceLegResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf9af76b48ef88904 }
+    public static var schemaFingerprint: UInt64 { 0xd17004f266109256 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1846,7 +1846,7 @@ extension GetHorizonResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetHorizonResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x054efc4e7db46fa9 }
+    public static var schemaFingerprint: UInt64 { 0x2b4a2abdf2ff52e1 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -166,7 +166,7 @@ extension PolicyContext: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyContext" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb7beb0b20b443ab8 }
+    public static var schemaFingerprint: UInt64 { 0xc780d7a47ea6d583 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -336,7 +336,7 @@ extension ShouldRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x57975e55ddc34bfc }
+    public static var schemaFingerprint: UInt64 { 0xd1d82aea3bd78bb2 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -410,7 +410,7 @@ extension RerouteOptionsRequest: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteOptionsRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x78cf8ea5e323b118 }
+    public static var schemaFingerprint: UInt64 { 0x65c3356f9a79c513 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -551,7 +551,7 @@ extension AcceptRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4537804bb6f0643f }
+    public static var schemaFingerprint: UInt64 { 0x7e7782144d1b8ebc }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -621,7 +621,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5d963487bde6745a }
+    public static var schemaFingerprint: UInt64 { 0x639583e75b82f0c3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -689,7 +689,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x98a1df09f9d65a4b }
+    public static var schemaFingerprint: UInt64 { 0xd11e4aac71959b10 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -763,7 +763,7 @@ extension ShouldDiscardFixRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldDiscardFixRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa012ff91d3b4cd9c }
+    public static var schemaFingerprint: UInt64 { 0x77ec0f8d3e390328 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -832,7 +832,7 @@ extension ShouldPreventReroutesWhenArrivingRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldPreventReroutesWhenArrivingRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x116a7c2a76316819 }
+    public static var schemaFingerprint: UInt64 { 0x297071d79e6c2f6f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -901,7 +901,7 @@ extension ShouldAdvanceLegRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAdvanceLegRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xda4f8a20ff288d38 }
+    public static var schemaFingerprint: UInt64 { 0x6f01fdf3a2bd2374 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -974,7 +974,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfc47fd8161db71af }
+    public static var schemaFingerprint: UInt64 { 0x9626424c4772322a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1058,7 +1058,7 @@ extension ReviseInstructionAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0ebe905fa5a7b17b }
+    public static var schemaFingerprint: UInt64 { 0x1f75262410d37d6e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1183,7 +1183,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1ac7d7ec7223c608 }
+    public static var schemaFingerprint: UInt64 { 0xefd6d6dbc9d7dc7b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1375,7 +1375,7 @@ extension PolicyDecision: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyDecision" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x69d1c309b6331f4f }
+    public static var schemaFingerprint: UInt64 { 0x6f84ca90050fd75d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -817,7 +817,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1c9eeaee9f2d6294 }
+    public static var schemaFingerprint: UInt64 { 0xabf1d070f62af144 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -983,7 +983,7 @@ extension RouteLeg: WireMessage {
     public static var fullName: String { "navbus.v1.RouteLeg" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6fb8c8a82d1cf48d }
+    public static var schemaFingerprint: UInt64 { 0x559623de7a4aac44 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1127,7 +1127,7 @@ extension RouteStep: WireMessage {
     public static var fullName: String { "navbus.v1.RouteStep" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x200c6c0d5e8e8449 }
+    public static var schemaFingerprint: UInt64 { 0x7410f998684f4943 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1375,7 +1375,7 @@ extension Intersection: WireMessage {
     public static var fullName: String { "navbus.v1.Intersection" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x22c7147fe0b4fca6 }
+    public static var schemaFingerprint: UInt64 { 0x22401532eced1a71 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1445,18 +1445,20 @@ extension Intersection: WireMessage {
     }
 }
 
-/// A lane before a junction.
+/// A lane before a junction. Lanes without painted directions are listed if one of them is closed to the vehicle.
 public struct Lane: Message {
     /// Directions painted on the lane.
     public var indications: [LaneIndication]
-    /// Whether the maneuver can be made from the lane.
+    /// Whether the maneuver can be made from the lane, and the maneuvers that follow closely as well; "valid" in OSRM.
     public var valid: Bool?
-    /// Whether the lane is preferred.
+    /// Whether the lane is preferred among the valid ones: from it, the fewest lanes have to be changed for the next maneuver.
     public var active: Bool?
-    /// Painted direction that the maneuver takes.
+    /// Painted direction that the maneuver takes; absent where it cannot be made from the lane or nothing is painted.
     public var validIndication: LaneIndication?
-    /// Whether the lane is closed to the vehicle, as a bus lane is to a car; it is then not valid.
+    /// Whether the lane is closed to the vehicle, as a bus lane is to a car or a narrow one to a truck; it is then not possible.
     public var closed: Bool?
+    /// Whether the maneuver can be made from the lane, whatever follows it; absent: as valid.
+    public var possible: Bool?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -1464,13 +1466,15 @@ public struct Lane: Message {
         valid: Bool? = nil,
         active: Bool? = nil,
         validIndication: LaneIndication? = nil,
-        closed: Bool? = nil
+        closed: Bool? = nil,
+        possible: Bool? = nil
     ) {
         self.indications = indications
         self.valid = valid
         self.active = active
         self.validIndication = validIndication
         self.closed = closed
+        self.possible = possible
     }
 }
 
@@ -1479,7 +1483,7 @@ extension Lane: WireMessage {
     public static var fullName: String { "navbus.v1.Lane" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcb9dc6ecbabc12f5 }
+    public static var schemaFingerprint: UInt64 { 0xcc9f824048d67e05 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1523,6 +1527,10 @@ extension Lane: WireMessage {
             c.pointee.closed = value ? 1 : 0
             c.pointee.has_closed = 1
         }
+        if let value = possible {
+            c.pointee.possible = value ? 1 : 0
+            c.pointee.has_possible = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__Lane>) throws(MessageError) {
@@ -1531,6 +1539,7 @@ extension Lane: WireMessage {
         active = c.pointee.has_active != 0 ? c.pointee.active != 0 : nil
         validIndication = c.pointee.has_valid_indication != 0 ? LaneIndication(rawValue: Int32(bitPattern: c.pointee.valid_indication.rawValue)) : nil
         closed = c.pointee.has_closed != 0 ? c.pointee.closed != 0 : nil
+        possible = c.pointee.has_possible != 0 ? c.pointee.possible != 0 : nil
     }
 }
 
@@ -2397,7 +2406,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0b571d46597c8649 }
+    public static var schemaFingerprint: UInt64 { 0x2cbb9619d81d3691 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -279,6 +279,41 @@ struct RoadTagsTests {
         #expect(road(street.merging(["lanes:psv:backward": "1"]) { $1 }).forward?.turnLanes == turns)
     }
 
+    @Test(
+        "lanes without arrows are listed where one is closed or narrow",
+        arguments: [
+            (["lanes": "3", "bus:lanes": "||designated", "access:lanes": "||no"], "||no_car;no_truck"),
+            (["lanes": "2", "hgv:lanes": "|no"], "|no_truck"), (["lanes": "2", "lanes:bus": "1"], "|no_car;no_truck"),
+            // Lanes for bicycles have a position, but are not counted in `lanes`.
+            (["lanes": "2", "bicycle:lanes": "||designated"], "||no_car;no_truck"),
+            (["lanes": "1", "bicycle:lanes": "|designated"], ""), (["lanes": "3", "bus:lanes": "|designated"], ""),
+            (["lanes": "2", "bus:lanes": "|"], ""), (["lanes": "2"], ""), (["bus:lanes": "|designated"], ""),
+            (["lanes": "2", "maxwidth:lanes": "2.1|"], "no_2.1|"), (["lanes": "2", "width:lanes": "3.5|3"], ""),
+            (["lanes": "2", "width:lanes": "3.5|2.75", "maxwidth:lanes": "|2 m"], "|no_2.0"),
+            (["lanes": "2", "turn:lanes": "left|", "width:lanes": "2.5|wide"], "left;no_2.5|"),
+        ])
+    func lanesWithoutArrows(tags: [String: String], lanes: String) {
+        let street = ["highway": "primary", "oneway": "yes"]
+        #expect(road(street.merging(tags) { $1 }).forward?.turnLanes == lanes)
+    }
+
+    @Test(
+        "lines between lanes are kept where they forbid a change",
+        arguments: [
+            (["lanes": "2", "change:lanes": "yes|not_left"], "yes|not_left"), (["lanes": "2", "change": "no"], "no"),
+            (["turn:lanes": "left|right", "change:lanes:forward": "no|no"], "no|no"),
+            (["lanes": "2", "change:lanes": "yes|yes"], ""), (["lanes": "1", "change": "no"], ""),
+            (["lanes": "2", "change:lanes:backward": "no|no"], ""), (["lanes": "2", "change:forward": "no"], "no"),
+        ])
+    func laneChanges(tags: [String: String], changes: String) {
+        let street = ["highway": "primary", "oneway": "yes"]
+        #expect(road(street.merging(tags) { $1 }).forward?.laneChanges == changes)
+        let both = road([
+            "highway": "primary", "lanes": "4", "change:lanes": "no|no", "change:lanes:backward": "no|yes",
+        ])
+        #expect(both.forward?.laneChanges == "" && both.backward?.laneChanges == "no|yes")
+    }
+
     @Test("speed follows class, limit, surface and service")
     func freeFlow() throws {
         func speed(_ tags: [String: String]) throws -> Float { try #require(road(tags).forward).freeFlowSpeed * 3.6 }

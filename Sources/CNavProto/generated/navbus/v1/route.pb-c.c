@@ -1949,7 +1949,7 @@ const ProtobufCMessageDescriptor navbus__v1__intersection__descriptor =
   (ProtobufCMessageInit) navbus__v1__intersection__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__lane__field_descriptors[5] =
+static const ProtobufCFieldDescriptor navbus__v1__lane__field_descriptors[6] =
 {
   {
     "indications",
@@ -2011,18 +2011,31 @@ static const ProtobufCFieldDescriptor navbus__v1__lane__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "possible",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Navbus__V1__Lane, has_possible),
+    offsetof(Navbus__V1__Lane, possible),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__lane__field_indices_by_name[] = {
   2,   /* field[2] = active */
   4,   /* field[4] = closed */
   0,   /* field[0] = indications */
+  5,   /* field[5] = possible */
   1,   /* field[1] = valid */
   3,   /* field[3] = valid_indication */
 };
 static const ProtobufCIntRange navbus__v1__lane__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor navbus__v1__lane__descriptor =
 {
@@ -2032,7 +2045,7 @@ const ProtobufCMessageDescriptor navbus__v1__lane__descriptor =
   "Navbus__V1__Lane",
   "navbus.v1",
   sizeof(Navbus__V1__Lane),
-  5,
+  6,
   navbus__v1__lane__field_descriptors,
   navbus__v1__lane__field_indices_by_name,
   1,  navbus__v1__lane__number_ranges,

@@ -902,7 +902,7 @@ struct  Navbus__V1__Intersection
 
 
 /*
- * A lane before a junction.
+ * A lane before a junction. Lanes without painted directions are listed if one of them is closed to the vehicle.
  */
 struct  Navbus__V1__Lane
 {
@@ -913,29 +913,34 @@ struct  Navbus__V1__Lane
   size_t n_indications;
   Navbus__V1__LaneIndication *indications;
   /*
-   * Whether the maneuver can be made from the lane.
+   * Whether the maneuver can be made from the lane, and the maneuvers that follow closely as well; "valid" in OSRM.
    */
   protobuf_c_boolean has_valid;
   protobuf_c_boolean valid;
   /*
-   * Whether the lane is preferred.
+   * Whether the lane is preferred among the valid ones: from it, the fewest lanes have to be changed for the next maneuver.
    */
   protobuf_c_boolean has_active;
   protobuf_c_boolean active;
   /*
-   * Painted direction that the maneuver takes.
+   * Painted direction that the maneuver takes; absent where it cannot be made from the lane or nothing is painted.
    */
   protobuf_c_boolean has_valid_indication;
   Navbus__V1__LaneIndication valid_indication;
   /*
-   * Whether the lane is closed to the vehicle, as a bus lane is to a car; it is then not valid.
+   * Whether the lane is closed to the vehicle, as a bus lane is to a car or a narrow one to a truck; it is then not possible.
    */
   protobuf_c_boolean has_closed;
   protobuf_c_boolean closed;
+  /*
+   * Whether the maneuver can be made from the lane, whatever follows it; absent: as valid.
+   */
+  protobuf_c_boolean has_possible;
+  protobuf_c_boolean possible;
 };
 #define NAVBUS__V1__LANE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__lane__descriptor) \
-    , 0,NULL, 0, 0, 0, 0, 0, NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_UNSPECIFIED, 0, 0 }
+    , 0,NULL, 0, 0, 0, 0, 0, NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_UNSPECIFIED, 0, 0, 0, 0 }
 
 
 /*
