@@ -21,6 +21,7 @@ enum LanguageFiles {
 
         # „Am Markt“ hat seinen Artikel schon: man biegt in die Straße Am Markt ab.
         [names]
+        affixes = nord, süd, ost, west, nordost, nordwest, südost, südwest
         first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
@@ -346,8 +347,10 @@ enum LanguageFiles {
         compass = north, northeast, east, southeast, south, southwest, west, northwest
         ordinals = first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth
 
+        # Affixes are words before or after a name that distinguish parts of one street; those of all languages apply everywhere.
         # A ferry whose name says that it is one is not called so twice.
         [names]
+        affixes = n, ne, e, se, s, sw, w, nw, north, south, west, east, nor, sou, we, ea, northeast, northwest, southeast, southwest
         first: ferry = ferry
         ending: ferry = ferry
 
@@ -554,7 +557,10 @@ enum LanguageFiles {
         compass = norte, noreste, este, sureste, sur, suroeste, oeste, noroeste
         ordinals = primera, segunda, tercera, cuarta, quinta, sexta, séptima, octava, novena, décima
 
+        # Lo que queda de «Avenida del Norte» sin su punto cardinal no es el nombre de ninguna calle.
         [names]
+        affixes = norte, sur, este, oeste, noreste, nordeste, noroeste, sureste, sudeste, suroeste, sudoeste, oriente, poniente
+        particles = de, del, la, el, los, las
         reference = number
         first: calle, avenida, carretera, plaza, autopista, autovía, ronda, vía, travesía, glorieta, rambla, cuesta, alameda = f
         first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, urbanización = f
@@ -769,6 +775,7 @@ enum LanguageFiles {
         compass = pohjoiseen, koilliseen, itään, kaakkoon, etelään, lounaaseen, länteen, luoteeseen
         ordinals = ensimmäisestä, toisesta, kolmannesta, neljännestä, viidennestä, kuudennesta, seitsemännestä, kahdeksannesta, yhdeksännestä, kymmenennestä
 
+        # No affixes: Itäinen Rantakatu and Läntinen Rantakatu are two streets, not two parts of one.
         [names]
         reference = number
         # Adjectives are inflected too, and the name is told in its basic form instead.
@@ -1090,7 +1097,10 @@ enum LanguageFiles {
         compass = le nord, le nord-est, l'est, le sud-est, le sud, le sud-ouest, l'ouest, le nord-ouest
         ordinals = première, deuxième, troisième, quatrième, cinquième, sixième, septième, huitième, neuvième, dixième
 
+        # Ce qui reste de « Rue du Nord » sans son point cardinal n'est le nom d'aucune rue.
         [names]
+        affixes = nord, sud, est, ouest, nord-est, nord-ouest, sud-est, sud-ouest
+        particles = de, du, des, le, la, les
         reference: A, E, I, O, U = number vowel
         reference = number
         first: rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
@@ -1328,6 +1338,7 @@ enum LanguageFiles {
         compass = 北, 东北, 东, 东南, 南, 西南, 西, 西北
         ordinals = 第一个, 第二个, 第三个, 第四个, 第五个, 第六个, 第七个, 第八个, 第九个, 第十个
 
+        # 没有 affixes：中山北路和中山南路是各自的路名。
         # 名称中已有“渡轮”等字样时不再重复。
         [names]
         ending: 渡轮, 轮渡, 汽渡 = ferry
