@@ -112,7 +112,7 @@ public struct RoadLabel: Sendable, Hashable {
     public var references: [String]
     /// The destinations on its signs.
     public var destinations: [String]
-    /// Road numbers on those signs.
+    /// Road numbers on those signs, first those of the roads that it joins, then those of the roads that it leads towards.
     public var destinationReferences: [String]
 
     /// Whether instructions refer to it by its number if it has one, as to motorways.
@@ -133,6 +133,9 @@ public struct RoadLabel: Sendable, Hashable {
 
     /// Whether it has neither a name nor a number.
     public var isUnnamed: Bool { name.isEmpty && references.isEmpty }
+
+    /// Where its signs lead: the places on them, or the road numbers where they name no place.
+    public var signs: [String] { destinations.isEmpty ? destinationReferences : destinations }
 }
 
 /// An action of the driver on a route, or an announcement.

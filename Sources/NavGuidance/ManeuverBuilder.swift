@@ -334,7 +334,11 @@ struct ManeuverBuilder {
             maneuver.bearingAfter = roads.startBearing(turn.lastPiece)
             let signs = maneuver.road
             maneuver.road = label(after: turn.lastPiece, next: next, end: end)
-            if maneuver.road.destinations.isEmpty { maneuver.road.destinations = signs.destinations }
+            if maneuver.road.signs.isEmpty {
+                (maneuver.road.destinations, maneuver.road.destinationReferences) = (
+                    signs.destinations, signs.destinationReferences
+                )
+            }
             maneuver.notes.formUnion(notes(before: turn.lastPiece))
         }
         maneuver.lanes = turn.lanes

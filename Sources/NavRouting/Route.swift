@@ -128,6 +128,7 @@ struct SharedAttributes: Sendable, Equatable {
             || box.value.name == other.box.value.name && box.value.reference == other.box.value.reference
                 && box.value.destination == other.box.value.destination
                 && box.value.destinationReference == other.box.value.destinationReference
+                && box.value.destinationReferenceTo == other.box.value.destinationReferenceTo
     }
 
     static func == (left: SharedAttributes, right: SharedAttributes) -> Bool {
