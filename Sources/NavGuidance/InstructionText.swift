@@ -96,6 +96,14 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
+    /// Returns the words of a notice as a part of a sentence.
+    func body(_ notice: RouteNotice) -> Sentence {
+        Sentence(phrases.phrase(["notification.\(notice.kind.rawValue)"])) { placeholder in
+            let (key, grammaticalCase) = parts(placeholder)
+            return key == "distance" ? distance(notice.length ?? 0, in: grammaticalCase) : Sentence()
+        }
+    }
+
     func finished(_ sentence: Sentence) -> Sentence {
         phrases.capitalisesSentences ? sentence.capitalised() : sentence
     }

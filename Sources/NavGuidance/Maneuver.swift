@@ -29,7 +29,7 @@ public enum ManeuverType: String, Sendable, CaseIterable, Codable {
     case roundaboutTurn = "roundabout turn"
     /// The driver leaves a roundabout in which the leg started.
     case exitRoundabout = "exit roundabout"
-    /// An announcement without an action, such as the end of a ferry.
+    /// An announcement without an action at a junction, such as the end of a ferry.
     case notification
     /// The end of a leg.
     case arrive
@@ -88,18 +88,10 @@ public struct RoadNotes: OptionSet, Sendable, Hashable {
     /// A set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// A tunnel begins at the maneuver.
-    public static let tunnel = RoadNotes(rawValue: 1 << 0)
-    /// A bridge begins at the maneuver.
-    public static let bridge = RoadNotes(rawValue: 1 << 1)
-    /// A toll is due after the maneuver and was not before it.
-    public static let toll = RoadNotes(rawValue: 1 << 2)
     /// A ferry is boarded.
-    public static let boardsFerry = RoadNotes(rawValue: 1 << 3)
+    public static let boardsFerry = RoadNotes(rawValue: 1 << 0)
     /// A ferry is left.
-    public static let leavesFerry = RoadNotes(rawValue: 1 << 4)
-    /// An unpaved road begins at the maneuver.
-    public static let unpaved = RoadNotes(rawValue: 1 << 5)
+    public static let leavesFerry = RoadNotes(rawValue: 1 << 1)
 }
 
 /// A road's name, numbers and signs.

@@ -447,11 +447,6 @@ struct ManeuverBuilder {
         let previous = roads.kinds[edge - 1]
         let next = roads.kinds[edge]
         var notes: RoadNotes = []
-        func begins(_ flag: RoadFlags) -> Bool { next.flags.contains(flag) && !previous.flags.contains(flag) }
-        if begins(.tunnel) { notes.insert(.tunnel) }
-        if begins(.bridge) { notes.insert(.bridge) }
-        if begins(.toll) { notes.insert(.toll) }
-        if begins(.unpaved) { notes.insert(.unpaved) }
         if next.roadClass == .ferry, previous.roadClass != .ferry { notes.insert(.boardsFerry) }
         if previous.roadClass == .ferry, next.roadClass != .ferry { notes.insert(.leavesFerry) }
         return notes

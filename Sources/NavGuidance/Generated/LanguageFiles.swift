@@ -230,6 +230,10 @@ enum LanguageFiles {
         notification = weiterfahren
         notification.leaves ferry = die Fähre verlassen
         notification.leaves ferry.name = die Fähre verlassen und {name:on} weiterfahren
+        notification.toll road = Beginn der Mautstraße
+        notification.toll booth = Mautstelle
+        notification.tunnel = Tunnel von {distance:dative} Länge
+        notification.border = Grenzübergang
 
         arrive = Ankunft am Ziel
         arrive.left = Ankunft am Ziel auf der linken Seite
@@ -519,6 +523,10 @@ enum LanguageFiles {
         notification = continue
         notification.leaves ferry = leave the ferry
         notification.leaves ferry.name = leave the ferry and continue on {name:the}
+        notification.toll road = start of the toll road
+        notification.toll booth = toll booth
+        notification.tunnel = tunnel of {distance}
+        notification.border = border crossing
 
         # Arriving: still ahead, then there.
         arrive = you will arrive at your destination
@@ -739,6 +747,10 @@ enum LanguageFiles {
         notification = continúe
         notification.leaves ferry = salga del ferry
         notification.leaves ferry.name = salga del ferry y continúe por {name:the}
+        notification.toll road = comienzo de la vía de peaje
+        notification.toll booth = puesto de peaje
+        notification.tunnel = túnel de {distance}
+        notification.border = paso fronterizo
 
         arrive = llegará a su destino
         arrive.left = su destino estará a la izquierda
@@ -1061,6 +1073,10 @@ enum LanguageFiles {
         notification = jatka
         notification.leaves ferry = poistu lautalta
         notification.leaves ferry.name = poistu lautalta ja jatka {name:along}
+        notification.toll road = maksullinen tie alkaa
+        notification.toll booth = tietulliasema
+        notification.tunnel = {distance:genitive} tunneli
+        notification.border = rajanylityspaikka
 
         arrive = saavut määränpäähän
         arrive.left = määränpää on vasemmalla
@@ -1298,6 +1314,10 @@ enum LanguageFiles {
         notification = continuez
         notification.leaves ferry = quittez le ferry
         notification.leaves ferry.name = quittez le ferry et continuez sur {name:the}
+        notification.toll road = début de la route à péage
+        notification.toll booth = poste de péage
+        notification.tunnel = tunnel de {distance}
+        notification.border = passage de la frontière
 
         arrive = vous arriverez à destination
         arrive.left = votre destination sera sur la gauche
@@ -1493,6 +1513,10 @@ enum LanguageFiles {
         notification = 继续行驶
         notification.leaves ferry = 驶离渡轮
         notification.leaves ferry.name = 驶离渡轮，继续沿{name}行驶
+        notification.toll road = 进入收费公路
+        notification.toll booth = 经过收费站
+        notification.tunnel = 进入长{distance}的隧道
+        notification.border = 越过国境
 
         arrive = 到达目的地
         arrive.left = 目的地在左侧

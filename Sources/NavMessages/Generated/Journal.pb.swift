@@ -112,7 +112,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xaa4b98af4a165e3a }
+    public static var schemaFingerprint: UInt64 { 0x6dbb3bbbb95fce48 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -354,7 +354,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa7024ed8f6185eaa }
+    public static var schemaFingerprint: UInt64 { 0x434633c47fd97847 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -476,7 +476,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbf70404ad3d47d06 }
+    public static var schemaFingerprint: UInt64 { 0x05c8912205cd1f94 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -631,7 +631,7 @@ extension SavedTrip: WireMessage {
     public static var fullName: String { "navbus.v1.SavedTrip" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xab8c984a6e34404b }
+    public static var schemaFingerprint: UInt64 { 0x989794524c6f27a8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

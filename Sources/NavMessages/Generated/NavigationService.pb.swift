@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe8170bf83a6c76c0 }
+    public static var schemaFingerprint: UInt64 { 0x3ef23369d452e55c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -463,7 +463,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x70fa98d9914f1f91 }
+    public static var schemaFingerprint: UInt64 { 0x519d3890db393bd0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -774,7 +774,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xdbc93c53065c14c3 }
+    public static var schemaFingerprint: UInt64 { 0xa7244277819cf2c4 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

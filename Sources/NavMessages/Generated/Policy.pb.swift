@@ -550,7 +550,7 @@ extension AcceptRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x789f26b564bb430d }
+    public static var schemaFingerprint: UInt64 { 0x259ff919613b3195 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -620,7 +620,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfc6cffcf6edefe9a }
+    public static var schemaFingerprint: UInt64 { 0xb405a5e891cc0145 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -688,7 +688,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc24445470095552a }
+    public static var schemaFingerprint: UInt64 { 0x47a6b024d942c1c5 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1182,7 +1182,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcd65a35c9b353825 }
+    public static var schemaFingerprint: UInt64 { 0x78edd1554607b1aa }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

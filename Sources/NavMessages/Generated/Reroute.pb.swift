@@ -511,7 +511,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb2e1a3ef04894cda }
+    public static var schemaFingerprint: UInt64 { 0x762d436e53aa1f8c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -654,7 +654,7 @@ extension Alternative: WireMessage {
     public static var fullName: String { "navbus.v1.Alternative" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x03a8e5c8344c5b0f }
+    public static var schemaFingerprint: UInt64 { 0x717b42c1392939e3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1017,7 +1017,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1351173bf8c578e8 }
+    public static var schemaFingerprint: UInt64 { 0x223eab090993a8a6 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -109,6 +109,23 @@ package struct NavigationConfiguration: NodeConfiguration {
                 range: DistanceUnits.allCases.map(\.rawValue).joined(separator: " | "),
                 "Units of distances where a request names none: those of each country's roads, kilometres, or miles.",
                 parse: { DistanceUnits(rawValue: $0) }, format: { $0.rawValue }),
+            .flag(
+                "guidance.new_names", \.navigator.wording.announcesNameChanges,
+                "Whether a road that only changes its name or number is a maneuver, NEW_NAME."),
+            .text(
+                "guidance.notices", \.navigator.wording.notices,
+                range: RouteNotice.Topic.allCases.map(\.rawValue).joined(separator: ", ") + ", or empty",
+                "Topics, separated by commas, that are told without a maneuver: toll roads and booths, tunnels of 500 m "
+                    + "and more, and borders.",
+                listSeparator: ",",
+                parse: { text in
+                    let names = text.split(separator: ",").map { $0.trimmingPrefix(while: { $0 == " " }) }
+                    let topics = names.compactMap { RouteNotice.Topic(rawValue: String($0)) }
+                    return topics.count == names.count ? Set(topics) : nil
+                },
+                format: { topics in
+                    RouteNotice.Topic.allCases.filter(topics.contains).map(\.rawValue).joined(separator: ",")
+                }),
         ]
     }
 
