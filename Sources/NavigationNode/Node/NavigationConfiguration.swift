@@ -119,7 +119,8 @@ package struct NavigationConfiguration: NodeConfiguration {
                     + "and more, and borders.",
                 listSeparator: ",",
                 parse: { text in
-                    let names = text.split(separator: ",").map { $0.trimmingPrefix(while: { $0 == " " }) }
+                    guard !text.isEmpty else { return [] }
+                    let names = text.split(separator: ",", omittingEmptySubsequences: false)
                     let topics = names.compactMap { RouteNotice.Topic(rawValue: String($0)) }
                     return topics.count == names.count ? Set(topics) : nil
                 },
