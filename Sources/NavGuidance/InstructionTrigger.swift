@@ -75,6 +75,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     static let departureAcceleration = 2.0
     /// The usual time between two updates, seconds: that of most receivers, and of predictions between rarer fixes.
     static let usualInterval = 1.0
+    /// The distance past the next maneuver up to which a notice is told before it, metres: after it there may be no time.
+    static let noticeReach = 200.0
     /// The most maneuvers that one announcement names, and the longest time from the first to the last of them, seconds.
     static let longestRow = 3
     static let longestRowSeconds = 15.0
@@ -410,7 +412,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         let timing = guidance.options.timing
         let remaining = notice.routeOffset - offset
         let lead = (speed >= timing.fastSpeed ? timing.fast : timing.ordinary).prepare.distance(speed: speed)
-        guard remaining <= lead, notice.leg == guidance.steps[step].leg else { return nil }
+        let reach = guidance.announcements[step].maneuverOffset + InstructionTrigger.noticeReach
+        guard remaining <= lead, notice.leg == guidance.steps[step].leg, notice.routeOffset <= reach else { return nil }
         let text = guidance.text(step)
         let sentence = text.finished(text.inDistance(remaining, text.body(notice)))
         let seconds = text.phrases.speechSeconds(sentence.text)
