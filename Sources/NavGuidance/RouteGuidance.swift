@@ -31,7 +31,7 @@ public struct Wording: Sendable, Hashable {
     /// Whether a mere change of a road's name and number is a maneuver.
     public var announcesNameChanges = false
     /// The topics of notices.
-    public var notices = Set(RouteNotice.Topic.allCases)
+    public var notices = RouteNotice.Topics.all
 
     /// Wording in English and the country's units by default.
     public init(language: String = "en", units: DistanceUnits = .ofCountry) {
@@ -51,7 +51,7 @@ public struct GuidanceOptions: Sendable, Hashable {
     /// Whether a mere change of a road's name and number is a maneuver.
     public let announcesNameChanges: Bool
     /// The topics of notices.
-    public let notices: Set<RouteNotice.Topic>
+    public let notices: RouteNotice.Topics
 
     /// Options that announce name changes if either the wording or the caller says so.
     public init(_ wording: Wording = Wording(), announcesNameChanges: Bool = false) {

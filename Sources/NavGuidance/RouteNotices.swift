@@ -17,8 +17,20 @@ public struct RouteNotice: Sendable, Equatable {
     }
 
     /// The notices that are switched on and off together.
-    public enum Topic: String, Sendable, CaseIterable {
-        case tolls, tunnels, borders
+    public struct Topics: OptionSet, Sendable, Hashable {
+        /// The bits.
+        public let rawValue: UInt8
+        /// A set from its bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// Toll roads and toll booths.
+        public static let tolls = Topics(rawValue: 1 << 0)
+        /// Long tunnels.
+        public static let tunnels = Topics(rawValue: 1 << 1)
+        /// Borders.
+        public static let borders = Topics(rawValue: 1 << 2)
+        /// All topics.
+        public static let all: Topics = [.tolls, .tunnels, .borders]
     }
 
     /// The leg.
@@ -58,7 +70,7 @@ struct NoticeFinder {
     init(_ roads: RouteRoads) { self.roads = roads }
 
     /// Returns the notices about some topics, in travel order.
-    func notices(_ topics: Set<RouteNotice.Topic>) -> [RouteNotice] {
+    func notices(_ topics: RouteNotice.Topics) -> [RouteNotice] {
         var found: [RouteNotice] = []
         if topics.contains(.borders) { addBorders(to: &found) }
         if topics.contains(.tolls) { addTolls(to: &found) }

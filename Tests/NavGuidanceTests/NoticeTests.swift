@@ -21,9 +21,9 @@ extension Town {
 
 @Suite("Notices")
 struct NoticeTests {
-    private func options(_ topics: RouteNotice.Topic...) -> GuidanceOptions {
+    private func options(_ topics: RouteNotice.Topics) -> GuidanceOptions {
         var wording = Wording()
-        wording.notices = Set(topics)
+        wording.notices = topics
         return GuidanceOptions(wording)
     }
 
@@ -63,10 +63,10 @@ struct NoticeTests {
     @Test("Notices can be switched off by topic")
     func topics() throws {
         let town = Town.pass
-        #expect(try town.guidance("ABCDEFGH", options: options()).notices.isEmpty)
+        #expect(try town.guidance("ABCDEFGH", options: options([])).notices.isEmpty)
         let borders = try town.guidance("ABCDEFGH", options: options(.borders))
         #expect(borders.notices.map(\.kind) == [.border])
-        let others = try town.guidance("ABCDEFGH", options: options(.tolls, .tunnels))
+        let others = try town.guidance("ABCDEFGH", options: options([.tolls, .tunnels]))
         #expect(others.notices.map(\.kind) == [.tunnel, .tollRoad, .tollBooth])
     }
 
@@ -115,7 +115,7 @@ struct NoticeTests {
         town.road("EF", "Mill Lane", flags: .tunnel)
         town.road("EY", "Church Street")
         let told = told(try town.guidance("ABCDEF"))
-        let plain = self.told(try town.guidance("ABCDEF", options: options()))
+        let plain = self.told(try town.guidance("ABCDEF", options: options([])))
         #expect(told.contains { $0.id.kind == .notice })
         #expect(told.filter { $0.id.kind != .notice } == plain)
     }

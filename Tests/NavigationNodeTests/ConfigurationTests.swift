@@ -156,14 +156,14 @@ struct ConfigurationTests {
     }
 
     @Test func topicsOfNoticesAreParsedByName() throws {
-        func topics(_ text: String) throws -> Set<RouteNotice.Topic> {
+        func topics(_ text: String) throws -> RouteNotice.Topics {
             try ConfigLoader.load(
                 NavigationConfiguration.self, file: nil, overrides: ["guidance.notices=\(text)"]
             ).navigator.wording.notices
         }
         #expect(try topics("") == [])
         #expect(try topics("borders,tolls") == [.tolls, .borders])
-        #expect(NavigationConfiguration().navigator.wording.notices == Set(RouteNotice.Topic.allCases))
+        #expect(NavigationConfiguration().navigator.wording.notices == .all)
         for text in ["tolls,trams", "tolls,,borders", "tolls,", ","] {
             #expect(throws: (any Error).self, "'\(text)'") { try topics(text) }
         }
