@@ -16,32 +16,40 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
         case near
         /// The announcement at the maneuver.
         case now
+        /// The announcement of a ``RouteNotice``.
+        case notice
 
         fileprivate var order: Int { Kind.allCases.firstIndex(of: self) ?? 0 }
     }
 
     /// The leg, from 0.
     public var leg: Int
-    /// The step within the leg, from 0, on which it is given; it announces the maneuver at the end of that step.
+    /// The step within the leg, from 0, on which it is given; unless it is a notice, it announces the maneuver at the end of that step.
     public var step: Int
     /// The kind.
     public var kind: Kind
+    /// The index of the notice among the leg's notices; 0 for other kinds.
+    public var notice: Int
 
     /// An id.
-    public init(leg: Int, step: Int, kind: Kind) {
+    public init(leg: Int, step: Int, kind: Kind, notice: Int = 0) {
         self.leg = leg
         self.step = step
         self.kind = kind
+        self.notice = notice
     }
 
-    /// Whether it precedes another instruction of the same route; announcements of one maneuver are in the order of ``Kind``.
+    /// Whether it precedes another instruction of the same route; announcements of one maneuver are in the order of ``Kind``. A notice may
+    /// come anywhere among them.
     public func isBefore(_ other: InstructionID) -> Bool {
         if leg != other.leg { return leg < other.leg }
-        return step != other.step ? step < other.step : kind.order < other.kind.order
+        if step != other.step { return step < other.step }
+        if kind == .notice || other.kind == .notice { return kind == other.kind && notice < other.notice }
+        return kind.order < other.kind.order
     }
 
-    /// Leg, step and kind, such as `0/3/near`.
-    public var description: String { "\(leg)/\(step)/\(kind.rawValue)" }
+    /// Leg, step and kind, such as `0/3/near`, with the index of a notice.
+    public var description: String { "\(leg)/\(step)/\(kind.rawValue)" + (kind == .notice ? "/\(notice)" : "") }
 }
 
 /// A part of a banner's line.
@@ -105,7 +113,7 @@ public struct VisualInstruction: Sendable, Equatable {
 public struct SpokenInstruction: Sendable, Equatable {
     /// Its id.
     public var id: InstructionID
-    /// Metres from the place where it is spoken to the maneuver.
+    /// Metres from the place where it is spoken to the maneuver or to the place of the notice.
     public var distance: Double
     /// Metres to the maneuver at which it is due at the driven speed, at least ``distance``.
     public var triggerDistance: Double

@@ -137,11 +137,12 @@ struct InstructionPlanner {
             }
             if road.destinations.isEmpty, !maneuver.exitName.isEmpty {
                 addPlaces(maneuver.exitPlaces, to: &components)
-                if !road.references.isEmpty {
+                let numbers = road.destinationReferences.isEmpty ? road.references : road.destinationReferences
+                if !numbers.isEmpty {
                     components.append(.delimiter(" / "))
-                    addShields(road.references, to: &components)
+                    addShields(numbers, to: &components)
                 }
-            } else if isRamp, !road.destinations.isEmpty {
+            } else if isRamp, !road.signs.isEmpty {
                 addShields(road.destinationReferences, to: &components)
                 addPlaces(road.destinations, to: &components)
             } else {
@@ -163,15 +164,16 @@ struct InstructionPlanner {
     /// Returns the second line: the destinations of signs below a road's name, or the road's own name or number below a sign.
     private func secondary(_ maneuver: Maneuver) -> Banner? {
         let road = maneuver.road
-        guard maneuver.type != .arrive, !road.isUnnamed, !road.destinations.isEmpty else { return nil }
+        guard maneuver.type != .arrive, !road.isUnnamed, !road.signs.isEmpty else { return nil }
         if maneuver.type == .offRamp || maneuver.type == .onRamp {
+            if road.destinations.isEmpty, road.isCalledBySignedNumber { return nil }
             var components: [BannerComponent] = []
             addName(of: road, to: &components)
             addShields(road.references, to: &components)
             return banner(maneuver, components)
         }
         var places: [BannerComponent] = []
-        addPlaces(road.destinations, to: &places)
+        addPlaces(road.signs, to: &places)
         let phrase = options.text.phrases.phrase(["banner.towards"])
         let text = Sentence(phrase) { key in
             key == "destination" ? Sentence(name: places.map(\.text).joined()) : Sentence()

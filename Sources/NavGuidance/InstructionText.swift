@@ -96,6 +96,14 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
+    /// Returns the words of a notice as a part of a sentence.
+    func body(_ notice: RouteNotice) -> Sentence {
+        Sentence(phrases.phrase(["notification.\(notice.kind.rawValue)"])) { placeholder in
+            let (key, grammaticalCase) = parts(placeholder)
+            return key == "distance" ? distance(notice.length ?? 0, in: grammaticalCase) : Sentence()
+        }
+    }
+
     func finished(_ sentence: Sentence) -> Sentence {
         phrases.capitalisesSentences ? sentence.capitalised() : sentence
     }
@@ -120,8 +128,7 @@ public struct InstructionText: Sendable, Hashable {
             let (key, grammaticalCase) = parts(placeholder)
             return switch key {
             case "name": name(maneuver.road, in: grammaticalCase)
-            case "destination":
-                Sentence(name: list(maneuver.road.destinations))
+            case "destination": destination(maneuver.road, in: grammaticalCase)
             case "exit": Sentence(name: exitNumbers(maneuver))
             case "junction": Sentence(name: list(maneuver.exitPlaces))
             case "rotary":
@@ -137,6 +144,18 @@ public struct InstructionText: Sendable, Hashable {
     /// Returns a maneuver's exit numbers as a list.
     func exitNumbers(_ maneuver: Maneuver) -> String {
         maneuver.exitNumbers.joined(separator: phrases.listSeparator)
+    }
+
+    /// Returns where a road's signs lead as a part of a sentence; road numbers are put in a grammatical case, places stay as they are.
+    private func destination(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
+        guard road.destinations.isEmpty else { return Sentence(name: list(road.destinations)) }
+        var sentence = Sentence()
+        for reference in road.destinationReferences.prefix(2) {
+            if !sentence.pieces.isEmpty { sentence.pieces += Sentence(words: phrases.listSeparator).pieces }
+            let spoken = phrases.names.spoken(reference: reference)
+            sentence.pieces += phrases.names.sentence(spoken, isReference: true, in: grammaticalCase).pieces
+        }
+        return sentence
     }
 
     /// Returns the first two of some places as a list.
@@ -179,8 +198,10 @@ public struct InstructionText: Sendable, Hashable {
     private func variants(_ maneuver: Maneuver) -> [String] {
         let road = maneuver.road
         var signs: [String] = []
-        let prefersSigns = maneuver.type == .offRamp || maneuver.type == .onRamp
-        if !road.destinations.isEmpty { signs.append("destination") }
+        let isRamp = maneuver.type == .offRamp || maneuver.type == .onRamp
+        // A ramp leads onto the road of its name, where the signs have no more than that road's number.
+        let prefersSigns = isRamp && !(road.destinations.isEmpty && road.isCalledBySignedNumber)
+        if !road.signs.isEmpty { signs.append("destination") }
         if !road.isUnnamed { signs.insert("name", at: prefersSigns ? signs.count : 0) }
         // An exit is named after the destinations on its signs if they are known, else by its own name.
         if maneuver.type == .offRamp, road.destinations.isEmpty, !maneuver.exitName.isEmpty {

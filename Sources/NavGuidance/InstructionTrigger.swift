@@ -5,7 +5,8 @@ public import NavGeo
 /// It considers only the current step: instructions that a jump passes over are not given, while those due after a start in the middle of
 /// the route are. Among the announcements of one maneuver it gives the most urgent one that is due and drops earlier ones. It leaves time
 /// to finish speaking, and drops an announcement that the next would follow too soon. A maneuver just named after "then" is not announced
-/// again. It does not decide whether the vehicle is on the route.
+/// again. A notice is told when it delays no announcement of a maneuver, and is otherwise left out. It does not decide whether the vehicle is
+/// on the route.
 public struct InstructionTrigger: Sendable, Equatable {
     /// The guidance that is announced.
     public let guidance: RouteGuidance
@@ -27,6 +28,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The speed up to a second ago, and the last measured acceleration, m/s², which is never negative.
     private var earlier: Pace?
     private var acceleration = 0.0
+    /// The first notice that has been neither announced nor passed, an index in the guidance's notices.
+    private var nextNotice = 0
     /// The last result of ``speechLead(_:)``.
     private var lastSpeechLead = SpeechLead(step: -1)
 
@@ -72,6 +75,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     static let departureAcceleration = 2.0
     /// The usual time between two updates, seconds: that of most receivers, and of predictions between rarer fixes.
     static let usualInterval = 1.0
+    /// The distance past the next maneuver up to which a notice is told before it, metres: after it there may be no time.
+    static let noticeReach = 200.0
     /// The most maneuvers that one announcement names, and the longest time from the first to the last of them, seconds.
     static let longestRow = 3
     static let longestRowSeconds = 15.0
@@ -104,7 +109,11 @@ public struct InstructionTrigger: Sendable, Equatable {
         let isArrival = guidance.steps[located].maneuver.type == .arrive
         if isArrival, guidance.steps[located].index > 0, !given[located - 1].contains(.now) { step = located - 1 }
         showBanner(guidance.bannerStep(step, at: offset), &due)
-        if let spoken = speak(step, offset, speed) { due.append(.spoken(spoken)) }
+        if let spoken = speak(step, offset, speed) {
+            due.append(.spoken(spoken))
+        } else if let spoken = announceNotice(step, offset, speed) {
+            due.append(.spoken(spoken))
+        }
         return due
     }
 
@@ -392,6 +401,46 @@ public struct InstructionTrigger: Sendable, Equatable {
         given[step].formUnion(.opening)
         let sentence = guidance.text(step).continuing(on: guidance.steps[step].maneuver.road, metres: remaining)
         return announcement(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
+    }
+
+    /// Returns the announcement of the next notice once it is near, if it has been spoken before the place and before the next announcement
+    /// of the maneuver at the end of `step`.
+    private mutating func announceNotice(_ step: Int, _ offset: Double, _ speed: Double) -> SpokenInstruction? {
+        while nextNotice < guidance.notices.count, guidance.notices[nextNotice].routeOffset < offset { nextNotice += 1 }
+        guard nextNotice < guidance.notices.count, clock >= spokenUntil else { return nil }
+        let notice = guidance.notices[nextNotice]
+        let timing = guidance.options.timing
+        let remaining = notice.routeOffset - offset
+        let lead = (speed >= timing.fastSpeed ? timing.fast : timing.ordinary).prepare.distance(speed: speed)
+        let reach = guidance.announcements[step].maneuverOffset + InstructionTrigger.noticeReach
+        guard remaining <= lead, notice.leg == guidance.steps[step].leg, notice.routeOffset <= reach else { return nil }
+        let text = guidance.text(step)
+        let sentence = text.finished(text.inDistance(remaining, text.body(notice)))
+        let seconds = text.phrases.speechSeconds(sentence.text)
+        guard remaining >= seconds * speed, hasRoom(step, offset, speed, seconds: seconds + timing.pause) else {
+            return nil
+        }
+        nextNotice += 1
+        spokenUntil = clock + seconds
+        return SpokenInstruction(
+            id: InstructionID(
+                leg: notice.leg, step: guidance.steps[step].index, kind: .notice, notice: notice.number),
+            distance: remaining, triggerDistance: lead, text: sentence.text,
+            ssml: sentence.ssml(language: text.phrases.language))
+    }
+
+    /// Whether no announcement of the maneuver at the end of `step` is due for some seconds, and the one before it is past.
+    private mutating func hasRoom(_ step: Int, _ offset: Double, _ speed: Double, seconds: Double) -> Bool {
+        let plan = guidance.announcements[step]
+        guard plan.now != nil else { return true }
+        let remaining = plan.maneuverOffset - offset
+        let leads = leads(plan, speed, speechLead(step))
+        let now = max(leads.now, guidance.steps[step + 1].maneuver.type == .arrive ? arrivalRadius ?? 0 : 0)
+        guard !given[step].contains(.now), remaining > now,
+            offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
+        else { return false }
+        let ahead = [leads.far, leads.prepare, leads.near].compactMap { $0 }.filter { $0 < remaining }.max()
+        return remaining - (ahead ?? now) >= seconds * speed
     }
 
     /// Returns the steps after `step` whose maneuvers follow so closely that they are announced together with that of `step`.

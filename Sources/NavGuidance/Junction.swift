@@ -120,9 +120,16 @@ extension RoadLabel {
         self.init(
             name: names.joined(separator: " / "), references: references,
             destinations: RoadLabel.list(attributes.destination),
-            destinationReferences: RoadLabel.list(attributes.destinationReference),
+            destinationReferences: RoadLabel.signedReferences(attributes),
             prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags),
             localNames: names.isEmpty ? .none : attributes.localNames)
+    }
+
+    /// Returns the road numbers on the signs of a road, each once.
+    private static func signedReferences(_ attributes: RoadAttributes) -> [String] {
+        let joined = list(attributes.destinationReference)
+        if attributes.destinationReferenceTo.isEmpty { return joined }
+        return joined + list(attributes.destinationReferenceTo).filter { !joined.contains($0) }
     }
 
     /// Returns a road number without spaces and hyphens, which are written differently in names and numbers.
@@ -130,6 +137,9 @@ extension RoadLabel {
 
     /// Whether instructions use the road's number: it has one, and no name or a number that takes precedence.
     var isCalledByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }
+
+    /// Whether instructions use a number of the road that is also on its signs.
+    var isCalledBySignedNumber: Bool { isCalledByNumber && destinationReferences.contains(references[0]) }
 
     /// Whether another road has the name or number that instructions use for this one, regardless of affixes such as `North`.
     func isCalledLike(_ other: RoadLabel) -> Bool {

@@ -1,7 +1,7 @@
 /// A language as a file in `Languages`: lines `key = value` below `[sections]`, and comments that begin with `#`.
 ///
-/// `[language]` has the tag and the notation of numbers and sentences, `[names]` the classes of names, `[forms]` the names' forms by case
-/// and class, `[numbers]` the spoken prefixes of road numbers, `[phrases]` the rest. A language with a `base` inherits everything that it
+/// `[language]` has the tag and the notation of numbers and sentences, `[names]` the affixes and the classes of names, `[forms]` the names'
+/// forms by case and class, `[numbers]` the spoken prefixes of road numbers, `[phrases]` the rest. A language with a `base` inherits everything that it
 /// does not define.
 package struct LanguageFile {
     /// A defect in a line, and how to fix it.
@@ -50,6 +50,8 @@ package struct LanguageFile {
         let list = value.split(separator: ",").map { String($0.drop { $0 == " " }) }
         switch section {
         case "language": return set(key, value, list, base)
+        case "names" where key == "affixes": table.names.affixes = list.map { $0.lowercased() }
+        case "names" where key == "particles": table.names.particles = list.map { $0.lowercased() }
         case "names":
             let parts = key.split(separator: ":", maxSplits: 1)
             guard let first = parts.first, let test = NameGrammar.Rule.Test(rawValue: String(first)) else {

@@ -29,7 +29,7 @@ public enum ManeuverType: String, Sendable, CaseIterable, Codable {
     case roundaboutTurn = "roundabout turn"
     /// The driver leaves a roundabout in which the leg started.
     case exitRoundabout = "exit roundabout"
-    /// An announcement without an action, such as the end of a ferry.
+    /// An announcement without an action at a junction, such as the end of a ferry.
     case notification
     /// The end of a leg.
     case arrive
@@ -88,18 +88,10 @@ public struct RoadNotes: OptionSet, Sendable, Hashable {
     /// A set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// A tunnel begins at the maneuver.
-    public static let tunnel = RoadNotes(rawValue: 1 << 0)
-    /// A bridge begins at the maneuver.
-    public static let bridge = RoadNotes(rawValue: 1 << 1)
-    /// A toll is due after the maneuver and was not before it.
-    public static let toll = RoadNotes(rawValue: 1 << 2)
     /// A ferry is boarded.
-    public static let boardsFerry = RoadNotes(rawValue: 1 << 3)
+    public static let boardsFerry = RoadNotes(rawValue: 1 << 0)
     /// A ferry is left.
-    public static let leavesFerry = RoadNotes(rawValue: 1 << 4)
-    /// An unpaved road begins at the maneuver.
-    public static let unpaved = RoadNotes(rawValue: 1 << 5)
+    public static let leavesFerry = RoadNotes(rawValue: 1 << 1)
 }
 
 /// A road's name, numbers and signs.
@@ -112,7 +104,7 @@ public struct RoadLabel: Sendable, Hashable {
     public var references: [String]
     /// The destinations on its signs.
     public var destinations: [String]
-    /// Road numbers on those signs.
+    /// Road numbers on those signs, first those of the roads that it joins, then those of the roads that it leads towards.
     public var destinationReferences: [String]
 
     /// Whether instructions refer to it by its number if it has one, as to motorways.
@@ -133,6 +125,9 @@ public struct RoadLabel: Sendable, Hashable {
 
     /// Whether it has neither a name nor a number.
     public var isUnnamed: Bool { name.isEmpty && references.isEmpty }
+
+    /// Where its signs lead: the places on them, or the road numbers where they name no place.
+    public var signs: [String] { destinations.isEmpty ? destinationReferences : destinations }
 }
 
 /// An action of the driver on a route, or an announcement.

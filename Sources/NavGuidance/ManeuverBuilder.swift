@@ -357,7 +357,11 @@ struct ManeuverBuilder {
             maneuver.bearingAfter = roads.startBearing(turn.lastPiece)
             let signs = maneuver.road
             maneuver.road = label(after: turn.lastPiece, next: next, end: end)
-            if maneuver.road.destinations.isEmpty { maneuver.road.destinations = signs.destinations }
+            if maneuver.road.signs.isEmpty {
+                (maneuver.road.destinations, maneuver.road.destinationReferences) = (
+                    signs.destinations, signs.destinationReferences
+                )
+            }
             maneuver.notes.formUnion(notes(before: turn.lastPiece))
         }
         maneuver.lanes = turn.lanes
@@ -485,11 +489,6 @@ struct ManeuverBuilder {
         let previous = roads.kinds[edge - 1]
         let next = roads.kinds[edge]
         var notes: RoadNotes = []
-        func begins(_ flag: RoadFlags) -> Bool { next.flags.contains(flag) && !previous.flags.contains(flag) }
-        if begins(.tunnel) { notes.insert(.tunnel) }
-        if begins(.bridge) { notes.insert(.bridge) }
-        if begins(.toll) { notes.insert(.toll) }
-        if begins(.unpaved) { notes.insert(.unpaved) }
         if next.roadClass == .ferry, previous.roadClass != .ferry { notes.insert(.boardsFerry) }
         if previous.roadClass == .ferry, next.roadClass != .ferry { notes.insert(.leavesFerry) }
         return notes

@@ -23,6 +23,10 @@ struct NameGrammar: Sendable, Hashable {
         var kind: String
     }
 
+    /// Words before or after a name that distinguish parts of one street, in lower case.
+    var affixes: [String] = []
+    /// Words between the kind of a street and its name, in lower case.
+    var particles: [String] = []
     var rules: [Rule] = []
     /// Templates by case and class, such as `onto.street`, or by case alone.
     var forms: [String: String] = [:]

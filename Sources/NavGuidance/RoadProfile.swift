@@ -49,18 +49,21 @@ struct RoadSign: Equatable {
     func continues(as other: RoadSign) -> Bool { !isEmpty && !other.isEmpty && !changes(to: other) }
 }
 
-/// Words before or after a street's name that distinguish parts of the street.
+/// Words before or after a street's name that distinguish parts of the street, of all languages: roads are signed in the country's own.
 enum NameAffixes {
-    /// Compass directions, as listed in OSRM's car profile.
-    private static let words: Set<String> = [
-        "n", "ne", "e", "se", "s", "sw", "w", "nw", "north", "south", "west", "east", "nor", "sou", "we", "ea",
-        "northeast",
-        "northwest", "southeast", "southwest",
-    ]
+    private static let words = Set(PhraseTable.all.flatMap(\.names.affixes))
+    /// Words that name no street without an affix, such as "rue" and "du".
+    private static let commonWords = Set(
+        PhraseTable.all.flatMap { table in
+            table.names.particles + table.names.rules.filter { $0.test == .first }.map(\.text)
+        })
 
-    /// Returns a name in lower case without such words, empty when it has no other.
+    /// Returns a name in lower case without such words, empty when what is left names no street.
     static func stem(of name: String) -> String {
-        name.lowercased().split(separator: " ").filter { !words.contains(String($0)) }.joined(separator: " ")
+        let parts = name.lowercased().split(separator: " ")
+        let own = parts.filter { !words.contains(String($0)) }
+        if own.count < parts.count, own.allSatisfy({ commonWords.contains(String($0)) }) { return "" }
+        return own.joined(separator: " ")
     }
 }
 

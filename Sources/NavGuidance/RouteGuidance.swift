@@ -22,12 +22,16 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
-/// The language and the distance units of instructions.
+/// The language and the distance units of instructions, and what is told besides the turns.
 public struct Wording: Sendable, Hashable {
     /// The language, as a BCP 47 tag; English when it is not in ``PhraseTable/all``.
     public var language: String
     /// The units of distances.
     public var units: DistanceUnits
+    /// Whether a mere change of a road's name and number is a maneuver.
+    public var announcesNameChanges = false
+    /// The topics of notices.
+    public var notices = RouteNotice.Topics.all
 
     /// Wording in English and the country's units by default.
     public init(language: String = "en", units: DistanceUnits = .ofCountry) {
@@ -46,12 +50,15 @@ public struct GuidanceOptions: Sendable, Hashable {
     public var timing = InstructionTiming()
     /// Whether a mere change of a road's name and number is a maneuver.
     public let announcesNameChanges: Bool
+    /// The topics of notices.
+    public let notices: RouteNotice.Topics
 
-    /// Options that do not announce name changes by default.
+    /// Options that announce name changes if either the wording or the caller says so.
     public init(_ wording: Wording = Wording(), announcesNameChanges: Bool = false) {
         text = InstructionText(phrases: PhraseTable.named(wording.language) ?? .english)
         units = wording.units
-        self.announcesNameChanges = announcesNameChanges
+        self.announcesNameChanges = announcesNameChanges || wording.announcesNameChanges
+        notices = wording.notices
     }
 }
 
@@ -67,6 +74,8 @@ public struct RouteGuidance: Sendable, Equatable {
     public let legs: [Range<Int>]
     /// A banner for each step, showing the maneuver at its end; an arrival's banner says that the waypoint is reached.
     public let visuals: [VisualInstruction]
+    /// What is told on the way besides the maneuvers, in travel order.
+    public let notices: [RouteNotice]
     /// The announcements of each step.
     let announcements: [StepAnnouncements]
     /// The junctions whose lanes are known, in travel order.
@@ -115,6 +124,7 @@ public struct RouteGuidance: Sendable, Equatable {
         self.steps = steps
         self.legs = legs
         visuals = steps.indices.map { planner.visual($0) }
+        notices = options.notices.isEmpty ? [] : NoticeFinder(built.roads).notices(options.notices)
         announcements = steps.indices.map { planner.announcements($0) }
         approaches = steps.flatMap { step in
             step.junctions.filter { !$0.lanes.isEmpty }.map {
@@ -126,7 +136,7 @@ public struct RouteGuidance: Sendable, Equatable {
     /// Creates guidance without steps, for a route that is only measured.
     package init(withoutSteps options: GuidanceOptions) {
         self.options = options
-        (steps, legs, visuals, announcements, approaches) = ([], [], [], [], [])
+        (steps, legs, visuals, notices, announcements, approaches) = ([], [], [], [], [], [])
     }
 
     /// Returns the first known lanes in a part of the route, with their junction's distance from the route's start.
@@ -143,6 +153,13 @@ public struct RouteGuidance: Sendable, Equatable {
     /// Returns the phrases and the distance scale of a step's announcements.
     func text(_ step: Int) -> InstructionText {
         InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
+    }
+
+    /// Returns the words of a notice as a complete sentence, such as "Tunnel of 2.5 kilometres".
+    public func instruction(_ notice: RouteNotice) -> String {
+        guard let step = step(at: notice.routeOffset, leg: notice.leg) else { return "" }
+        let text = text(step)
+        return text.finished(text.body(notice)).text
     }
 
     /// Returns the length of a step for a display, in the requested units or those of its country.

@@ -9,7 +9,7 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var positioning = PositioningConfig()
     /// Whether an online route provider is asked first.
     public var hasOnlineProvider = false
-    /// The language and units of guidance when a request names none.
+    /// The language and units of guidance when a request names none, and what is told besides the turns.
     public var wording = Wording()
     /// The local clocks' offset from UTC, minutes; nil when unknown, in which case time-dependent rules are ignored.
     public var minutesAheadOfUTC: Int?

@@ -128,6 +128,11 @@ struct SharedAttributes: Sendable, Equatable {
             || box.value.name == other.box.value.name && box.value.reference == other.box.value.reference
                 && box.value.destination == other.box.value.destination
                 && box.value.destinationReference == other.box.value.destinationReference
+                && box.value.destinationReferenceTo == other.box.value.destinationReferenceTo
+    }
+
+    func isInCountry(of other: SharedAttributes) -> Bool {
+        box === other.box || box.value.country == other.box.value.country
     }
 
     static func == (left: SharedAttributes, right: SharedAttributes) -> Bool {
@@ -221,6 +226,24 @@ public struct Route: Sendable, Equatable {
                 body(edges[index].roadClass, edges[index].flags, isNamedAlike)
             }
         }
+    }
+
+    /// The first of ``edges`` in each country, with its code, which is empty when unknown.
+    package var countryRuns: [(first: Int, country: String)] {
+        var runs: [(first: Int, country: String)] = []
+        edges.withUnsafeBufferPointer { edges in
+            for index in edges.indices {
+                let attributes = edges[index].sharedAttributes
+                if index > 0, attributes.isInCountry(of: edges[index - 1].sharedAttributes) { continue }
+                runs.append((index, attributes.value.country))
+            }
+        }
+        return runs
+    }
+
+    /// The indices of ``edges`` with toll booths.
+    package var piecesWithTollBooths: [Int] {
+        edges.withUnsafeBufferPointer { edges in edges.indices.filter { edges[$0].tollBooths > 0 } }
     }
 
     /// Seconds of delay by traffic, at least 0; nil when no traffic is known on the route.

@@ -4,7 +4,7 @@ package import NavMessages
 package import NavNavigator
 
 extension InstructionID {
-    /// The instruction's number within its route on the bus: leg in the upper bits, then step, then kind; never 0.
+    /// The instruction's number within its route on the bus: leg in the upper bits, then step or notice, then kind; never 0.
     package var wire: UInt32 {
         wire(UInt32(InstructionID.Kind.allCases.firstIndex(of: kind) ?? 0) + 1)
     }
@@ -13,15 +13,20 @@ extension InstructionID {
     fileprivate var wireOfRepeats: UInt32 { wire(0xf) }
 
     private func wire(_ kind: UInt32) -> UInt32 {
-        UInt32(min(leg, 0xff)) << 24 | UInt32(min(step, 0xfffff)) << 4 | kind
+        UInt32(min(leg, 0xff)) << 24 | UInt32(min(self.kind == .notice ? notice : step, 0xfffff)) << 4 | kind
     }
 }
 
 extension RouteGuidance {
-    /// Returns the step that begins with the announced maneuver: the one after the instruction's own, or the leg's last.
+    /// Returns the step that begins with the announced maneuver: the one after the instruction's own, or the leg's last; nil for a notice.
     fileprivate func step(announcedBy id: InstructionID) -> NavGuidance.RouteStep? {
-        guard legs.indices.contains(id.leg), !legs[id.leg].isEmpty else { return nil }
+        guard id.kind != .notice, legs.indices.contains(id.leg), !legs[id.leg].isEmpty else { return nil }
         return steps[min(legs[id.leg].lowerBound + id.step + 1, legs[id.leg].upperBound - 1)]
+    }
+
+    /// Returns the notice that an instruction tells.
+    fileprivate func notice(_ id: InstructionID) -> NavGuidance.RouteNotice? {
+        notices.first { $0.leg == id.leg && $0.number == id.notice }
     }
 }
 
@@ -149,12 +154,14 @@ extension NavMessages.SpokenInstruction {
         guidance: RouteGuidance?
     ) {
         let step = guidance?.step(announcedBy: instruction.id)
+        let notice = instruction.id.kind == .notice ? guidance?.notice(instruction.id) : nil
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence,
             utteranceId: instruction.isRepeat ? instruction.id.wireOfRepeats : instruction.id.wire,
             legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
-            maneuver: step.map { NavMessages.Maneuver($0.maneuver) }, urgency: SpokenUrgency(instruction.id.kind),
+            maneuver: step.map { NavMessages.Maneuver($0.maneuver) } ?? notice.map { NavMessages.Maneuver($0) },
+            urgency: SpokenUrgency(instruction.id.kind),
             text: instruction.text, ssml: instruction.ssml.isEmpty ? nil : instruction.ssml,
             language: instruction.language ?? guidance?.options.text.phrases.language,
             triggerDistanceM: instruction.triggerDistance,
@@ -168,7 +175,7 @@ extension SpokenUrgency {
         switch kind {
         case .visual, .depart, .continue: self = .follow
         case .far: self = .early
-        case .prepare, .near: self = .prepare
+        case .prepare, .near, .notice: self = .prepare
         case .now: self = .now
         }
     }

@@ -112,7 +112,31 @@ extension NavMessages.RouteLeg {
             firstPoint: UInt32(firstPoint), lastPoint: UInt32(lastPoint), distanceM: leg.length,
             durationS: leg.duration, durationTypicalS: leg.freeFlowDuration, waypointIndex: UInt32(leg.destination),
             annotation: NavMessages.Annotation(route, points: firstPoint...lastPoint),
-            names: NavMessages.RouteSummary.mainNames(edges))
+            names: NavMessages.RouteSummary.mainNames(edges),
+            notices: plan.guidance.notices.filter { $0.leg == index }
+                .map { NavMessages.RouteNotice($0, of: plan) })
+    }
+}
+
+extension NavMessages.RouteNotice {
+    fileprivate init(_ notice: NavGuidance.RouteNotice, of plan: RoutePlan) {
+        let lengths = plan.route.line.cumulativeLengths
+        let beyond = lengths.partitioningIndex { $0 > notice.routeOffset }
+        self.init(
+            maneuver: NavMessages.Maneuver(notice), kind: RouteNoticeKind(notice.kind),
+            point: UInt32(max(beyond - 1, 0)), routeOffsetM: notice.routeOffset, lengthM: notice.length,
+            country: notice.country.isEmpty ? nil : notice.country, instruction: plan.guidance.instruction(notice))
+    }
+}
+
+extension RouteNoticeKind {
+    fileprivate init(_ kind: NavGuidance.RouteNotice.Kind) {
+        switch kind {
+        case .tollRoad: self = .tollRoad
+        case .tollBooth: self = .tollBooth
+        case .tunnel: self = .tunnel
+        case .border: self = .border
+        }
     }
 }
 
@@ -125,11 +149,12 @@ extension NavMessages.RouteStep {
             maneuver: NavMessages.Maneuver(maneuver), firstPoint: UInt32(first), lastPoint: UInt32(max(first, last)),
             distanceM: step.length, durationS: duration, name: step.name.isEmpty ? nil : step.name,
             ref: maneuver.road.references.isEmpty ? nil : maneuver.road.references.joined(separator: "; "),
-            destinations: maneuver.road.destinations, exits: maneuver.exitNumbers,
+            destinations: maneuver.road.signs, exits: maneuver.exitNumbers,
             rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
             drivingSide: NavMessages.RoadSide(maneuver.drivingSide), isFerry: maneuver.notes.contains(.boardsFerry),
             intersections: step.junctions.map { Intersection($0) },
-            instruction: plan.guidance.options.text.instruction(maneuver))
+            instruction: plan.guidance.options.text.instruction(maneuver),
+            destinationRefs: maneuver.road.destinationReferences)
     }
 }
 
@@ -141,6 +166,14 @@ extension NavMessages.Maneuver {
             latitude: maneuver.coordinate.latitude, longitude: maneuver.coordinate.longitude,
             courseBefore: maneuver.bearingBefore, courseAfter: maneuver.bearingAfter,
             roundaboutExit: maneuver.roundaboutExit.map { UInt32($0) })
+    }
+}
+
+extension NavMessages.Maneuver {
+    package init(_ notice: NavGuidance.RouteNotice) {
+        self.init(
+            type: .notification, modifier: .straight, latitude: notice.coordinate.latitude,
+            longitude: notice.coordinate.longitude, courseBefore: notice.bearing, courseAfter: notice.bearing)
     }
 }
 

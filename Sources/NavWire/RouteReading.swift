@@ -76,9 +76,11 @@ extension RoutePlan {
         if let defect = RoutePlan.misplacedWaypoint(of: mapped.route, request) {
             throw RouteFailure(code: .invalidRequest, message: "the route cannot be followed here: \(defect)")
         }
-        let wording = Wording(
-            language: (message.options?.language).flatMap { PhraseTable.named($0)?.language } ?? own.language,
-            units: (message.options?.units).flatMap { DistanceUnits($0) } ?? own.units)
+        var wording = own
+        if let language = message.options?.language, let table = PhraseTable.named(language) {
+            wording.language = table.language
+        }
+        if let units = (message.options?.units).flatMap({ DistanceUnits($0) }) { wording.units = units }
         let guidance = RouteGuidance(route: mapped.route, graph: map.graph, options: GuidanceOptions(wording))
         self.init(route: mapped.route, guidance: guidance, provider: .external)
     }

@@ -55,7 +55,8 @@ struct RouteCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Number of alternatives, 0 to 2; there may be fewer.", valueName: "N"))
     var alternatives = 0
-    @Option(help: ArgumentHelp("Language of the instructions, such as de or en-US. Default: en.", valueName: "TAG"))
+    @Option(
+        help: ArgumentHelp("Language of instructions and names, such as de or en-US. Default: en.", valueName: "TAG"))
     var language: String?
     @Option(help: ArgumentHelp("Units of distances in instructions. Default: country.", valueName: "UNITS"))
     var units: DistanceUnits?

@@ -15,9 +15,11 @@ private struct OSRMStep {
     var length: Double
     var duration: Double
     var name: String
+    /// Nil for the second part of a maneuver.
+    var instruction: String?
     var junctions: [RouteJunction]
 
-    init(_ step: RouteStep) {
+    init(_ step: RouteStep, _ text: InstructionText) {
         maneuver = step.maneuver
         type = step.maneuver.type.rawValue
         modifier = step.maneuver.modifier?.rawValue
@@ -27,6 +29,7 @@ private struct OSRMStep {
         length = step.length
         duration = step.duration
         name = step.name
+        instruction = text.instruction(step.maneuver)
         junctions = step.junctions
     }
 }
@@ -84,7 +87,7 @@ struct RouteDocument {
         return object
     }
 
-    /// Returns the lines of all routes, each followed by its maneuvers.
+    /// Returns the lines of all routes, each followed by its maneuvers and its notices.
     private func geojson() -> [String: Any] {
         ["type": "FeatureCollection", "features": entries.indices.flatMap { Self.features(entries[$0], $0) }]
     }
@@ -138,6 +141,15 @@ struct RouteDocument {
                             "modifier": step.maneuver.modifier?.rawValue ?? NSNull() as Any,
                             "location": position(step.maneuver.coordinate),
                             "instruction": guidance.options.text.instruction(step.maneuver),
+                        ] as [String: Any]
+                    },
+                    "notices": guidance.notices.filter { $0.leg == leg }.map { notice in
+                        [
+                            "kind": notice.kind.rawValue, "location": position(notice.coordinate),
+                            "route_offset_m": number(notice.routeOffset),
+                            "length_m": notice.length.map { number($0) } ?? NSNull() as Any,
+                            "country": notice.country.isEmpty ? NSNull() as Any : notice.country,
+                            "instruction": guidance.instruction(notice),
                         ] as [String: Any]
                     },
                 ] as [String: Any]
@@ -231,16 +243,17 @@ struct RouteDocument {
                 "properties": properties,
             ]
         ]
-        features += guidance.steps.map { step in
+        func point(_ place: Coordinate, _ type: ManeuverType, _ instruction: String) -> [String: Any] {
             [
                 "type": "Feature",
-                "geometry": ["type": "Point", "coordinates": position(step.maneuver.coordinate)] as [String: Any],
-                "properties": [
-                    "instruction": guidance.options.text.instruction(step.maneuver),
-                    "type": step.maneuver.type.rawValue, "route": number,
-                ] as [String: Any],
+                "geometry": ["type": "Point", "coordinates": position(place)] as [String: Any],
+                "properties": ["instruction": instruction, "type": type.rawValue, "route": number] as [String: Any],
             ]
         }
+        features += guidance.steps.map { step in
+            point(step.maneuver.coordinate, step.maneuver.type, guidance.options.text.instruction(step.maneuver))
+        }
+        features += guidance.notices.map { point($0.coordinate, .notification, guidance.instruction($0)) }
         return features
     }
 
@@ -252,7 +265,7 @@ struct RouteDocument {
         /// Splits a roundabout as OSRM does: one step through it and one from its exit on.
         func partedRoundabout(_ step: RouteStep) -> [OSRMStep] {
             let maneuver = step.maneuver
-            let entry = OSRMStep(step)
+            let entry = OSRMStep(step, guidance.options.text)
             guard let modifier = maneuver.exitModifier, maneuver.type == .roundabout || maneuver.type == .rotary else {
                 return [entry]
             }
@@ -262,6 +275,7 @@ struct RouteDocument {
             exit.type = "exit " + maneuver.type.rawValue
             exit.modifier = modifier.rawValue
             exit.exit = nil
+            exit.instruction = nil
             exit.routeOffset += ring.length
             exit.length -= ring.length
             exit.duration -= ring.duration
@@ -285,15 +299,19 @@ struct RouteDocument {
                     ]
                     maneuver["modifier"] = step.modifier
                     maneuver["exit"] = step.exit
+                    maneuver["instruction"] = step.instruction
                     let piece = route.line.slice(from: step.routeOffset, to: step.routeOffset + step.length)
                     let points = piece.isEmpty ? [step.coordinate, step.coordinate] : piece
-                    return [
+                    var object: [String: Any] = [
                         "distance": number(step.length), "duration": number(step.duration),
                         "weight": number(step.duration),
-                        "name": step.name, "mode": "driving", "driving_side": step.maneuver.drivingSide.rawValue,
+                        "name": step.name, "mode": mode(step, route),
+                        "driving_side": step.maneuver.drivingSide.rawValue,
                         "geometry": line(points), "maneuver": maneuver,
                         "intersections": step.junctions.map { intersection($0, route) },
-                    ] as [String: Any]
+                    ]
+                    object.merge(signs(step.maneuver)) { $1 }
+                    return object
                 },
             ] as [String: Any]
         }
@@ -301,6 +319,25 @@ struct RouteDocument {
             "distance": number(route.length), "duration": number(route.duration), "weight_name": "duration",
             "weight": number(route.duration), "geometry": line(route.coordinates), "legs": legs,
         ]
+    }
+
+    /// Returns OSRM's mode of travel on a step; a step never begins on a road and ends aboard.
+    private static func mode(_ step: OSRMStep, _ route: Route) -> String {
+        let middle = route.pieces(from: step.routeOffset + step.length / 2).first
+        return middle?.attributes.roadClass == .ferry ? "ferry" : "driving"
+    }
+
+    /// Returns what OSRM's step has of a maneuver's road and signs; unknown ones are left out.
+    private static func signs(_ maneuver: Maneuver) -> [String: String] {
+        let road = maneuver.road
+        let places = road.destinations.joined(separator: ", ")
+        let numbers = road.destinationReferences.joined(separator: ", ")
+        let signs = [
+            "ref": road.references.joined(separator: "; "),
+            "destinations": places.isEmpty || numbers.isEmpty ? numbers + places : numbers + ": " + places,
+            "exits": maneuver.exitNumbers.joined(separator: "; "), "rotary_name": maneuver.roundaboutName,
+        ]
+        return signs.filter { !$0.value.isEmpty }
     }
 
     /// Returns a junction as OSRM's intersection.

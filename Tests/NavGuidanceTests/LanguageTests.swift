@@ -390,6 +390,20 @@ struct LanguageTests {
             }
             #expect(Set(spoken.map(\.count)).count == 1 && !(spoken.first?.isEmpty ?? true), "\(name)")
         }
+        lines += [
+            "", "## Notices", "", "| notice | " + Self.tags.joined(separator: " | ") + " |",
+            "|---|" + Self.tags.map { _ in "---|" }.joined(),
+        ]
+        let passes = try Self.tags.map { tag in
+            let guidance = try Town.pass.guidance("ABCDEFGH", options: GuidanceOptions(Wording(language: tag)))
+            return guidance.notices.map { ($0.kind.rawValue, guidance.instruction($0)) }
+        }
+        for index in passes.map(\.count).min().map({ 0..<$0 }) ?? 0..<0 {
+            let row = passes.map { $0[index].1 }
+            #expect(row.allSatisfy { !$0.isEmpty && !$0.contains("{") && !$0.contains("  ") }, "\(row)")
+            lines.append("| \(passes[0][index].0) | " + row.joined(separator: " | ") + " |")
+        }
+        #expect(passes.allSatisfy { Set($0.map(\.0)).count == RouteNotice.Kind.allCases.count })
         try check(
             lines.joined(separator: "\n") + "\n", Self.module + "/NavGuidance.docc/EveryManeuverInEveryLanguage.md")
     }

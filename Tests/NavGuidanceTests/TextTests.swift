@@ -248,6 +248,43 @@ struct TextTests {
         #expect(banner.text == "Exit 23A Espoo / Hanko")
     }
 
+    @Test("Road numbers on signs are told and shown where the signs name no place")
+    func signedNumbers() throws {
+        func town(_ joined: String, _ towards: String, _ place: String, ahead: String) -> Town {
+            var town = Town(
+                """
+                A    B    C    D
+                               E    F
+                """, scale: 50)
+            town.road("ABCD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1")
+            town.road(
+                "BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20, destination: place,
+                destinationReference: joined, destinationReferenceTo: towards)
+            town.road("EF", ahead.isEmpty ? "High Street" : "", roadClass: .trunk, reference: ahead)
+            town.exits["B"] = "12"
+            return town
+        }
+        for (joined, towards, place, ahead, told, shown) in [
+            ("A 8", "", "", "", "Take exit 12 towards A 8", "Exit 12 A 8"),
+            ("A 8", "I 5", "", "", "Take exit 12 towards A 8, I 5", "Exit 12 A 8 / I 5"),
+            ("", "I 5", "", "", "Take exit 12 towards I 5", "Exit 12 I 5"),
+            ("A 8", "", "Espoo", "", "Take exit 12 towards Espoo", "Exit 12 A 8 Espoo"),
+            ("A 8", "", "", "A 8", "Take exit 12 onto A 8", "Exit 12 A 8"),
+        ] {
+            let guidance = try town(joined, towards, place, ahead: ahead).guidance("ABEF")
+            #expect(guidance.options.text.instruction(guidance.maneuvers[1]) == told)
+            #expect(guidance.visuals[0].primary.text == shown)
+        }
+        let road = RoadLabel(destinationReferences: ["A8"])
+        for (language, told) in [
+            ("en-GB", "Keep right towards the A8"), ("en", "Keep right towards A8"),
+            ("es", "Manténgase a la derecha hacia la A8"), ("de", "Rechts halten Richtung A8"),
+        ] {
+            let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+            #expect(text.instruction(try maneuver(.fork, .slightRight, road)) == told)
+        }
+    }
+
     @Test("Several exit numbers are told as a list")
     func exitNumbers() throws {
         var town = Town(

@@ -49,13 +49,16 @@ struct Town {
         _ path: String, _ name: String = "", oneway: Bool = false, roadClass: RoadClass = .residential,
         flags: RoadFlags = [], speed: Float = 14, reference: String = "", destination: String = "",
         lanes: UInt8? = nil, turnLanes: String = "", access: VehicleAccess = [.car], country: String = "",
-        localNames: LocalNames = .none, laneChanges: String = "", destinationLanes: String = ""
+        localNames: LocalNames = .none, destinationReference: String = "", destinationReferenceTo: String = "",
+        laneChanges: String = "", destinationLanes: String = ""
     ) {
         ways += 1
         let attributes = RoadAttributes(
             roadClass: roadClass, flags: oneway ? flags.union(.oneway) : flags, access: access, freeFlowSpeed: speed,
-            lanes: lanes, name: name, reference: reference, destination: destination, turnLanes: turnLanes,
-            destinationLanes: destinationLanes, country: country, localNames: localNames, laneChanges: laneChanges)
+            lanes: lanes, name: name, reference: reference, destination: destination,
+            destinationReference: destinationReference, turnLanes: turnLanes,
+            destinationReferenceTo: destinationReferenceTo, destinationLanes: destinationLanes, country: country,
+            localNames: localNames, laneChanges: laneChanges)
         for (from, to) in zip(path, path.dropFirst()) {
             roads.append(Road(from: from, to: to, wayID: ways, attributes: attributes))
             guard !oneway else { continue }

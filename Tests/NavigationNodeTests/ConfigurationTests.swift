@@ -3,6 +3,7 @@ import GNSSNode
 import NavConfig
 import NavDirections
 import NavGeo
+import NavGuidance
 import NavKit
 import NavMap
 import NavNavigator
@@ -151,6 +152,20 @@ struct ConfigurationTests {
         #expect(Avoidance(names: Avoidance.names.map(\.name).joined(separator: ",")) != nil)
         for text in ["tolls,trams", "tolls,,ferries", "tolls,", ",", "tolls;ferries"] {
             #expect(Avoidance(names: text) == nil, "'\(text)'")
+        }
+    }
+
+    @Test func topicsOfNoticesAreParsedByName() throws {
+        func topics(_ text: String) throws -> RouteNotice.Topics {
+            try ConfigLoader.load(
+                NavigationConfiguration.self, file: nil, overrides: ["guidance.notices=\(text)"]
+            ).navigator.wording.notices
+        }
+        #expect(try topics("") == [])
+        #expect(try topics("borders,tolls") == [.tolls, .borders])
+        #expect(NavigationConfiguration().navigator.wording.notices == .all)
+        for text in ["tolls,trams", "tolls,,borders", "tolls,", ","] {
+            #expect(throws: (any Error).self, "'\(text)'") { try topics(text) }
         }
     }
 

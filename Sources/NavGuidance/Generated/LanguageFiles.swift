@@ -21,6 +21,7 @@ enum LanguageFiles {
 
         # „Am Markt“ hat seinen Artikel schon: man biegt in die Straße Am Markt ab.
         [names]
+        affixes = nord, süd, ost, west, nordost, nordwest, südost, südwest
         first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
@@ -230,6 +231,10 @@ enum LanguageFiles {
         notification = weiterfahren
         notification.leaves ferry = die Fähre verlassen
         notification.leaves ferry.name = die Fähre verlassen und {name:on} weiterfahren
+        notification.toll road = Beginn der Mautstraße
+        notification.toll booth = Mautstelle
+        notification.tunnel = Tunnel von {distance:dative} Länge
+        notification.border = Grenzübergang
 
         arrive = Ankunft am Ziel
         arrive.left = Ankunft am Ziel auf der linken Seite
@@ -272,17 +277,17 @@ enum LanguageFiles {
         on ramp.right = take the slip road on the right
         on ramp.name = take the slip road onto {name:the}
         on ramp.left.name = take the slip road on the left onto {name:the}
-        on ramp.destination = take the slip road towards {destination}
-        on ramp.left.destination = take the slip road on the left towards {destination}
+        on ramp.destination = take the slip road towards {destination:the}
+        on ramp.left.destination = take the slip road on the left towards {destination:the}
         off ramp.exit = at junction {exit}, take the exit
         off ramp.left.exit = at junction {exit}, take the exit on the left
         off ramp.right.exit = at junction {exit}, take the exit on the right
         off ramp.exit.name = at junction {exit}, take the exit onto {name:the}
         off ramp.left.exit.name = at junction {exit}, take the exit on the left onto {name:the}
         off ramp.right.exit.name = at junction {exit}, take the exit on the right onto {name:the}
-        off ramp.exit.destination = at junction {exit}, take the exit towards {destination}
-        off ramp.left.exit.destination = at junction {exit}, take the exit on the left towards {destination}
-        off ramp.right.exit.destination = at junction {exit}, take the exit on the right towards {destination}
+        off ramp.exit.destination = at junction {exit}, take the exit towards {destination:the}
+        off ramp.left.exit.destination = at junction {exit}, take the exit on the left towards {destination:the}
+        off ramp.right.exit.destination = at junction {exit}, take the exit on the right towards {destination:the}
         off ramp.exit.named = at junction {exit}, {junction}, take the exit
         off ramp.left.exit.named = at junction {exit}, {junction}, take the exit on the left
         off ramp.right.exit.named = at junction {exit}, {junction}, take the exit on the right
@@ -347,8 +352,10 @@ enum LanguageFiles {
         compass = north, northeast, east, southeast, south, southwest, west, northwest
         ordinals = first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth
 
+        # Affixes are words before or after a name that distinguish parts of one street; those of all languages apply everywhere.
         # A ferry whose name says that it is one is not called so twice.
         [names]
+        affixes = n, ne, e, se, s, sw, w, nw, north, south, west, east, nor, sou, we, ea, northeast, northwest, southeast, southwest
         first: ferry = ferry
         ending: ferry = ferry
 
@@ -392,10 +399,10 @@ enum LanguageFiles {
         # Turns.
         turn.left = turn left
         turn.left.name = turn left onto {name:the}
-        turn.left.destination = turn left towards {destination}
+        turn.left.destination = turn left towards {destination:the}
         turn.right = turn right
         turn.right.name = turn right onto {name:the}
-        turn.right.destination = turn right towards {destination}
+        turn.right.destination = turn right towards {destination:the}
         turn.slight left = turn slightly left
         turn.slight left.name = turn slightly left onto {name:the}
         turn.slight right = turn slightly right
@@ -431,15 +438,15 @@ enum LanguageFiles {
         fork.slight left = keep left at the fork
         fork.slight left.name = keep left onto {name:the}
         fork.slight left.stay = keep left to stay on {name:the}
-        fork.slight left.destination = keep left towards {destination}
+        fork.slight left.destination = keep left towards {destination:the}
         fork.slight right = keep right at the fork
         fork.slight right.name = keep right onto {name:the}
         fork.slight right.stay = keep right to stay on {name:the}
-        fork.slight right.destination = keep right towards {destination}
+        fork.slight right.destination = keep right towards {destination:the}
         fork.straight = go straight at the fork
         fork.straight.name = go straight onto {name:the}
         fork.straight.stay = go straight to stay on {name:the}
-        fork.straight.destination = go straight towards {destination}
+        fork.straight.destination = go straight towards {destination:the}
         end of road.left = turn left at the end of the road
         end of road.left.name = at the end of the road, turn left onto {name:the}
         end of road.right = turn right at the end of the road
@@ -451,17 +458,17 @@ enum LanguageFiles {
         on ramp.right = take the ramp on the right
         on ramp.name = take the ramp onto {name:the}
         on ramp.left.name = take the ramp on the left onto {name:the}
-        on ramp.destination = take the ramp towards {destination}
-        on ramp.left.destination = take the ramp on the left towards {destination}
+        on ramp.destination = take the ramp towards {destination:the}
+        on ramp.left.destination = take the ramp on the left towards {destination:the}
         off ramp = take the exit
         off ramp.left = take the exit on the left
         off ramp.right = take the exit on the right
         off ramp.name = take the exit onto {name:the}
         off ramp.left.name = take the exit on the left onto {name:the}
         off ramp.right.name = take the exit on the right onto {name:the}
-        off ramp.destination = take the exit towards {destination}
-        off ramp.left.destination = take the exit on the left towards {destination}
-        off ramp.right.destination = take the exit on the right towards {destination}
+        off ramp.destination = take the exit towards {destination:the}
+        off ramp.left.destination = take the exit on the left towards {destination:the}
+        off ramp.right.destination = take the exit on the right towards {destination:the}
         off ramp.named = take the {junction} exit
         off ramp.left.named = take the {junction} exit on the left
         off ramp.right.named = take the {junction} exit on the right
@@ -471,9 +478,9 @@ enum LanguageFiles {
         off ramp.exit.name = take exit {exit} onto {name:the}
         off ramp.left.exit.name = take exit {exit} on the left onto {name:the}
         off ramp.right.exit.name = take exit {exit} on the right onto {name:the}
-        off ramp.exit.destination = take exit {exit} towards {destination}
-        off ramp.left.exit.destination = take exit {exit} on the left towards {destination}
-        off ramp.right.exit.destination = take exit {exit} on the right towards {destination}
+        off ramp.exit.destination = take exit {exit} towards {destination:the}
+        off ramp.left.exit.destination = take exit {exit} on the left towards {destination:the}
+        off ramp.right.exit.destination = take exit {exit} on the right towards {destination:the}
         off ramp.exit.named = take exit {exit}, {junction}
         off ramp.left.exit.named = take exit {exit}, {junction}, on the left
         off ramp.right.exit.named = take exit {exit}, {junction}, on the right
@@ -489,12 +496,12 @@ enum LanguageFiles {
         roundabout.name = at the roundabout, take the exit onto {name:the}
         roundabout.nth = at the roundabout, take the {nth} exit
         roundabout.nth.name = at the roundabout, take the {nth} exit onto {name:the}
-        roundabout.nth.destination = at the roundabout, take the {nth} exit towards {destination}
+        roundabout.nth.destination = at the roundabout, take the {nth} exit towards {destination:the}
         rotary = enter {rotary}
         rotary.name = at {rotary}, take the exit onto {name:the}
         rotary.nth = at {rotary}, take the {nth} exit
         rotary.nth.name = at {rotary}, take the {nth} exit onto {name:the}
-        rotary.nth.destination = at {rotary}, take the {nth} exit towards {destination}
+        rotary.nth.destination = at {rotary}, take the {nth} exit towards {destination:the}
         roundabout turn.left = at the roundabout, turn left
         roundabout turn.left.name = at the roundabout, turn left onto {name:the}
         roundabout turn.right = at the roundabout, turn right
@@ -518,6 +525,10 @@ enum LanguageFiles {
         notification = continue
         notification.leaves ferry = leave the ferry
         notification.leaves ferry.name = leave the ferry and continue on {name:the}
+        notification.toll road = start of the toll road
+        notification.toll booth = toll booth
+        notification.tunnel = tunnel of {distance}
+        notification.border = border crossing
 
         # Arriving: still ahead, then there.
         arrive = you will arrive at your destination
@@ -556,7 +567,10 @@ enum LanguageFiles {
         compass = norte, noreste, este, sureste, sur, suroeste, oeste, noroeste
         ordinals = primera, segunda, tercera, cuarta, quinta, sexta, séptima, octava, novena, décima
 
+        # Lo que queda de «Avenida del Norte» sin su punto cardinal no es el nombre de ninguna calle.
         [names]
+        affixes = norte, sur, este, oeste, noreste, nordeste, noroeste, sureste, sudeste, suroeste, sudoeste, oriente, poniente
+        particles = de, del, la, el, los, las
         reference = number
         first: calle, avenida, carretera, plaza, autopista, autovía, ronda, vía, travesía, glorieta, rambla, cuesta, alameda = f
         first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, urbanización = f
@@ -615,10 +629,10 @@ enum LanguageFiles {
 
         turn.left = gire a la izquierda
         turn.left.name = gire a la izquierda en {name:the}
-        turn.left.destination = gire a la izquierda hacia {destination}
+        turn.left.destination = gire a la izquierda hacia {destination:the}
         turn.right = gire a la derecha
         turn.right.name = gire a la derecha en {name:the}
-        turn.right.destination = gire a la derecha hacia {destination}
+        turn.right.destination = gire a la derecha hacia {destination:the}
         turn.slight left = gire ligeramente a la izquierda
         turn.slight left.name = gire ligeramente a la izquierda en {name:the}
         turn.slight right = gire ligeramente a la derecha
@@ -652,15 +666,15 @@ enum LanguageFiles {
         fork.slight left = manténgase a la izquierda en la bifurcación
         fork.slight left.name = manténgase a la izquierda para tomar {name:the}
         fork.slight left.stay = manténgase a la izquierda para seguir por {name:the}
-        fork.slight left.destination = manténgase a la izquierda hacia {destination}
+        fork.slight left.destination = manténgase a la izquierda hacia {destination:the}
         fork.slight right = manténgase a la derecha en la bifurcación
         fork.slight right.name = manténgase a la derecha para tomar {name:the}
         fork.slight right.stay = manténgase a la derecha para seguir por {name:the}
-        fork.slight right.destination = manténgase a la derecha hacia {destination}
+        fork.slight right.destination = manténgase a la derecha hacia {destination:the}
         fork.straight = siga recto en la bifurcación
         fork.straight.name = siga recto por {name:the}
         fork.straight.stay = siga recto para continuar por {name:the}
-        fork.straight.destination = siga recto hacia {destination}
+        fork.straight.destination = siga recto hacia {destination:the}
         end of road.left = gire a la izquierda al final de la vía
         end of road.left.name = al final de la vía, gire a la izquierda en {name:the}
         end of road.right = gire a la derecha al final de la vía
@@ -671,17 +685,17 @@ enum LanguageFiles {
         on ramp.right = tome el acceso de la derecha
         on ramp.name = tome el acceso {name:to}
         on ramp.left.name = tome el acceso de la izquierda {name:to}
-        on ramp.destination = tome el acceso hacia {destination}
-        on ramp.left.destination = tome el acceso de la izquierda hacia {destination}
+        on ramp.destination = tome el acceso hacia {destination:the}
+        on ramp.left.destination = tome el acceso de la izquierda hacia {destination:the}
         off ramp = tome la salida
         off ramp.left = tome la salida de la izquierda
         off ramp.right = tome la salida de la derecha
         off ramp.name = tome la salida hacia {name:the}
         off ramp.left.name = tome la salida de la izquierda hacia {name:the}
         off ramp.right.name = tome la salida de la derecha hacia {name:the}
-        off ramp.destination = tome la salida hacia {destination}
-        off ramp.left.destination = tome la salida de la izquierda hacia {destination}
-        off ramp.right.destination = tome la salida de la derecha hacia {destination}
+        off ramp.destination = tome la salida hacia {destination:the}
+        off ramp.left.destination = tome la salida de la izquierda hacia {destination:the}
+        off ramp.right.destination = tome la salida de la derecha hacia {destination:the}
         off ramp.named = tome la salida {junction}
         off ramp.left.named = tome la salida {junction} a la izquierda
         off ramp.right.named = tome la salida {junction} a la derecha
@@ -691,9 +705,9 @@ enum LanguageFiles {
         off ramp.exit.name = tome la salida {exit} hacia {name:the}
         off ramp.left.exit.name = tome la salida {exit} a la izquierda hacia {name:the}
         off ramp.right.exit.name = tome la salida {exit} a la derecha hacia {name:the}
-        off ramp.exit.destination = tome la salida {exit} hacia {destination}
-        off ramp.left.exit.destination = tome la salida {exit} a la izquierda hacia {destination}
-        off ramp.right.exit.destination = tome la salida {exit} a la derecha hacia {destination}
+        off ramp.exit.destination = tome la salida {exit} hacia {destination:the}
+        off ramp.left.exit.destination = tome la salida {exit} a la izquierda hacia {destination:the}
+        off ramp.right.exit.destination = tome la salida {exit} a la derecha hacia {destination:the}
         off ramp.exit.named = tome la salida {exit}, {junction}
         off ramp.left.exit.named = tome la salida {exit}, {junction}, a la izquierda
         off ramp.right.exit.named = tome la salida {exit}, {junction}, a la derecha
@@ -708,12 +722,12 @@ enum LanguageFiles {
         roundabout.name = en la rotonda, tome la salida hacia {name:the}
         roundabout.nth = en la rotonda, tome la {nth} salida
         roundabout.nth.name = en la rotonda, tome la {nth} salida hacia {name:the}
-        roundabout.nth.destination = en la rotonda, tome la {nth} salida hacia {destination}
+        roundabout.nth.destination = en la rotonda, tome la {nth} salida hacia {destination:the}
         rotary = entre en {rotary:the}
         rotary.name = en {rotary:the}, tome la salida hacia {name:the}
         rotary.nth = en {rotary:the}, tome la {nth} salida
         rotary.nth.name = en {rotary:the}, tome la {nth} salida hacia {name:the}
-        rotary.nth.destination = en {rotary:the}, tome la {nth} salida hacia {destination}
+        rotary.nth.destination = en {rotary:the}, tome la {nth} salida hacia {destination:the}
         roundabout turn.left = en la rotonda, gire a la izquierda
         roundabout turn.left.name = en la rotonda, gire a la izquierda en {name:the}
         roundabout turn.right = en la rotonda, gire a la derecha
@@ -736,6 +750,10 @@ enum LanguageFiles {
         notification = continúe
         notification.leaves ferry = salga del ferry
         notification.leaves ferry.name = salga del ferry y continúe por {name:the}
+        notification.toll road = comienzo de la vía de peaje
+        notification.toll booth = puesto de peaje
+        notification.tunnel = túnel de {distance}
+        notification.border = paso fronterizo
 
         arrive = llegará a su destino
         arrive.left = su destino estará a la izquierda
@@ -772,6 +790,7 @@ enum LanguageFiles {
         compass = pohjoiseen, koilliseen, itään, kaakkoon, etelään, lounaaseen, länteen, luoteeseen
         ordinals = ensimmäisestä, toisesta, kolmannesta, neljännestä, viidennestä, kuudennesta, seitsemännestä, kahdeksannesta, yhdeksännestä, kymmenennestä
 
+        # No affixes: Itäinen Rantakatu and Läntinen Rantakatu are two streets, not two parts of one.
         [names]
         reference = number
         # Adjectives are inflected too, and the name is told in its basic form instead.
@@ -1058,6 +1077,10 @@ enum LanguageFiles {
         notification = jatka
         notification.leaves ferry = poistu lautalta
         notification.leaves ferry.name = poistu lautalta ja jatka {name:along}
+        notification.toll road = maksullinen tie alkaa
+        notification.toll booth = tietulliasema
+        notification.tunnel = {distance:genitive} tunneli
+        notification.border = rajanylityspaikka
 
         arrive = saavut määränpäähän
         arrive.left = määränpää on vasemmalla
@@ -1094,7 +1117,10 @@ enum LanguageFiles {
         compass = le nord, le nord-est, l'est, le sud-est, le sud, le sud-ouest, l'ouest, le nord-ouest
         ordinals = première, deuxième, troisième, quatrième, cinquième, sixième, septième, huitième, neuvième, dixième
 
+        # Ce qui reste de « Rue du Nord » sans son point cardinal n'est le nom d'aucune rue.
         [names]
+        affixes = nord, sud, est, ouest, nord-est, nord-ouest, sud-est, sud-ouest
+        particles = de, du, des, le, la, les
         reference: A, E, I, O, U = number vowel
         reference = number
         first: rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
@@ -1293,6 +1319,10 @@ enum LanguageFiles {
         notification = continuez
         notification.leaves ferry = quittez le ferry
         notification.leaves ferry.name = quittez le ferry et continuez sur {name:the}
+        notification.toll road = début de la route à péage
+        notification.toll booth = poste de péage
+        notification.tunnel = tunnel de {distance}
+        notification.border = passage de la frontière
 
         arrive = vous arriverez à destination
         arrive.left = votre destination sera sur la gauche
@@ -1333,6 +1363,7 @@ enum LanguageFiles {
         compass = 北, 东北, 东, 东南, 南, 西南, 西, 西北
         ordinals = 第一个, 第二个, 第三个, 第四个, 第五个, 第六个, 第七个, 第八个, 第九个, 第十个
 
+        # 没有 affixes：中山北路和中山南路是各自的路名。
         # 名称中已有“渡轮”等字样时不再重复。
         [names]
         ending: 渡轮, 轮渡, 汽渡 = ferry
@@ -1488,6 +1519,10 @@ enum LanguageFiles {
         notification = 继续行驶
         notification.leaves ferry = 驶离渡轮
         notification.leaves ferry.name = 驶离渡轮，继续沿{name}行驶
+        notification.toll road = 进入收费公路
+        notification.toll booth = 经过收费站
+        notification.tunnel = 进入长{distance}的隧道
+        notification.border = 越过国境
 
         arrive = 到达目的地
         arrive.left = 目的地在左侧

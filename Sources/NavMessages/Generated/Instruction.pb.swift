@@ -452,9 +452,9 @@ public struct SpokenInstruction: Message {
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
-    /// Step that begins with the maneuver, from 0.
+    /// Step that begins with the maneuver, from 0; absent for a notice, which begins none.
     public var stepIndex: UInt32?
-    /// The maneuver.
+    /// The maneuver; for a notice that of RouteLeg.notices, with the type NOTIFICATION.
     public var maneuver: Maneuver?
     /// How close the maneuver is.
     public var urgency: SpokenUrgency?

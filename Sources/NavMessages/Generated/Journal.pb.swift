@@ -112,7 +112,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf8dbd4b68aa11e2a }
+    public static var schemaFingerprint: UInt64 { 0x479ef81321dc4628 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -354,7 +354,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x8b30f0d289245490 }
+    public static var schemaFingerprint: UInt64 { 0x2fdfd6aaac104ec0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -476,7 +476,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x30100d5869b53d01 }
+    public static var schemaFingerprint: UInt64 { 0xcfd616492bf9449b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -631,7 +631,7 @@ extension SavedTrip: WireMessage {
     public static var fullName: String { "navbus.v1.SavedTrip" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe2d145f6824bfa05 }
+    public static var schemaFingerprint: UInt64 { 0x2387e5190a5798f3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -33,6 +33,7 @@ public enum MessageRegistry {
         Route.self,
         RouteLeg.self,
         RouteStep.self,
+        RouteNotice.self,
         Maneuver.self,
         Intersection.self,
         Lane.self,

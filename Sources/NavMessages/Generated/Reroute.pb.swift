@@ -511,7 +511,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x17d86795a7615b5a }
+    public static var schemaFingerprint: UInt64 { 0x5182fc54ed4fca51 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -654,7 +654,7 @@ extension Alternative: WireMessage {
     public static var fullName: String { "navbus.v1.Alternative" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc79a7940c24c61cd }
+    public static var schemaFingerprint: UInt64 { 0xd8dd3e6ba21a87a3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1022,7 +1022,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9ca731be92062075 }
+    public static var schemaFingerprint: UInt64 { 0x89ca112172cd2c8c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -162,6 +162,39 @@ public struct RouteReason: ProtoEnum {
     }
 }
 
+/// Kind of a notice.
+///
+/// Values that this build does not know survive as their number.
+public struct RouteNoticeKind: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// A toll road begins.
+    public static let tollRoad = Self(rawValue: 1)
+    /// A toll booth.
+    public static let tollBooth = Self(rawValue: 2)
+    /// A long tunnel begins.
+    public static let tunnel = Self(rawValue: 3)
+    /// A border between two countries.
+    public static let border = Self(rawValue: 4)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "ROUTE_NOTICE_KIND_UNSPECIFIED"),
+            (1, "ROUTE_NOTICE_KIND_TOLL_ROAD"),
+            (2, "ROUTE_NOTICE_KIND_TOLL_BOOTH"),
+            (3, "ROUTE_NOTICE_KIND_TUNNEL"),
+            (4, "ROUTE_NOTICE_KIND_BORDER"),
+        ]
+    }
+}
+
 /// Kind of a maneuver: the types of OSRM and Mapbox Directions.
 ///
 /// Values that this build does not know survive as their number.
@@ -817,7 +850,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xabf1d070f62af144 }
+    public static var schemaFingerprint: UInt64 { 0x180537d2248fd6f1 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -953,6 +986,8 @@ public struct RouteLeg: Message {
     public var annotation: Annotation?
     /// Names of important roads along the leg, for people.
     public var names: [String]
+    /// What the driver is told of on the leg besides the maneuvers, in order.
+    public var notices: [RouteNotice]
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -964,7 +999,8 @@ public struct RouteLeg: Message {
         durationTypicalS: Double? = nil,
         waypointIndex: UInt32? = nil,
         annotation: Annotation? = nil,
-        names: [String] = []
+        names: [String] = [],
+        notices: [RouteNotice] = []
     ) {
         self.steps = steps
         self.firstPoint = firstPoint
@@ -975,6 +1011,7 @@ public struct RouteLeg: Message {
         self.waypointIndex = waypointIndex
         self.annotation = annotation
         self.names = names
+        self.notices = notices
     }
 }
 
@@ -983,7 +1020,7 @@ extension RouteLeg: WireMessage {
     public static var fullName: String { "navbus.v1.RouteLeg" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x559623de7a4aac44 }
+    public static var schemaFingerprint: UInt64 { 0x1367cc612be6284d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1042,6 +1079,10 @@ extension RouteLeg: WireMessage {
             c.pointee.n_names = names.count
             c.pointee.names = Wire.strings(names, arena)
         }
+        if !notices.isEmpty {
+            c.pointee.n_notices = notices.count
+            c.pointee.notices = Wire.messages(notices, arena)
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteLeg>) throws(MessageError) {
@@ -1054,6 +1095,7 @@ extension RouteLeg: WireMessage {
         waypointIndex = c.pointee.has_waypoint_index != 0 ? c.pointee.waypoint_index : nil
         annotation = try Wire.message(c.pointee.annotation)
         names = try Wire.strings(c.pointee.names, c.pointee.n_names, "navbus.v1.RouteLeg.names")
+        notices = try Wire.messages(c.pointee.notices, c.pointee.n_notices)
     }
 }
 
@@ -1073,7 +1115,7 @@ public struct RouteStep: Message {
     public var name: String?
     /// Number of the road that is followed; several numbers are joined by "; ".
     public var ref: String?
-    /// Signposted destinations.
+    /// Signposted destinations: places, or the road numbers of destination_refs where the signs name no place.
     public var destinations: [String]
     /// Signposted exit numbers or names.
     public var exits: [String]
@@ -1087,6 +1129,8 @@ public struct RouteStep: Message {
     public var intersections: [Intersection]
     /// Instruction in the route's language, for people.
     public var instruction: String?
+    /// Signposted road numbers.
+    public var destinationRefs: [String]
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -1103,7 +1147,8 @@ public struct RouteStep: Message {
         drivingSide: RoadSide? = nil,
         isFerry: Bool? = nil,
         intersections: [Intersection] = [],
-        instruction: String? = nil
+        instruction: String? = nil,
+        destinationRefs: [String] = []
     ) {
         self.maneuver = maneuver
         self.firstPoint = firstPoint
@@ -1119,6 +1164,7 @@ public struct RouteStep: Message {
         self.isFerry = isFerry
         self.intersections = intersections
         self.instruction = instruction
+        self.destinationRefs = destinationRefs
     }
 }
 
@@ -1127,7 +1173,7 @@ extension RouteStep: WireMessage {
     public static var fullName: String { "navbus.v1.RouteStep" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7410f998684f4943 }
+    public static var schemaFingerprint: UInt64 { 0x02a53f73be5f6641 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1202,6 +1248,10 @@ extension RouteStep: WireMessage {
         if let value = instruction {
             c.pointee.instruction = Wire.string(value, arena)
         }
+        if !destinationRefs.isEmpty {
+            c.pointee.n_destination_refs = destinationRefs.count
+            c.pointee.destination_refs = Wire.strings(destinationRefs, arena)
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteStep>) throws(MessageError) {
@@ -1219,6 +1269,111 @@ extension RouteStep: WireMessage {
         isFerry = c.pointee.has_is_ferry != 0 ? c.pointee.is_ferry != 0 : nil
         intersections = try Wire.messages(c.pointee.intersections, c.pointee.n_intersections)
         instruction = try Wire.string(c.pointee.instruction, "navbus.v1.RouteStep.instruction")
+        destinationRefs = try Wire.strings(c.pointee.destination_refs, c.pointee.n_destination_refs, "navbus.v1.RouteStep.destination_refs")
+    }
+}
+
+/// Something on the way that the driver is told of without having to act. It does not divide the steps.
+public struct RouteNotice: Message {
+    /// Its place, with the type NOTIFICATION.
+    public var maneuver: Maneuver?
+    /// Kind.
+    public var kind: RouteNoticeKind?
+    /// Index of the last geometry point that is not beyond it.
+    public var point: UInt32?
+    /// Distance from the start of the route in m.
+    public var routeOffsetM: Double?
+    /// Length of the tunnel or of the toll road in m; absent for a place.
+    public var lengthM: Double?
+    /// Country that is entered at a border, ISO 3166-1 alpha-2.
+    public var country: String?
+    /// Words in the route's language, for people.
+    public var instruction: String?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        maneuver: Maneuver? = nil,
+        kind: RouteNoticeKind? = nil,
+        point: UInt32? = nil,
+        routeOffsetM: Double? = nil,
+        lengthM: Double? = nil,
+        country: String? = nil,
+        instruction: String? = nil
+    ) {
+        self.maneuver = maneuver
+        self.kind = kind
+        self.point = point
+        self.routeOffsetM = routeOffsetM
+        self.lengthM = lengthM
+        self.country = country
+        self.instruction = instruction
+    }
+}
+
+extension RouteNotice: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.RouteNotice" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x0183bcd4548d7359 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__RouteNotice>) { navbus__v1__route_notice__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__RouteNotice>? {
+        navbus__v1__route_notice__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__RouteNotice>, _ arena: Wire.Arena) {
+        if let value = maneuver {
+            c.pointee.maneuver = Wire.message(value, arena)
+        }
+        if let value = kind {
+            c.pointee.kind = Navbus__V1__RouteNoticeKind(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_kind = 1
+        }
+        if let value = point {
+            c.pointee.point = value
+            c.pointee.has_point = 1
+        }
+        if let value = routeOffsetM {
+            c.pointee.route_offset_m = value
+            c.pointee.has_route_offset_m = 1
+        }
+        if let value = lengthM {
+            c.pointee.length_m = value
+            c.pointee.has_length_m = 1
+        }
+        if let value = country {
+            c.pointee.country = Wire.string(value, arena)
+        }
+        if let value = instruction {
+            c.pointee.instruction = Wire.string(value, arena)
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__RouteNotice>) throws(MessageError) {
+        maneuver = try Wire.message(c.pointee.maneuver)
+        kind = c.pointee.has_kind != 0 ? RouteNoticeKind(rawValue: Int32(bitPattern: c.pointee.kind.rawValue)) : nil
+        point = c.pointee.has_point != 0 ? c.pointee.point : nil
+        routeOffsetM = c.pointee.has_route_offset_m != 0 ? c.pointee.route_offset_m : nil
+        lengthM = c.pointee.has_length_m != 0 ? c.pointee.length_m : nil
+        country = try Wire.string(c.pointee.country, "navbus.v1.RouteNotice.country")
+        instruction = try Wire.string(c.pointee.instruction, "navbus.v1.RouteNotice.instruction")
     }
 }
 
@@ -2406,7 +2561,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2cbb9619d81d3691 }
+    public static var schemaFingerprint: UInt64 { 0x5699195096a2c67b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -29,9 +29,11 @@ public struct RoutePreferences: Sendable, Hashable {
         self.allowsOnline = allowsOnline
     }
 
-    /// Returns the requested language and units, or the node's own for those not requested.
+    /// Returns the node's own wording in the requested language and units.
     public func wording(_ own: Wording) -> Wording {
-        Wording(language: language ?? own.language, units: units ?? own.units)
+        var wording = own
+        (wording.language, wording.units) = (language ?? own.language, units ?? own.units)
+        return wording
     }
 }
 

@@ -236,8 +236,15 @@ final class Trip {
         self.progress = progress
         var updates: [Update] = [.progress(progress)]
         if isCleared { updates.append(.noInstruction) }
-        updates += due.map {
-            .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
+        updates += due.map { instruction in
+            guard case .spoken(let spoken) = instruction, spoken.id.kind == .notice else {
+                return .instruction(
+                    instruction, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
+            }
+            let place = cursor.offset + spoken.distance
+            return .instruction(
+                instruction, distance: spoken.distance,
+                duration: times.duration(from: cursor.offset, to: place, in: currentLeg))
         }
         updates += last.map { .instruction($0, distance: 0, duration: 0) }
         updates += arrivals.map { .arrival($0) }

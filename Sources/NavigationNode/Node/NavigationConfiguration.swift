@@ -109,6 +109,15 @@ package struct NavigationConfiguration: NodeConfiguration {
                 range: DistanceUnits.allCases.map(\.rawValue).joined(separator: " | "),
                 "Units of distances where a request names none: those of each country's roads, kilometres, or miles.",
                 parse: { DistanceUnits(rawValue: $0) }, format: { $0.rawValue }),
+            .flag(
+                "guidance.new_names", \.navigator.wording.announcesNameChanges,
+                "Whether a road that only changes its name or number is a maneuver, NEW_NAME."),
+            .text(
+                "guidance.notices", \.navigator.wording.notices,
+                range: RouteNotice.Topics.names.map(\.name).joined(separator: ", ") + ", or empty",
+                "Topics, separated by commas, that are told without a maneuver: toll roads and booths, tunnels of 500 m "
+                    + "and more, and borders.",
+                listSeparator: ",", parse: { RouteNotice.Topics(names: $0) }, format: { $0.text }),
         ]
     }
 
@@ -266,4 +275,24 @@ extension NavigationConfiguration {
     package var outputPaths: [(key: String, path: String)] {
         [("state.path", tripFile)].filter { !$0.path.isEmpty }
     }
+}
+
+extension RouteNotice.Topics {
+    /// The topics, by name.
+    fileprivate static let names: [(name: String, value: RouteNotice.Topics)] = [
+        ("tolls", .tolls), ("tunnels", .tunnels), ("borders", .borders),
+    ]
+
+    /// Parses a set from names separated by commas; nil when one is unknown.
+    fileprivate init?(names text: String) {
+        self = []
+        guard !text.isEmpty else { return }
+        for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let value = Self.names.first(where: { $0.name == name })?.value else { return nil }
+            insert(value)
+        }
+    }
+
+    /// The names, separated by commas.
+    fileprivate var text: String { Self.names.filter { contains($0.value) }.map(\.name).joined(separator: ",") }
 }

@@ -232,6 +232,51 @@ void   navbus__v1__route_step__free_unpacked
   assert(message->base.descriptor == &navbus__v1__route_step__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__route_notice__init
+                     (Navbus__V1__RouteNotice         *message)
+{
+  static const Navbus__V1__RouteNotice init_value = NAVBUS__V1__ROUTE_NOTICE__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__route_notice__get_packed_size
+                     (const Navbus__V1__RouteNotice *message)
+{
+  assert(message->base.descriptor == &navbus__v1__route_notice__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__route_notice__pack
+                     (const Navbus__V1__RouteNotice *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__route_notice__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__route_notice__pack_to_buffer
+                     (const Navbus__V1__RouteNotice *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__route_notice__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__RouteNotice *
+       navbus__v1__route_notice__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__RouteNotice *)
+     protobuf_c_message_unpack (&navbus__v1__route_notice__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__route_notice__free_unpacked
+                     (Navbus__V1__RouteNotice *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__route_notice__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__maneuver__init
                      (Navbus__V1__Maneuver         *message)
 {
@@ -1354,7 +1399,7 @@ const ProtobufCMessageDescriptor navbus__v1__route__descriptor =
   (ProtobufCMessageInit) navbus__v1__route__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_leg__field_descriptors[9] =
+static const ProtobufCFieldDescriptor navbus__v1__route_leg__field_descriptors[10] =
 {
   {
     "steps",
@@ -1464,6 +1509,18 @@ static const ProtobufCFieldDescriptor navbus__v1__route_leg__field_descriptors[9
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "notices",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__RouteLeg, n_notices),
+    offsetof(Navbus__V1__RouteLeg, notices),
+    &navbus__v1__route_notice__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_leg__field_indices_by_name[] = {
   7,   /* field[7] = annotation */
@@ -1473,13 +1530,14 @@ static const unsigned navbus__v1__route_leg__field_indices_by_name[] = {
   1,   /* field[1] = first_point */
   2,   /* field[2] = last_point */
   8,   /* field[8] = names */
+  9,   /* field[9] = notices */
   0,   /* field[0] = steps */
   6,   /* field[6] = waypoint_index */
 };
 static const ProtobufCIntRange navbus__v1__route_leg__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_leg__descriptor =
 {
@@ -1489,14 +1547,14 @@ const ProtobufCMessageDescriptor navbus__v1__route_leg__descriptor =
   "Navbus__V1__RouteLeg",
   "navbus.v1",
   sizeof(Navbus__V1__RouteLeg),
-  9,
+  10,
   navbus__v1__route_leg__field_descriptors,
   navbus__v1__route_leg__field_indices_by_name,
   1,  navbus__v1__route_leg__number_ranges,
   (ProtobufCMessageInit) navbus__v1__route_leg__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[14] =
+static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[15] =
 {
   {
     "maneuver",
@@ -1666,8 +1724,21 @@ static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "destination_refs",
+    16,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Navbus__V1__RouteStep, n_destination_refs),
+    offsetof(Navbus__V1__RouteStep, destination_refs),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_step__field_indices_by_name[] = {
+  14,   /* field[14] = destination_refs */
   7,   /* field[7] = destinations */
   3,   /* field[3] = distance_m */
   10,   /* field[10] = driving_side */
@@ -1687,7 +1758,7 @@ static const ProtobufCIntRange navbus__v1__route_step__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 12, 10 },
-  { 0, 14 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_step__descriptor =
 {
@@ -1697,11 +1768,127 @@ const ProtobufCMessageDescriptor navbus__v1__route_step__descriptor =
   "Navbus__V1__RouteStep",
   "navbus.v1",
   sizeof(Navbus__V1__RouteStep),
-  14,
+  15,
   navbus__v1__route_step__field_descriptors,
   navbus__v1__route_step__field_indices_by_name,
   2,  navbus__v1__route_step__number_ranges,
   (ProtobufCMessageInit) navbus__v1__route_step__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__route_notice__field_descriptors[7] =
+{
+  {
+    "maneuver",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__RouteNotice, maneuver),
+    &navbus__v1__maneuver__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__RouteNotice, has_kind),
+    offsetof(Navbus__V1__RouteNotice, kind),
+    &navbus__v1__route_notice_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "point",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Navbus__V1__RouteNotice, has_point),
+    offsetof(Navbus__V1__RouteNotice, point),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route_offset_m",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__RouteNotice, has_route_offset_m),
+    offsetof(Navbus__V1__RouteNotice, route_offset_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "length_m",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__RouteNotice, has_length_m),
+    offsetof(Navbus__V1__RouteNotice, length_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "country",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__RouteNotice, country),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "instruction",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__RouteNotice, instruction),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__route_notice__field_indices_by_name[] = {
+  5,   /* field[5] = country */
+  6,   /* field[6] = instruction */
+  1,   /* field[1] = kind */
+  4,   /* field[4] = length_m */
+  0,   /* field[0] = maneuver */
+  2,   /* field[2] = point */
+  3,   /* field[3] = route_offset_m */
+};
+static const ProtobufCIntRange navbus__v1__route_notice__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor navbus__v1__route_notice__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.RouteNotice",
+  "RouteNotice",
+  "Navbus__V1__RouteNotice",
+  "navbus.v1",
+  sizeof(Navbus__V1__RouteNotice),
+  7,
+  navbus__v1__route_notice__field_descriptors,
+  navbus__v1__route_notice__field_indices_by_name,
+  1,  navbus__v1__route_notice__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__route_notice__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__maneuver__field_descriptors[7] =
@@ -3209,6 +3396,40 @@ const ProtobufCEnumDescriptor navbus__v1__route_reason__descriptor =
   navbus__v1__route_reason__enum_values_by_name,
   1,
   navbus__v1__route_reason__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue navbus__v1__route_notice_kind__enum_values_by_number[5] =
+{
+  { "ROUTE_NOTICE_KIND_UNSPECIFIED", "NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_UNSPECIFIED", 0 },
+  { "ROUTE_NOTICE_KIND_TOLL_ROAD", "NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_TOLL_ROAD", 1 },
+  { "ROUTE_NOTICE_KIND_TOLL_BOOTH", "NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_TOLL_BOOTH", 2 },
+  { "ROUTE_NOTICE_KIND_TUNNEL", "NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_TUNNEL", 3 },
+  { "ROUTE_NOTICE_KIND_BORDER", "NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_BORDER", 4 },
+};
+static const ProtobufCIntRange navbus__v1__route_notice_kind__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex navbus__v1__route_notice_kind__enum_values_by_name[5] =
+{
+  { "ROUTE_NOTICE_KIND_BORDER", 4 },
+  { "ROUTE_NOTICE_KIND_TOLL_BOOTH", 2 },
+  { "ROUTE_NOTICE_KIND_TOLL_ROAD", 1 },
+  { "ROUTE_NOTICE_KIND_TUNNEL", 3 },
+  { "ROUTE_NOTICE_KIND_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor navbus__v1__route_notice_kind__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.RouteNoticeKind",
+  "RouteNoticeKind",
+  "Navbus__V1__RouteNoticeKind",
+  "navbus.v1",
+  5,
+  navbus__v1__route_notice_kind__enum_values_by_number,
+  5,
+  navbus__v1__route_notice_kind__enum_values_by_name,
+  1,
+  navbus__v1__route_notice_kind__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCEnumValue navbus__v1__maneuver_type__enum_values_by_number[18] =

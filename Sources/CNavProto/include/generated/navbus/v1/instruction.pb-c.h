@@ -291,12 +291,12 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
   /*
-   * Step that begins with the maneuver, from 0.
+   * Step that begins with the maneuver, from 0; absent for a notice, which begins none.
    */
   protobuf_c_boolean has_step_index;
   uint32_t step_index;
   /*
-   * The maneuver.
+   * The maneuver; for a notice that of RouteLeg.notices, with the type NOTIFICATION.
    */
   Navbus__V1__Maneuver *maneuver;
   /*

@@ -22,6 +22,7 @@ typedef struct Navbus__V1__RouteOptions Navbus__V1__RouteOptions;
 typedef struct Navbus__V1__Route Navbus__V1__Route;
 typedef struct Navbus__V1__RouteLeg Navbus__V1__RouteLeg;
 typedef struct Navbus__V1__RouteStep Navbus__V1__RouteStep;
+typedef struct Navbus__V1__RouteNotice Navbus__V1__RouteNotice;
 typedef struct Navbus__V1__Maneuver Navbus__V1__Maneuver;
 typedef struct Navbus__V1__Intersection Navbus__V1__Intersection;
 typedef struct Navbus__V1__Lane Navbus__V1__Lane;
@@ -160,6 +161,32 @@ typedef enum _Navbus__V1__RouteReason {
   NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_RESUMED = 8
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROUTE_REASON)
 } Navbus__V1__RouteReason;
+/*
+ * Kind of a notice.
+ */
+typedef enum _Navbus__V1__RouteNoticeKind {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_UNSPECIFIED = 0,
+  /*
+   * A toll road begins.
+   */
+  NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_TOLL_ROAD = 1,
+  /*
+   * A toll booth.
+   */
+  NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_TOLL_BOOTH = 2,
+  /*
+   * A long tunnel begins.
+   */
+  NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_TUNNEL = 3,
+  /*
+   * A border between two countries.
+   */
+  NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_BORDER = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROUTE_NOTICE_KIND)
+} Navbus__V1__RouteNoticeKind;
 /*
  * Kind of a maneuver: the types of OSRM and Mapbox Directions.
  */
@@ -719,10 +746,15 @@ struct  Navbus__V1__RouteLeg
    */
   size_t n_names;
   char **names;
+  /*
+   * What the driver is told of on the leg besides the maneuvers, in order.
+   */
+  size_t n_notices;
+  Navbus__V1__RouteNotice **notices;
 };
 #define NAVBUS__V1__ROUTE_LEG__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_leg__descriptor) \
-    , 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0,NULL }
+    , 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0,NULL, 0,NULL }
 
 
 /*
@@ -764,7 +796,7 @@ struct  Navbus__V1__RouteStep
    */
   char *ref;
   /*
-   * Signposted destinations.
+   * Signposted destinations: places, or the road numbers of destination_refs where the signs name no place.
    */
   size_t n_destinations;
   char **destinations;
@@ -796,10 +828,59 @@ struct  Navbus__V1__RouteStep
    * Instruction in the route's language, for people.
    */
   char *instruction;
+  /*
+   * Signposted road numbers.
+   */
+  size_t n_destination_refs;
+  char **destination_refs;
 };
 #define NAVBUS__V1__ROUTE_STEP__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_step__descriptor) \
-    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0,NULL, 0,NULL, NULL, 0, NAVBUS__V1__ROAD_SIDE__ROAD_SIDE_UNSPECIFIED, 0, 0, 0,NULL, NULL }
+    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0,NULL, 0,NULL, NULL, 0, NAVBUS__V1__ROAD_SIDE__ROAD_SIDE_UNSPECIFIED, 0, 0, 0,NULL, NULL, 0,NULL }
+
+
+/*
+ * Something on the way that the driver is told of without having to act. It does not divide the steps.
+ */
+struct  Navbus__V1__RouteNotice
+{
+  ProtobufCMessage base;
+  /*
+   * Its place, with the type NOTIFICATION.
+   */
+  Navbus__V1__Maneuver *maneuver;
+  /*
+   * Kind.
+   */
+  protobuf_c_boolean has_kind;
+  Navbus__V1__RouteNoticeKind kind;
+  /*
+   * Index of the last geometry point that is not beyond it.
+   */
+  protobuf_c_boolean has_point;
+  uint32_t point;
+  /*
+   * Distance from the start of the route in m.
+   */
+  protobuf_c_boolean has_route_offset_m;
+  double route_offset_m;
+  /*
+   * Length of the tunnel or of the toll road in m; absent for a place.
+   */
+  protobuf_c_boolean has_length_m;
+  double length_m;
+  /*
+   * Country that is entered at a border, ISO 3166-1 alpha-2.
+   */
+  char *country;
+  /*
+   * Words in the route's language, for people.
+   */
+  char *instruction;
+};
+#define NAVBUS__V1__ROUTE_NOTICE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_notice__descriptor) \
+    , NULL, 0, NAVBUS__V1__ROUTE_NOTICE_KIND__ROUTE_NOTICE_KIND_UNSPECIFIED, 0, 0, 0, 0, 0, 0, NULL, NULL }
 
 
 /*
@@ -1445,6 +1526,25 @@ Navbus__V1__RouteStep *
 void   navbus__v1__route_step__free_unpacked
                      (Navbus__V1__RouteStep *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__RouteNotice methods */
+void   navbus__v1__route_notice__init
+                     (Navbus__V1__RouteNotice         *message);
+size_t navbus__v1__route_notice__get_packed_size
+                     (const Navbus__V1__RouteNotice   *message);
+size_t navbus__v1__route_notice__pack
+                     (const Navbus__V1__RouteNotice   *message,
+                      uint8_t             *out);
+size_t navbus__v1__route_notice__pack_to_buffer
+                     (const Navbus__V1__RouteNotice   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__RouteNotice *
+       navbus__v1__route_notice__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__route_notice__free_unpacked
+                     (Navbus__V1__RouteNotice *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__Maneuver methods */
 void   navbus__v1__maneuver__init
                      (Navbus__V1__Maneuver         *message);
@@ -1690,6 +1790,9 @@ typedef void (*Navbus__V1__RouteLeg_Closure)
 typedef void (*Navbus__V1__RouteStep_Closure)
                  (const Navbus__V1__RouteStep *message,
                   void *closure_data);
+typedef void (*Navbus__V1__RouteNotice_Closure)
+                 (const Navbus__V1__RouteNotice *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__Maneuver_Closure)
                  (const Navbus__V1__Maneuver *message,
                   void *closure_data);
@@ -1737,6 +1840,7 @@ extern const ProtobufCEnumDescriptor    navbus__v1__road_side__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__unit_system__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__route_provider__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__route_reason__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__route_notice_kind__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__maneuver_type__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__maneuver_modifier__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__lane_indication__descriptor;
@@ -1748,6 +1852,7 @@ extern const ProtobufCMessageDescriptor navbus__v1__route_options__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_leg__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_step__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__route_notice__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__maneuver__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__intersection__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__lane__descriptor;
