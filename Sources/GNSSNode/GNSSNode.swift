@@ -182,7 +182,8 @@ package final class GNSSNode: Node {
             if lastFix == nil, case .gpsd = source {
                 advice = ": check that it is gpsd and that a receiver is connected to it (gpsmon)"
             } else if lastFix == nil {
-                advice = ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183 or UBX NAV-PVT"
+                advice =
+                    ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183, or UBX NAV-PVT or NAV-SOL"
             } else if reader != nil {
                 advice = ": check the receiver's power, its antenna and its connection"
             }
