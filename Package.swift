@@ -352,7 +352,7 @@ let package = Package(
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
         tests(
-            "EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"],
+            "EndToEndTests", ["NavBag", "NavBench", "NavSimulation", "NavTestSystem"],
             exclude: ["browser.py", "foxglove_client.py", "web_abuse.py"]),
     ],
     swiftLanguageModes: [.v6]
