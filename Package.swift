@@ -214,7 +214,8 @@ let package = Package(
                 "NavReplay",
                 "NavStorage",
                 "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
-                "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
+                "NavGuidance", "NavNavigator", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore",
+                "NavDigest",
                 argumentParser,
             ],
             path: "Tests/navbus-bench", swiftSettings: strict),
@@ -351,7 +352,7 @@ let package = Package(
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
         tests(
-            "EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"],
+            "EndToEndTests", ["NavBag", "NavBench", "NavSimulation", "NavTestSystem"],
             exclude: ["browser.py", "foxglove_client.py", "web_abuse.py"]),
     ],
     swiftLanguageModes: [.v6]

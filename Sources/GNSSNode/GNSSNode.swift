@@ -20,6 +20,8 @@ package final class GNSSNode: Node {
     private let overrun: NodeCounter
     private var reader: SourceReader?
     private var trace: TraceInput?
+    /// The fixes of the file, from the next one to publish.
+    private var fixes: RecordedFixes.Reader?
     private var playback: Playback?
     private var problem: String?
     private var published: UInt64 = 0
@@ -29,6 +31,9 @@ package final class GNSSNode: Node {
 
     /// The longest tolerated silence of a receiver, ns; the same as for a GNSS outage.
     private static let toleratedSilence: Int64 = 2_500_000_000
+
+    /// The most fixes of a file, whose stamps are kept in memory.
+    private static let mostFixes = 5_000_000
 
     /// Checks the source, and reads it if it is a file.
     package init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
@@ -53,6 +58,12 @@ package final class GNSSNode: Node {
             if kind == S_IFREG {
                 let trace = try TraceInput(path: path)
                 if let warning = trace.warning(about: path) { context.log.warning("\(warning)") }
+                guard trace.fixes.count <= GNSSNode.mostFixes else {
+                    throw NodeError(
+                        .invalid,
+                        "source '\(path)' has more than \(GNSSNode.mostFixes) fixes: play it with 'navbus bag play', or take "
+                            + "a part of it with 'navbus bag cut'")
+                }
                 rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
                 self.trace = trace
             }
@@ -68,7 +79,8 @@ package final class GNSSNode: Node {
             if context.subscriberCount(of: Topics.gnssFix) == 0 {
                 context.log.info("waiting up to 10 s for a subscriber")
             }
-            let stamps = trace.fixes.map(\.stampNs)
+            var stamps: [Int64?] = []
+            try trace.fixes.forEach { stamps.append($0.stampNs) }
             let timeless = stamps.count { $0 == nil }
             if timeless > 0 {
                 context.log.warning(
@@ -106,7 +118,7 @@ package final class GNSSNode: Node {
 
     package func deactivate() {
         reader?.stop()
-        (reader, playback, problem, lastFix) = (nil, nil, nil, nil)
+        (reader, playback, fixes, problem, lastFix) = (nil, nil, nil, nil, nil)
     }
 
     /// Publishes the fixes that have arrived or are due.
@@ -123,7 +135,12 @@ package final class GNSSNode: Node {
             switch step {
             case .publish(let index):
                 // A fix of a file keeps its recorded times: the present is no evidence of its latency.
-                if let fix = trace?.fixes[index] { publish(fix) }
+                guard let fix = fix(at: index) else {
+                    playback = nil
+                    context.finish()
+                    break
+                }
+                publish(fix)
             case .jump(let gap):
                 context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: skipping the gap")
             case .wait(let moment): return moment
@@ -133,6 +150,18 @@ package final class GNSSNode: Node {
             }
         }
         return .max
+    }
+
+    /// Returns the next fix of the file, whose index begins at 0 and ascends; nil when it can no longer be read.
+    private func fix(at index: Int) -> GnssFix? {
+        do {
+            if index == 0 || fixes == nil, let trace { fixes = try RecordedFixes.Reader(trace.fixes) }
+            if let fix = try fixes?.next() { return fix }
+            context.log.error("'\(source.text)' has changed and is not played further: restart '\(context.name)'")
+        } catch {
+            context.log.error("'\(source.text)' can no longer be read: \(error)")
+        }
+        return nil
     }
 
     /// Applies the live parameters: the receiver's name in fixes, the rate of a file, the pause between attempts.
@@ -154,7 +183,8 @@ package final class GNSSNode: Node {
             if lastFix == nil, case .gpsd = source {
                 advice = ": check that it is gpsd and that a receiver is connected to it (gpsmon)"
             } else if lastFix == nil {
-                advice = ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183 or UBX NAV-PVT"
+                advice =
+                    ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183, or UBX NAV-PVT or NAV-SOL"
             } else if reader != nil {
                 advice = ": check the receiver's power, its antenna and its connection"
             }

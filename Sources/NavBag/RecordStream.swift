@@ -164,9 +164,13 @@ extension MCAPReader {
     /// Returns the last message of each topic before a log time, by topic: the latched values at that time.
     ///
     /// Reads chunks backwards, only as far as needed.
-    public func lastMessages(of topics: [String], before time: UInt64) throws(BagError) -> [String: BagMessage] {
+    ///
+    /// - Parameter channels: the channels that count; nil for all of the topics.
+    public func lastMessages(
+        of topics: [String], on channels: Set<UInt16>? = nil, before time: UInt64
+    ) throws(BagError) -> [String: BagMessage] {
         var found: [String: BagMessage] = [:]
-        try lookBack(topics, before: time) { message, topic in
+        try lookBack(topics, channels, before: time) { message, topic in
             if found[topic].map({ $0.logTime < message.logTime }) ?? true { found[topic] = message.copied }
         } isSettled: { topic, end in
             found[topic].map { $0.logTime >= end } ?? false
@@ -175,9 +179,13 @@ extension MCAPReader {
     }
 
     /// Returns the latest log time of some topics before a log time; nil when they have no earlier message.
-    public func lastTime(of topics: [String], before time: UInt64) throws(BagError) -> UInt64? {
+    ///
+    /// - Parameter channels: the channels that count; nil for all of the topics.
+    public func lastTime(
+        of topics: [String], on channels: Set<UInt16>? = nil, before time: UInt64
+    ) throws(BagError) -> UInt64? {
         var latest: UInt64?
-        try lookBack(topics, before: time) { message, _ in
+        try lookBack(topics, channels, before: time) { message, _ in
             latest = max(latest ?? 0, message.logTime)
         } isSettled: { _, end in
             latest.map { $0 >= end } ?? false
@@ -189,11 +197,12 @@ extension MCAPReader {
     ///
     /// - Parameter isSettled: whether a chunk that ends at the given time cannot change the result for a topic.
     private func lookBack(
-        _ topics: [String], before time: UInt64, visit: (BagMessage, String) -> Void,
+        _ topics: [String], _ channels: Set<UInt16>?, before time: UInt64, visit: (BagMessage, String) -> Void,
         isSettled: (String, UInt64) -> Bool
     ) throws(BagError) {
         let names = Dictionary(
-            index.channels.filter { topics.contains($0.topic) }.map { ($0.id, $0.topic) },
+            index.channels.filter { topics.contains($0.topic) && channels?.contains($0.id) ?? true }
+                .map { ($0.id, $0.topic) },
             uniquingKeysWith: { first, _ in first })
         let loader = BlockLoader(options)
         let spans = index.spans.filter { $0.startTime < time }

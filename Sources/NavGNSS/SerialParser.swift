@@ -17,7 +17,7 @@ public struct ReceptionTime: Sendable {
 ///
 /// A u-blox receiver may send both. Its NAV-PVT messages then replace the sentences, because each has the whole solution.
 /// Sentences are used again after a few seconds without such messages, since a receiver that has lost its configuration
-/// sends nothing else.
+/// sends nothing else. Older messages, such as NAV-SOL, are used after a few seconds without fixes from sentences.
 public struct SerialParser: Sendable {
     /// The time without NAV-PVT messages after which sentences are used again, ns.
     private static let patience: Int64 = 3_000_000_000
@@ -32,6 +32,8 @@ public struct SerialParser: Sendable {
     private var binaryAt: Int64 = 0
     /// The number of positions in sentences since then.
     private var positions = 0
+    /// The moment of the last fix from sentences, or of the first bytes, monotonic ns.
+    private var sentenceAt: Int64?
 
     /// The first date that was moved by missed rollovers; nil when there was none.
     public private(set) var movedDate: MovedDate?
@@ -47,7 +49,9 @@ public struct SerialParser: Sendable {
     /// Takes the next chunk of the stream and returns the fixes that are complete.
     public mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix] {
         let binary = ubx.consume(bytes)
-        guard binary.isEmpty else {
+        let quiet = time.monotonicNs - (sentenceAt ?? time.monotonicNs)
+        if sentenceAt == nil { sentenceAt = time.monotonicNs }
+        guard binary.isEmpty || !(isBinary || ubx.isWhole || quiet >= Self.patience) else {
             (isBinary, binaryAt, positions) = (true, time.monotonicNs, 0)
             nmea = unusedNMEA
             return binary
@@ -55,6 +59,7 @@ public struct SerialParser: Sendable {
         nmea.hostTimeNs = time.hostNs
         let sentences = nmea.consume(bytes)
         movedDate = movedDate ?? nmea.movedDate
+        if !sentences.isEmpty { sentenceAt = time.monotonicNs }
         guard isBinary else { return sentences }
         positions += sentences.count { $0.latitude != nil }
         guard positions >= Self.proof, time.monotonicNs - binaryAt >= Self.patience else { return [] }

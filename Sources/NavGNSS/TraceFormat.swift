@@ -29,8 +29,9 @@ public enum TraceFormat: String, CaseIterable, Sendable {
             return .csv
         }
         if text.indices.contains(where: { isSentence(text[$0...]) }) { return .nmea }
-        if contains(text, "{\"class\":") { return .gpsd }
+        // A log of gpsd's input may begin with reports about the receiver.
         if head.indices.contains(where: { head[$0] == 0xb5 && UBXParser.isMessage(head[$0...]) }) { return .ubx }
+        if contains(text, "{\"class\":") { return .gpsd }
         return byName(name)
     }
 

@@ -4,6 +4,9 @@ public import NavMessages
 /// A parser of u-blox's binary protocol (UBX): bytes in, one fix per NAV-PVT message out (u-blox 7 and later, "Interface
 /// Description", UBX-NAV-PVT).
 ///
+/// Where no NAV-PVT comes, a fix is made of the messages with one time of week: NAV-SOL or NAV-POSLLH, and NAV-VELNED, NAV-STATUS, NAV-DOP,
+/// NAV-TIMEGPS and NAV-TIMEUTC. It is complete when the next time of week begins, or with the message that ended the two before.
+///
 /// Other messages, and NMEA between them, are skipped and counted. The result does not depend on how the bytes are split into
 /// chunks.
 public struct UBXParser: Sendable {
@@ -19,6 +22,23 @@ public struct UBXParser: Sendable {
 
     private var buffer: [UInt8] = []
     private var isInGarbage = false
+
+    /// The messages of the present time of week; nil once it is complete, and before the first.
+    private var epoch: UBXEpoch?
+    /// The time of week that was completed last, ms.
+    private var completed: UInt32?
+    /// The kind that ended the last epoch, and the one that ended both of the last two.
+    private var lastEnd: UBXEpoch.Kind?
+    private var usualEnd: UBXEpoch.Kind?
+    /// GPS time less UTC, seconds, according to the receiver.
+    private var leapSeconds: Int64?
+    /// The epochs that may still pass before they count, since NAV-PVT has more than they.
+    private var unusedEpochs = 0
+    /// The number of epochs without NAV-PVT after which they are used instead.
+    private static let patience = 10
+
+    /// Whether the last fix is that of a NAV-PVT message.
+    private(set) var isWhole = false
 
     public init() {}
 
@@ -55,7 +75,7 @@ public struct UBXParser: Sendable {
             }
             isInGarbage = false
             messageCount &+= 1
-            if let fix = fix(rest.prefix(size)) { fixes.append(fix) }
+            take(rest.prefix(size), into: &fixes)
             at += size
         }
         buffer.removeFirst(at)
@@ -72,6 +92,7 @@ public struct UBXParser: Sendable {
             fixes += consume([])
             if !buffer.contains(Self.sync[0]) { buffer = [] }
         }
+        complete(into: &fixes)
         return fixes
     }
 
@@ -111,17 +132,60 @@ public struct UBXParser: Sendable {
         return message.suffix(2).elementsEqual([a, b])
     }
 
-    private mutating func fix(_ message: Bytes) -> GnssFix? {
-        let payload = message.dropFirst(6).dropLast(2)
-        guard message.dropFirst(2).starts(with: [0x01, 0x07]), payload.count >= 84 else {
+    private mutating func take(_ message: Bytes, into fixes: inout [GnssFix]) {
+        let payload = UBXPayload(message.dropFirst(6).dropLast(2))
+        if message.dropFirst(2).starts(with: [0x01, 0x07]), payload.count >= 84 {
+            for _ in 0..<(epoch?.messageCount ?? 0) { rejections.count(.unusedKind) }
+            (epoch, lastEnd, usualEnd, unusedEpochs, isWhole) = (nil, nil, nil, Self.patience, true)
+            if let fix = fix(payload) { fixes.append(fix) }
+        } else if let kind = UBXEpoch.Kind(message, payload) {
+            add(kind, payload, into: &fixes)
+        } else {
             rejections.count(.unusedKind)
-            return nil
         }
-        let start = payload.startIndex
-        func unsigned(_ offset: Int, _ size: Int) -> UInt32 {
-            (0..<size).reduce(0) { $0 | UInt32(payload[start + offset + $1]) << (8 * UInt32($1)) }
+    }
+
+    /// Adds a message to the epoch of its time of week.
+    private mutating func add(_ kind: UBXEpoch.Kind, _ payload: UBXPayload, into fixes: inout [GnssFix]) {
+        let time = payload.unsigned(0, 4)
+        if epoch == nil, time == completed {
+            // Its epoch ends later than usual.
+            rejections.count(unusedEpochs > 0 ? .unusedKind : .late)
+            (lastEnd, usualEnd) = (kind, nil)
+            return
         }
-        func signed(_ offset: Int) -> Double { Double(Int32(bitPattern: unsigned(offset, 4))) }
+        if let epoch, epoch.timeOfWeek != time {
+            usualEnd = epoch.last == lastEnd ? lastEnd : nil
+            lastEnd = epoch.last
+            complete(into: &fixes)
+        }
+        var present = epoch ?? UBXEpoch(timeOfWeek: time)
+        present.add(kind, payload)
+        epoch = present
+        if kind == usualEnd { complete(into: &fixes) }
+    }
+
+    /// Makes a fix of the epoch.
+    private mutating func complete(into fixes: inout [GnssFix]) {
+        guard let epoch else { return }
+        (self.epoch, completed) = (nil, epoch.timeOfWeek)
+        leapSeconds = epoch.leapSeconds ?? leapSeconds
+        guard unusedEpochs == 0 else {
+            unusedEpochs -= 1
+            for _ in 0..<epoch.messageCount { rejections.count(.unusedKind) }
+            return
+        }
+        guard epoch.hasSolution else { return rejections.count(.noSolution) }
+        guard var fix = epoch.fix() else { return rejections.count(.outOfRange) }
+        fix.timestamp = epoch.stamp(leapSeconds: leapSeconds).map { .utc(nanoseconds: $0) }
+        if fix.timestamp == nil { rejections.count(.unknownDate) }
+        isWhole = false
+        fixes.append(fix)
+    }
+
+    private mutating func fix(_ payload: UBXPayload) -> GnssFix? {
+        func unsigned(_ offset: Int, _ size: Int) -> UInt32 { payload.unsigned(offset, size) }
+        func signed(_ offset: Int) -> Double { payload.signed(offset) }
         var fix = GnssFix()
         if unsigned(11, 1) & 3 == 3 {
             fix.timestamp = stamp(unsigned, nanosecond: Int64(signed(16))).map { .utc(nanoseconds: $0) }
@@ -171,7 +235,8 @@ public struct UBXParser: Sendable {
         return UTC.stamp(days: days, nanosecondOfDay: ofDay + nanosecond)
     }
 
-    private static func fixType(_ type: UInt32, _ flags: UInt32) -> FixType {
+    /// Returns how a solution was obtained, from its type and the flags of NAV-PVT.
+    static func fixType(_ type: UInt32, _ flags: UInt32) -> FixType {
         guard flags & 1 != 0 else { return type == 5 ? .timeOnly : .noFix }
         switch (type, flags >> 6 & 3) {
         case (1, _): return .deadReckoning

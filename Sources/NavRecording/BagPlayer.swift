@@ -138,8 +138,8 @@ package final class BagPlayer {
         }
         rate = options.rate
         let filter = TopicFilter(include: options.topics)
-        let own = try options.inputOf.map { node throws(NodeError) in try topics(publishedBy: node, directory) } ?? []
-        for channel in reader.index.channels where filter.matches(channel.topic) && !own.contains(channel.topic) {
+        let own = try options.inputOf.map { node throws(NodeError) in try channels(publishedBy: node, directory) } ?? []
+        for channel in reader.index.channels where filter.matches(channel.topic) && !own.contains(channel.id) {
             try announce(channel)
         }
         guard !tracks.isEmpty else {
@@ -156,11 +156,11 @@ package final class BagPlayer {
         }
     }
 
-    /// Returns the topics of the bag that a node published, according to the bag's channels.
+    /// Returns the channels of the bag that a node published.
     ///
-    /// If the channels do not record their publishers, these are the topics that the node announces now or that belong to a node of that
-    /// name.
-    private func topics(publishedBy node: String, _ directory: BusDirectory?) throws(NodeError) -> Set<String> {
+    /// A channel without a publisher may be the node's if one of the node's channels has its topic. If no channel records its publisher,
+    /// these are the channels of the topics that the node announces now or that belong to a node of that name.
+    private func channels(publishedBy node: String, _ directory: BusDirectory?) throws(NodeError) -> Set<UInt16> {
         let channels = reader.index.channels
         let names = Set(channels.compactMap { $0.metadata["node"] })
         guard names.isEmpty else {
@@ -169,7 +169,15 @@ package final class BagPlayer {
                     .usage,
                     "the bag has no topics of node '\(node)'; its nodes are: \(names.sorted().joined(separator: ", "))")
             }
-            return Set(channels.filter { $0.metadata["node"] == node }.map(\.topic))
+            let own = channels.filter { $0.metadata["node"] == node }
+            let topics = Set(own.map(\.topic))
+            let unknown = channels.filter { $0.metadata["node"] == nil && topics.contains($0.topic) }
+            if !unknown.isEmpty {
+                log.warning(
+                    "messages whose publisher is not recorded are left out, as if '\(node)' had published them",
+                    ["topics": "\(Set(unknown.map(\.topic)).sorted().joined(separator: ", "))"])
+            }
+            return Set((own + unknown).map(\.id))
         }
         let live = (try? directory?.inspect())?.nodes.first { $0.node == node }?.topics.map(\.name) ?? []
         let prefix = ["navigation-node": "/nav/", "gnss-node": "/gnss/", "tile-cache-node": "/tiles/"][node]
@@ -182,7 +190,8 @@ package final class BagPlayer {
                 .usage,
                 "the bag does not record its publishers, and no node '\(node)' is running: start it, or give --topics")
         }
-        return Set(live + usual)
+        let topics = Set(live + usual)
+        return Set(channels.filter { topics.contains($0.topic) }.map(\.id))
     }
 
     private func announce(_ channel: BagChannel) throws(NodeError) {
@@ -345,9 +354,10 @@ package final class BagPlayer {
             case .back:
                 let topics = Set(tracks.map(\.topic))
                 let present = UInt64(clamping: time.nanoseconds)
-                guard let place = try? reader.lastTime(of: Array(topics), before: present), place >= lower else {
-                    continue
-                }
+                guard
+                    let place = try? reader.lastTime(of: Array(topics), on: Set(places.keys), before: present),
+                    place >= lower
+                else { continue }
                 jump = place
                 control.addStep()
             }
@@ -384,7 +394,9 @@ package final class BagPlayer {
     private func beginEpoch(at start: UInt64, first: UInt64) throws {
         var values: [Int: BagMessage] = [:]
         if start > first {
-            for message in try reader.lastMessages(of: tracks.filter(\.isLatched).map(\.topic), before: start).values {
+            let latched = tracks.filter(\.isLatched).map(\.topic)
+            let last = try reader.lastMessages(of: latched, on: Set(places.keys), before: start)
+            for message in last.values {
                 if let place = places[message.channelID] { values[place] = message }
             }
         }

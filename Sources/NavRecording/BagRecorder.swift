@@ -105,6 +105,8 @@ package final class BagRecorder {
     private var incompleteSnapshots = 0
     /// The entries that each file of the recording begins with.
     private var supplements: [RecordingThread.Supplement] = []
+    /// The attachments that wait for the first `/clock` message.
+    private var undated: [RecordingThread.Supplement] = []
     /// The number of requests to each node for its configuration, by boot id.
     private var asked: [UInt64: Int] = [:]
     private let nodeLog: NodeLog
@@ -238,6 +240,7 @@ package final class BagRecorder {
             nodeLog.warning("no /clock message arrived: the recording uses the system clock")
             release { $0 }
         }
+        dateAttachments(WallClock.now())
         for index in snapshots.indices { close(&snapshots[index]) }
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: Self.patience)
         while !snapshots.isEmpty, MonotonicClock.now() < deadline {
@@ -282,7 +285,10 @@ package final class BagRecorder {
         if delivery.topic == options.clockTopic, clock.isSimulated {
             if let message = try? Clock(decoding: delivery.payload.bytes) {
                 _ = clock.receive(message, from: delivery.header.bootID)
-                if !held.isEmpty, let start = clock.stamp?.nanoseconds { release { at(start, $0) } }
+                if let start = clock.stamp, !(held.isEmpty && undated.isEmpty) {
+                    dateAttachments(start)
+                    release { at(start.nanoseconds, $0) }
+                }
             }
             return
         }
@@ -353,8 +359,10 @@ package final class BagRecorder {
 
     /// The announcements of this host's nodes and of the peers.
     private var announcements: [Announcement] {
-        ((try? directory?.inspect())?.nodes ?? []) + ((bus as? BusNode)?.peerAnnouncements ?? [])
+        ((try? directory?.inspect())?.nodes ?? []) + peerAnnouncements
     }
+
+    private var peerAnnouncements: [Announcement] { (bus as? BusNode)?.peerAnnouncements ?? [] }
 
     /// Looks up the name of a publisher, at most once.
     private func lookUp(_ bootID: UInt64) {
@@ -366,7 +374,19 @@ package final class BagRecorder {
 
     // MARK: Metadata and attachments
 
-    private func add(_ supplement: RecordingThread.Supplement) {
+    private func dateAttachments(_ time: NavGeo.Timestamp) {
+        let attachments = undated
+        undated = []
+        for attachment in attachments { add(attachment, at: time) }
+    }
+
+    /// Adds metadata or an attachment of a moment of the recording; nil is the present one.
+    private func add(_ supplement: RecordingThread.Supplement, at time: NavGeo.Timestamp? = nil) {
+        guard let stamp = time ?? clock.stamp ?? (supplement.isDated ? nil : WallClock.now()) else {
+            if undated.count < RecordingThread.mostSupplements { undated.append(supplement) }
+            return
+        }
+        let supplement = supplement.dated(UInt64(clamping: stamp.nanoseconds))
         // A node that restarts with the same configuration says nothing new.
         guard supplements.count < RecordingThread.mostSupplements,
             supplements.last(where: { $0.name == supplement.name })?.hasContent(of: supplement) != true
@@ -382,27 +402,34 @@ package final class BagRecorder {
             let name = (path as NSString).lastPathComponent
             let types = ["json": "application/json", "yaml": "application/yaml", "yml": "application/yaml"]
             return .attachment(
-                name: name, mediaType: types[(name as NSString).pathExtension] ?? "text/plain",
-                logTime: UInt64(clamping: WallClock.now().nanoseconds), data: data)
+                name: name, mediaType: types[(name as NSString).pathExtension] ?? "text/plain", logTime: 0, data: data)
         } catch {
             throw NodeError(.missing, "cannot attach a file to the recording: \(error)")
         }
     }
 
-    /// Asks each new node for its configuration, and attaches the description of its road tiles.
+    /// Asks each new node of this and other hosts for its version and configuration, and attaches the description of its road tiles.
     private func describeNodes() {
-        guard !self.options.lockstep, let directory, let nodes = try? directory.inspect().nodes else { return }
+        guard !self.options.lockstep, let directory, let local = try? directory.inspect().nodes else { return }
+        let known = Set(local.map(\.bootID))
+        let nodes = local + peerAnnouncements.filter { !known.contains($0.bootID) }
         let living = Set(nodes.map(\.bootID))
         asked = asked.filter { living.contains($0.key) }
         for node in nodes where node.node != bus.name && node.services.contains(where: { $0.name == NodeService.name })
         {
             guard asked[node.bootID, default: 0] < Self.mostAttempts, asked.count < Self.mostNodes else { continue }
             let (name, bootID, attempt) = (node.node, node.bootID, asked[node.bootID, default: 0] + 1)
-            let processID = node.processID
+            let processID = known.contains(bootID) ? node.processID : nil
             asked[bootID] = Self.mostAttempts
             var options = CallOptions(timeout: .seconds(5))
             options.node = name
             options.waitForReady = true
+            _ = try? bus.call(NodeService.getInfo, GetInfoRequest(), options: options) { [weak self] result in
+                switch result {
+                case .success(let answer): self?.describe(name, processID, answer)
+                case .failure: self?.asked[bootID] = attempt
+                }
+            }
             _ = try? bus.call(NodeService.getParameters, GetParametersRequest(), options: options) {
                 [weak self] result in
                 switch result {
@@ -413,12 +440,25 @@ package final class BagRecorder {
         }
     }
 
-    private func describe(_ node: String, _ processID: Int32, _ parameters: [Parameter]) {
+    /// Adds a node's program; `processID` is nil for a node of another host.
+    private func describe(_ node: String, _ processID: Int32?, _ info: GetInfoResponse) {
+        var facts = ["version": info.version, "host": info.host].compactMapValues {
+            $0.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let processID, let words = try? TextFile.bytes("/proc/\(processID)/cmdline", limit: 1 << 16) {
+            facts["command"] = words.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.joined(
+                separator: " ")
+        }
+        if !facts.isEmpty { add(.metadata(name: "navbus.node/\(node)", facts)) }
+    }
+
+    private func describe(_ node: String, _ processID: Int32?, _ parameters: [Parameter]) {
         guard !parameters.isEmpty else { return }
         let entries = parameters.compactMap { parameter in parameter.key.map { ($0, parameter.value?.text ?? "") } }
         let values = Dictionary(entries, uniquingKeysWith: { first, _ in first })
         add(.metadata(name: "navbus.parameters/\(node)", values))
-        guard let tiles = values["tiles"], !tiles.isEmpty else { return }
+        // The files of another host are not here.
+        guard let processID, let tiles = values["tiles"], !tiles.isEmpty else { return }
         // A relative path is relative to the folder of the node.
         let list = (tiles.hasPrefix("/") ? tiles : "/proc/\(processID)/cwd/\(tiles)") + "/tileset.json"
         if let attachment = try? Self.attachment(list) { add(attachment) }

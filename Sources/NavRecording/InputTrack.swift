@@ -28,6 +28,9 @@ package struct InputTrack: Sendable {
     /// The configured trip of the recorded node, from its keys `destination` and `via`.
     package private(set) var configuredTrip: (destination: String, via: String)?
 
+    /// The number of commands and decisions.
+    var entryCount: Int { commands.count + decisions.count }
+
     package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty && configuredTrip == nil }
 
     /// The track without commands and decisions of the owner's policy.
@@ -121,12 +124,13 @@ extension TraceInput {
     package func forEachInput(_ body: (RecordedInput) -> Void) throws(NodeError) {
         do throws(BagError) {
             var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
+            var reader = try RecordedFixes.Reader(fixes)
             for index in 0...fixes.count {
                 while let (topic, message) = try track?.message(before: index) {
                     guard topic == Topics.odometry.name, let odometry = InputTrack.odometry(message) else { continue }
                     body(.odometry(odometry))
                 }
-                if fixes.indices.contains(index) { body(.fix(fixes[index])) }
+                if let fix = try reader.next() { body(.fix(fix)) }
             }
         } catch {
             throw NodeError(.invalid, others.map { error.description(of: $0.path) } ?? error.description)

@@ -37,6 +37,15 @@ final class RecordingThread: Sendable {
             }
         }
 
+        /// Whether it has a log time.
+        var isDated: Bool { if case .attachment = self { true } else { false } }
+
+        /// Returns it with a log time, if it has one.
+        func dated(_ time: UInt64) -> Supplement {
+            guard case .attachment(let name, let mediaType, _, let data) = self else { return self }
+            return .attachment(name: name, mediaType: mediaType, logTime: time, data: data)
+        }
+
         /// Whether both say the same, at whatever time.
         func hasContent(of other: Supplement) -> Bool {
             switch (self, other) {

@@ -3,12 +3,12 @@ import NavBag
 import NavConfig
 import NavGNSS
 package import NavKit
-package import NavMessages
+import NavMessages
 
 /// The recorded fixes of a bag or of a receiver's or logger's file, and the other inputs of a bag.
 package struct TraceInput: Sendable {
     /// The fixes, in the order in which they arrived.
-    package let fixes: [GnssFix]
+    package let fixes: RecordedFixes
     /// The traffic, the odometry and the commands between the fixes; nil when the file has none.
     package let others: InputTrack?
     /// The counts of rejected input, by reason.
@@ -57,8 +57,15 @@ package struct TraceInput: Sendable {
     private static let leastGap: UInt64 = 2_000_000_000
     /// The largest file that is not a bag, bytes.
     private static let greatestSize = 1 << 30
+    /// The most fixes of a bag: 230 days with one each second.
+    private static let mostFixes = 20_000_000
+    /// The most bytes of commands and decisions in a bag, which may contain whole routes.
+    private static let mostCommandBytes = 64 << 20
 
-    package init(path: String) throws(NodeError) {
+    /// Reads a file.
+    ///
+    /// - Parameter most: the most fixes of a bag to keep in memory.
+    package init(path: String, keeping most: Int = RecordedFixes.mostKept) throws(NodeError) {
         let bytes: [UInt8]?
         let isROSBag: Bool
         do throws(ConfigError) {
@@ -82,12 +89,12 @@ package struct TraceInput: Sendable {
             throw NodeError(.invalid, "'\(path)' \(TraceInput.advice(onROSBag: path))")
         }
         guard let bytes else {
-            self = try TraceInput(bag: path)
+            self = try TraceInput(bag: path, keeping: most)
             return
         }
         do throws(TraceError) {
             let trace = try TraceReader.read(bytes, name: path)
-            fixes = trace.fixes
+            fixes = RecordedFixes(trace.fixes)
             others = nil
             origin = nil
             rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
@@ -100,10 +107,16 @@ package struct TraceInput: Sendable {
         "is a bag of ROS: convert it with 'navbus bag convert \(path) --out FILE.mcap' first"
     }
 
-    private init(bag path: String) throws(NodeError) {
+    private static func isTooLong(_ path: String, _ what: String) -> BagError {
+        BagError(.limitExceeded, "'\(path)' has more than \(what): take a part of it with 'navbus bag cut'")
+    }
+
+    private init(bag path: String, keeping most: Int) throws(NodeError) {
         do throws(BagError) {
             let reader = try BagReader(path: path)
-            var fixes: [GnssFix] = []
+            var kept: [GnssFix] = []
+            var count = 0
+            var commandBytes = 0
             var unreadable = 0
             let channels = reader.index.channels(topic: Topics.gnssFix.name)
             let encodings = Set(reader.index.channels.map(\.messageEncoding))
@@ -129,17 +142,28 @@ package struct TraceInput: Sendable {
                 if let topic = track.channels[message.channelID] {
                     track.add(topic)
                 } else if journal.contains(message.channelID) {
+                    let entries = track.entryCount
                     if let entry = try? JournalEntry(message) { track.add(entry) }
+                    if track.entryCount > entries { commandBytes += message.data.count }
+                    guard commandBytes <= TraceInput.mostCommandBytes else {
+                        throw TraceInput.isTooLong(path, "\(TraceInput.mostCommandBytes >> 20) MiB of commands")
+                    }
                 } else if !channels.contains(where: { $0.id == message.channelID }) {
                     continue
-                } else if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
-                    fixes.append(fix.dated(by: Int64(clamping: message.publishTime)))
+                } else if let fix = RecordedFixes.fix(message) {
+                    count += 1
+                    guard count <= TraceInput.mostFixes else {
+                        throw TraceInput.isTooLong(path, "\(TraceInput.mostFixes) fixes")
+                    }
+                    if count <= most { kept.append(fix) } else { kept = [] }
                     track.addFix()
                 } else {
                     unreadable += 1
                 }
             }
-            self.fixes = fixes
+            fixes =
+                count <= most
+                ? RecordedFixes(kept) : RecordedFixes(bag: path, channels: Set(channels.map(\.id)), count: count)
             others = track.isEmpty ? nil : track
             origin = reader.index.origin
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []

@@ -83,7 +83,7 @@ package struct Replay {
     ///   - others: The other inputs recorded between the fixes.
     ///   - progress: Receives the number of processed fixes.
     package func run<Output: ReplayOutput>(
-        _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout Output,
+        _ fixes: RecordedFixes, others: InputTrack? = nil, into log: inout Output,
         progress: (Int) -> Void = { _ in }
     ) throws(BagError) -> Summary {
         let store = MapStore(map)
@@ -96,8 +96,9 @@ package struct Replay {
         run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
         var commands = (others?.commands ?? [])[...]
+        var reader = try RecordedFixes.Reader(fixes)
         for index in 0...fixes.count {
-            let fix = fixes.indices.contains(index) ? fixes[index] : nil
+            let fix = try reader.next()
             // A bag's log time never decreases: a fix with an older stamp is logged at the time of its predecessor.
             if index == 0 { run.logTime = max(run.logTime, fix?.stampNs ?? run.logTime) }
             var changes: [MapChange] = []

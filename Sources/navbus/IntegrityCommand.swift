@@ -81,7 +81,10 @@ struct IntegrityCommand: ParsableCommand {
     private func row(_ trace: String, _ metric: Metric) throws -> Row {
         let folder = URL(fileURLWithPath: trace).deletingLastPathComponent().path
         let path = truth.contains("/") ? truth : "\(folder)/\(truth)"
-        let reference = try TraceInput(path: path).fixes.compactMap { Fix($0, sequence: nil) }
+        let truth = try TraceInput(path: path)
+        try MatchCommand.refuseLong(truth, path, for: "a reference")
+        var reference: [Fix] = []
+        try truth.fixes.forEach { if let fix = Fix($0, sequence: nil) { reference.append(fix) } }
         guard reference.count > 1 else {
             throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time: it cannot be the reference")
         }
@@ -91,7 +94,9 @@ struct IntegrityCommand: ParsableCommand {
         var next = 1
         var contradicting: MotionSignals = []
         var estimates: [(fix: Fix, estimate: MotionEstimate)] = []
-        for input in try MatchCommand.Inputs(trace).all {
+        let inputs = try MatchCommand.Inputs(trace)
+        try MatchCommand.refuseLong(inputs.trace, trace, for: "a table of errors")
+        try inputs.forEach { input in
             for effect in positioning.replay(input) {
                 switch effect {
                 case .judged(_, .rejected): rejected += 1

@@ -72,6 +72,10 @@ struct MatchCommand: ParsableCommand {
     }
 
     func run() throws {
+        var isFolder = ObjCBool(false)
+        if let outDir, !FileManager.default.fileExists(atPath: outDir, isDirectory: &isFolder) || !isFolder.boolValue {
+            throw NodeError(.system, "cannot write into '\(outDir)': create this directory first")
+        }
         let directory = try TilesetDirectory(path: tiles)
         let graph = try directory.loadGraph()
         let metric = Metric(TurnGraph(graph), model: CostModel(profile: try vehicle.vehicle))
@@ -82,21 +86,17 @@ struct MatchCommand: ParsableCommand {
         let bar = ProgressBar()
         for (index, trace) in traces.enumerated() {
             let inputs = try Inputs(trace, on: directory)
+            if smooth { try Self.refuseLong(inputs.trace, trace, for: "--smooth") }
             var output = Output()
             let text = TraceMatch(
                 metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth, isRaw: raw,
                 showsPredictions: predictions)
             if let outDir {
                 let file = "\(outDir)/\(names[index]).\(format.rawValue)\(format == .geojson ? "" : ".csv")"
-                var lines = ""
-                text.run(inputs) { lines += $0 + "\n" }
-                do {
-                    try lines.write(toFile: file, atomically: true, encoding: .utf8)
-                } catch {
-                    throw NodeError(.system, "cannot write '\(file)': does '\(outDir)' exist?")
-                }
+                let output = try OutputFile(file, replacing: .none, overwrite: true)
+                try output.writeLines { line in try text.run(inputs, line) }
             } else {
-                text.run(inputs) { output.line($0) }
+                try text.run(inputs) { output.line($0) }
                 output.flush()
             }
             bar.show(Double(index + 1) / Double(traces.count), "traces")
@@ -104,9 +104,22 @@ struct MatchCommand: ParsableCommand {
         bar.finish()
     }
 
+    /// The most fixes of a trace that is kept in memory as a whole.
+    private static let mostAtOnce = 1_000_000
+
+    /// Refuses a trace that is too long to be kept in memory as a whole, which `purpose` needs.
+    static func refuseLong(_ trace: TraceInput, _ path: String, for purpose: String) throws(NodeError) {
+        guard trace.fixes.count <= mostAtOnce else {
+            throw NodeError(
+                .invalid,
+                "'\(path)' has \(trace.fixes.count) fixes, and \(purpose) takes at most \(mostAtOnce): "
+                    + "take a part of it with 'navbus bag cut'")
+        }
+    }
+
     /// The inputs of a trace, in time order.
     struct Inputs {
-        private(set) var all: [Positioning.Event] = []
+        let trace: TraceInput
 
         /// The defects that concern a position of a trace.
         private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]
@@ -114,22 +127,10 @@ struct MatchCommand: ParsableCommand {
         /// Reads a trace; fixes without a time, which cannot be followed, are reported on standard error.
         init(_ path: String, on map: TilesetDirectory? = nil) throws {
             var timeless = 0
-            var receivers = ReceiverRegister(preferred: [])
-            let trace = try TraceInput(path: path)
+            trace = try TraceInput(path: path)
             if let warning = trace.warning(about: path) { Console.note(warning) }
-            map?.noteIfOutside(trace, path)
-            try trace.forEachInput { input in
-                switch input {
-                case .odometry(let message): if let odometry = Odometry(message) { all.append(.odometry(odometry)) }
-                case .fix(let message):
-                    guard var fix = Fix(message, sequence: nil) else {
-                        timeless += 1
-                        return
-                    }
-                    fix.receiver = receivers.number(of: message)
-                    all.append(.fix(fix))
-                }
-            }
+            try map?.noteIfOutside(trace, path)
+            try trace.fixes.forEach { if Fix($0, sequence: nil) == nil { timeless += 1 } }
             let unread = trace.rejected.filter { Self.defects.contains($0.reason) }.reduce(0) { $0 + $1.count }
             if unread > 0 { Console.note("'\(path)': \(unread) rows or sentences cannot be read and are skipped") }
             guard timeless > 0 else { return }
@@ -137,6 +138,20 @@ struct MatchCommand: ParsableCommand {
                 throw NodeError(.invalid, "'\(path)': no position has a time, which matching needs")
             }
             Console.note("'\(path)': \(timeless) positions without a time are skipped")
+        }
+
+        /// Calls `body` with each input.
+        func forEach(_ body: (Positioning.Event) -> Void) throws(NodeError) {
+            var receivers = ReceiverRegister(preferred: [])
+            try trace.forEachInput { input in
+                switch input {
+                case .odometry(let message): if let odometry = Odometry(message) { body(.odometry(odometry)) }
+                case .fix(let message):
+                    guard var fix = Fix(message, sequence: nil) else { return }
+                    fix.receiver = receivers.number(of: message)
+                    body(.fix(fix))
+                }
+            }
         }
     }
 
@@ -159,16 +174,16 @@ struct MatchCommand: ParsableCommand {
 
 extension TilesetDirectory {
     /// Reports on standard error a trace of which hardly any position lies within the map.
-    func noteIfOutside(_ trace: TraceInput, _ path: String) {
-        if let mismatch = mismatch(with: trace, path) { Console.note(mismatch) }
+    func noteIfOutside(_ trace: TraceInput, _ path: String) throws(NodeError) {
+        if let mismatch = try mismatch(with: trace, path) { Console.note(mismatch) }
     }
 
     /// Returns a description of a trace of which fewer than one position in twenty lies within the map; nil for any other.
-    func mismatch(with trace: TraceInput, _ path: String) -> String? {
+    func mismatch(with trace: TraceInput, _ path: String) throws(NodeError) -> String? {
         var (count, inside) = (0, 0)
         var first: NavGeo.Coordinate?
-        for fix in trace.fixes {
-            guard let latitude = fix.latitude, let longitude = fix.longitude else { continue }
+        try trace.fixes.forEach { fix in
+            guard let latitude = fix.latitude, let longitude = fix.longitude else { return }
             let place = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
             first = first ?? place
             count += 1

@@ -116,6 +116,27 @@ final class OutputFile {
         try finish()
     }
 
+    /// Writes lines as they come.
+    func writeLines(_ body: ((String) -> Void) throws -> Void) throws {
+        let file = try open()
+        var failure: (any Error)?
+        var buffer = ""
+        func flush() {
+            // After a failure, the rest has no place.
+            if failure == nil { do { try file.write(contentsOf: Data(buffer.utf8)) } catch { failure = error } }
+            buffer.removeAll(keepingCapacity: true)
+        }
+        try body { line in
+            buffer += line
+            buffer += "\n"
+            if buffer.utf8.count > 1 << 16 { flush() }
+        }
+        flush()
+        do { try file.close() } catch { failure = failure ?? error }
+        if let failure { throw error(systemReason(failure)) }
+        try finish()
+    }
+
     /// Renames the file to its final name; call it after the file has been closed.
     func finish() throws(NodeError) {
         guard partial != path, rename(partial, path) != 0 else { return }

@@ -97,7 +97,7 @@ struct ReplayCommand: ParsableCommand {
         let trace = try TraceInput(path: input)
         if let warning = trace.warning(about: input) { Console.note(warning) }
         for note in try trace.notes(about: input) { Console.note("'\(input)': \(note)") }
-        directory.noteIfOutside(trace, input)
+        try directory.noteIfOutside(trace, input)
         let fixes = trace.fixes
         let bar = ProgressBar()
         let summary: Replay.Summary

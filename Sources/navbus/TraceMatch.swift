@@ -1,5 +1,6 @@
 import Foundation
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavPositioning
@@ -19,7 +20,7 @@ struct TraceMatch {
     /// Whether predicted positions get separate rows.
     let showsPredictions: Bool
 
-    func run(_ inputs: MatchCommand.Inputs, _ line: (String) -> Void) {
+    func run(_ inputs: MatchCommand.Inputs, _ line: (String) -> Void) throws(NodeError) {
         switch format {
         case .csv: line("t_s,lat,lon,way_id,from_node,to_node,offset_m,confidence,state")
         case .edges: line("seq,from_node,to_node,way_id")
@@ -27,20 +28,22 @@ struct TraceMatch {
         }
         var text = Text(format: format)
         if isSmoothed {
-            smooth(inputs, &text, line)
+            try smooth(inputs, &text, line)
         } else if isRaw {
-            matchRaw(inputs, &text, line)
+            try matchRaw(inputs, &text, line)
         } else {
-            follow(inputs, &text, line)
+            try follow(inputs, &text, line)
         }
         text.end(line)
     }
 
     /// Writes the positions from the positioning pipeline.
-    private func follow(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
+    private func follow(
+        _ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void
+    ) throws(NodeError) {
         var positioning = Positioning(metric: metric, isTracing: true)
         var path = PathTracker(lag: lag)
-        for input in inputs.all {
+        try inputs.forEach { input in
             var open: Fix?
             for effect in positioning.replay(input) {
                 switch effect {
@@ -64,17 +67,22 @@ struct TraceMatch {
         text.add(path.finish(), line)
     }
 
-    private func matchRaw(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
+    private func matchRaw(
+        _ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void
+    ) throws(NodeError) {
         var matcher = StreamingMatcher(metric: metric, recordsPath: format == .edges)
         var path = PathTracker(lag: lag)
-        for case .fix(let fix) in inputs.all {
+        try inputs.forEach { input in
+            guard case .fix(let fix) = input else { return }
             text.add(matcher.match(fix), line)
             if let step = matcher.step { text.add(path.append(step), line) }
         }
         text.add(path.finish(), line)
     }
 
-    private func smooth(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
+    private func smooth(
+        _ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void
+    ) throws(NodeError) {
         /// A fix to match, or one that was rejected with its state.
         enum Row {
             case filtered(Fix)
@@ -82,10 +90,10 @@ struct TraceMatch {
         }
         var rows: [Row] = []
         var positioning = Positioning(metric: metric, isTracing: true)
-        for input in inputs.all {
+        try inputs.forEach { input in
             if isRaw {
                 if case .fix(let fix) = input { rows.append(.filtered(fix)) }
-                continue
+                return
             }
             for effect in positioning.replay(input) {
                 switch effect {
@@ -116,7 +124,7 @@ struct TraceMatch {
 private struct Text {
     let format: MatchCommand.Format
     private var sequence = 0
-    private var coordinates: [String] = []
+    private var coordinates: [NavGeo.Coordinate] = []
 
     init(format: MatchCommand.Format) { self.format = format }
 
@@ -174,12 +182,13 @@ private struct Text {
             coordinates.count < 2
             ? ""
             : #"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":["#
-                + coordinates.joined(separator: ",") + "]}}"
+                + coordinates.map { String(format: "[%.7f,%.7f]", $0.longitude, $0.latitude) }.joined(separator: ",")
+                + "]}}"
         line(#"{"type":"FeatureCollection","features":["# + feature + "]}")
     }
 
     private mutating func add(_ coordinate: NavGeo.Coordinate) {
-        coordinates.append(String(format: "[%.7f,%.7f]", coordinate.longitude, coordinate.latitude))
+        coordinates.append(coordinate)
     }
 
     private static func start(_ stamp: NavGeo.Timestamp, _ coordinate: NavGeo.Coordinate) -> String {

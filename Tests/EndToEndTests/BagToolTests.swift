@@ -448,6 +448,7 @@ struct BagToolTests {
                 let info = try await box.run("navbus", ["bag", "info", "drive.mcap", "--json"])
                 let read = try await box.run(Project.python, ["-c", Self.supplements, "drive.mcap"])
                 return info.status == 0 && read.output.contains("navbus.parameters/navigation-node")
+                    && read.output.contains("navbus.node/navigation-node")
                     && read.output.contains("tileset.json")
             }
             launch.send(SIGINT)
@@ -458,7 +459,8 @@ struct BagToolTests {
                 lines.contains("attachment run.yaml True") && lines.contains("attachment tileset.json True"), "\(lines)"
             )
             #expect(lines.contains("metadata navbus.parameters/navigation-node \(tiles)"), "\(lines)")
-            #expect(lines.contains { $0.hasPrefix("metadata navbus.recorder ") })
+            #expect(lines.contains { $0.hasPrefix("metadata navbus.recorder 0.") })
+            #expect(lines.contains { $0.hasPrefix("metadata navbus.node/navigation-node 0.") }, "\(lines)")
             // The bag has the publishers, so that it can be played to a node again.
             let play = try await box.run(
                 "navbus", ["bag", "play", "drive.mcap", "--as-input", "stranger", "--wait", "0"])

@@ -409,6 +409,52 @@ struct BagPlayerTests {
         }
     }
 
+    @Test func playbackAsInputOfANodeKeepsTheMessagesOfOtherPublishersOfItsTopics() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/two.mcap"
+            var log = MessageLog(try BagWriter(path: path))
+            for index in 0..<20 as Range<Int64> {
+                let isRear = index % 2 == 1
+                let payload = GnssFix(latitude: Double(index), longitude: 0).encoded()
+                for topic in ["/gnss/fix", "/log", "/team/mode"] {
+                    try payload.withUnsafeBytes {
+                        try log.write(
+                            $0, topic: topic, type: GnssFix.fullName, sequence: 1, publisher: isRear ? 8 : 7,
+                            node: isRear ? "gnss-rear" : "gnss-node", isLatched: topic == "/team/mode",
+                            logTime: Int64(Self.start) + index * Int64(Self.second), publishTime: index)
+                    }
+                }
+            }
+            // The recorder did not know the name of this publisher.
+            try [UInt8]().withUnsafeBytes {
+                try log.write(
+                    $0, topic: "/log", type: GnssFix.fullName, sequence: 1, publisher: 9,
+                    logTime: Int64(Self.start) + 20 * Int64(Self.second), publishTime: 20)
+            }
+            try log.close()
+            let odd = (0..<10).map { Double(2 * $0 + 1) }
+            let heard = try play(path) { $0.inputOf = "gnss-node" }
+            #expect(try fixes(heard) == odd)
+            #expect(try fixes(heard, on: "/log") == odd)
+            #expect(try fixes(play(path) { $0.inputOf = "gnss-rear" }) == odd.map { $0 - 1 })
+            // The latched value at the start is the last one of those that are played.
+            let late = try play(path) { ($0.inputOf, $0.start) = ("gnss-node", 10.5) }
+            #expect(try fixes(late, on: "/team/mode") == [9, 11, 13, 15, 17, 19])
+
+            // A step back leads to a moment that is played.
+            let control = PlayerControl(isPaused: true, steps: 3)
+            var isDone = false
+            let back = try play(path, stopAfter: 4, control: control) {
+                ($0.inputOf, $0.topics) = ("gnss-node", ["/gnss/fix"])
+            } listening: { heard in
+                guard !isDone, heard.count == 3 else { return }
+                isDone = true
+                control.stepBack()
+            }
+            #expect(try fixes(back) == [1, 3, 5, 3])
+        }
+    }
+
     @Test func topicsThatCannotBeAnnouncedAreLeftOut() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/odd.mcap"

@@ -525,7 +525,9 @@ struct BagRecorderTests {
         try withTemporaryFolder { folder in
             let path = folder + "/sim.mcap"
             let wall = Int64(Date().timeIntervalSince1970 * 1e9)
-            let (losses, _) = try record(path, { $0.simTime = true }) { publish in
+            let file = folder + "/vehicle.yaml"
+            try Data("a: 1".utf8).write(to: URL(fileURLWithPath: file))
+            let (losses, _) = try record(path, { ($0.simTime, $0.attachments) = (true, [file]) }) { publish in
                 // A node that started and waits for the player.
                 try publish("/nav/state", NavigationState.fullName, wall, [8, 1])
                 for second in 0..<5 as Range<Int64> {
@@ -545,16 +547,24 @@ struct BagRecorderTests {
                 count += 1
             }
             #expect(count == 11 && reader.info().duration == 4_000_000_000)
+            let times = try reader.index.attachments.map { try reader.attachment($0).logTime }
+            #expect(times == [UInt64(Self.recorded)])
         }
     }
 
     @Test func recordingWithoutAClockUsesTheSystemTime() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/none.mcap"
-            _ = try record(path, { $0.simTime = true }) { publish in
+            let file = folder + "/vehicle.yaml"
+            try Data("a: 1".utf8).write(to: URL(fileURLWithPath: file))
+            let wall = UInt64(Date().timeIntervalSince1970 * 1e9)
+            _ = try record(path, { ($0.simTime, $0.attachments) = (true, [file]) }) { publish in
                 for index in 0..<3 as Range<Int64> { try publish("/gnss/fix", GnssFix.fullName, index, []) }
             }
             #expect(try content(of: path).count == 3)
+            let reader = try BagReader(path: path)
+            let times = try reader.index.attachments.map { try reader.attachment($0).logTime }
+            #expect(times.count == 1 && times.allSatisfy { $0 >= wall - 60_000_000_000 })
         }
     }
 }

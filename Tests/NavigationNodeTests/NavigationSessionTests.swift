@@ -291,7 +291,7 @@ struct NavigationSessionTests {
         var log = MessageLog(try MCAPWriter(MemorySink()))
         var done: [Int] = []
         let summary = try Replay(map: try Helsinki.map.get(), configuration: Helsinki.configuration)
-            .run(drive, into: &log) { done.append($0) }
+            .run(RecordedFixes(drive), into: &log) { done.append($0) }
         let messages = try run(drive)
         #expect(summary.fixes == drive.count && done == Array(1...drive.count))
         #expect(summary.messages == drive.count + messages.joined().count)

@@ -32,7 +32,7 @@ enum Helsinki {
                 waypoints: [NavRouting.Waypoint(from), NavRouting.Waypoint(to)], deviateAt: 500,
                 receiver: ReceiverModel(.open), rate: 1, seed: 1, start: NavGeo.Timestamp(nanoseconds: start))
             _ = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
-            return try TraceInput(path: folder + "/drive.mcap").fixes
+            return try TraceInput(path: folder + "/drive.mcap").fixes.all()
         }
     }
 
@@ -51,5 +51,13 @@ enum Helsinki {
         var configuration = NavigationConfiguration()
         configuration.destination = to
         return configuration
+    }
+}
+
+extension RecordedFixes {
+    func all() throws -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        try forEach { fixes.append($0) }
+        return fixes
     }
 }

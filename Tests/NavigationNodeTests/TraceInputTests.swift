@@ -39,7 +39,7 @@ struct TraceInputTests {
         try withTemporaryFolder { folder in
             let path = "\(folder)/\(name)"
             try Self.checked(text).write(toFile: path, atomically: true, encoding: .utf8)
-            let fixes = try TraceInput(path: path).fixes
+            let fixes = try TraceInput(path: path).fixes.all()
             #expect(fixes.map { Self.rounded($0.latitude) } == [60.17, 60.18])
             #expect(fixes.map { Self.rounded($0.longitude) } == [24.94, 24.95])
             #expect(fixes.compactMap(\.stampNs) == [1_767_258_000_000_000_000, 1_767_258_001_000_000_000])
@@ -61,8 +61,15 @@ struct TraceInputTests {
             // The extension of the name is ignored.
             try FileManager.default.moveItem(atPath: path, toPath: folder + "/a.csv")
             let trace = try TraceInput(path: folder + "/a.csv")
-            #expect(trace.fixes == drive)
+            #expect(try trace.fixes.all() == drive)
             #expect(trace.rejected.map(\.count) == [1])
+            // The fixes of a long bag are read again.
+            let long = try TraceInput(path: folder + "/a.csv", keeping: 3)
+            #expect(try long.fixes.count == drive.count && long.fixes.all() == drive)
+            #expect(long.rejected.map(\.count) == [1])
+            try FileManager.default.removeItem(atPath: folder + "/a.csv")
+            #expect(try trace.fixes.all() == drive)
+            #expect(throws: NodeError.self) { try long.fixes.all() }
         }
     }
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The performance of `navbus check` on a fleet of recorded drives.
 
-Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. Then, in this order:
+Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. With --drives, recordings
+of real drives in a folder and below, of any kind that `navbus bag convert` reads, are part of the fleet: each is converted, cut in the
+same way and checked without a trip, on the tileset that it begins on. Then, in this order:
 
  * once: fixes per second and core of a first run
  * unchanged: the time of a second run as a share of the first run's
@@ -11,11 +13,12 @@ Simulates drives on the given tilesets and cuts each into bags of ten minutes; e
  * fault: a doubled threshold of deviation, found and classified against the stored references
 
     swift build -c release --product navbus
-    python Tests/Peers/fleet.py --tiles .build/tiles --bags 10000 --folder /tmp/fleet
+    python Tests/Peers/fleet.py --tiles .build/tiles --bags 10000 --folder /tmp/fleet --drives ../drives
 """
 import argparse
 import concurrent.futures
 import filecmp
+import glob
 import json
 import os
 import random
@@ -30,6 +33,8 @@ import time
 from workbench import ROOT, distance, run, say, show
 
 SECONDS = 600
+# A shorter rest of a real drive is no bag.
+LEAST_SECONDS = 60
 # The number of bags that one simulated drive is cut into.
 PIECES = 3
 # Metres per second in a straight line: nearer places are not tried.
@@ -43,6 +48,7 @@ def arguments():
     parser.add_argument("--tiles", action="append", required=True, help="directory of road tiles; may be given again")
     parser.add_argument("--folder", required=True, help="where the fleet is kept")
     parser.add_argument("--bags", type=int, default=10_000)
+    parser.add_argument("--drives", help="folder of recordings of real drives, which count as bags")
     parser.add_argument("--navbus", default=os.path.join(ROOT, ".build/release/navbus"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--comparisons", type=int, default=20)
@@ -96,19 +102,78 @@ def simulate(options, drive):
     raise RuntimeError(f"no drive of {SECONDS * PIECES} s is found on {tiles}")
 
 
+def tileset_of(options, bag):
+    """The tileset with the first of a bag's positions that lies on any, among the first 600; None without one."""
+    for line in run([options.navbus, "bag", "cat", bag, "--topics", "/gnss/fix", "--count", 600, "--json"]).splitlines():
+        message = json.loads(line)["message"]
+        if "latitude" not in message or "longitude" not in message:
+            continue
+        for tiles in options.tiles:
+            with open(tiles + "/tileset.json") as file:
+                bounds = json.load(file)["bounds"]
+            if (bounds["south"] <= message["latitude"] <= bounds["north"]
+                    and bounds["west"] <= message["longitude"] <= bounds["east"]):
+                return tiles
+    return None
+
+
+def convert(options, path):
+    """The bags of a recording; none, with a remark, for a file that is no recording or has no position on the tiles."""
+    name = os.path.relpath(path, options.drives).replace(os.sep, "-")
+    whole = f"{options.folder}/bags/{name}.whole.mcap"
+    try:
+        run([options.navbus, "bag", "convert", path, "--out", whole, "--overwrite"])
+        tiles = tileset_of(options, whole)
+        if not tiles:
+            say(f"{path} is left out: it has no position on the given tiles")
+            return []
+        seconds = json.loads(run([options.navbus, "bag", "info", whole, "--json"]))["duration_s"]
+        bags = []
+        for start in range(0, max(int(seconds) - LEAST_SECONDS, 0) + 1, SECONDS):
+            bag = f"{options.folder}/bags/{os.path.basename(tiles)}-drive-{name}-{start // SECONDS:03}.mcap"
+            run([options.navbus, "bag", "cut", whole, "--start", start, "--end", start + SECONDS, "--out", bag, "--overwrite"])
+            bags.append(bag)
+        return bags
+    except (RuntimeError, KeyError) as error:
+        say(f"{path} is left out: {error}")
+        return []
+    finally:
+        if os.path.exists(whole):
+            os.remove(whole)
+
+
+def take_drives(options):
+    """Makes bags of the recordings in the folder of real drives, and returns their number."""
+    for old in glob.glob(glob.escape(options.folder + "/bags/") + "*-drive-*.mcap"):
+        os.remove(old)
+    paths = sorted(
+        os.path.join(folder, file) for folder, _, files in os.walk(options.drives) for file in files
+        # Files with the truth of a drive are drives themselves, too, but nobody's recordings.
+        if not file.startswith(("truth", ".")))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        return sum(len(bags) for bags in pool.map(lambda path: convert(options, path), paths))
+
+
 def make(options):
     os.makedirs(options.folder + "/bags", exist_ok=True)
+    real = take_drives(options) if options.drives else 0
+    if options.drives:
+        say(f"{real} bags of real drives")
+    options.bags = max(options.bags - real, 0)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         drives = -(-options.bags // PIECES)
         for number, _ in enumerate(pool.map(lambda drive: simulate(options, drive), range(drives)), 1):
             if number % 10 == 0 and sys.stderr.isatty():
                 print(f"\r{number * PIECES} of {options.bags} bags", end="", file=sys.stderr, flush=True)
     lines = ["references: references", "expect: [never reroute FAILED]", "bags:"]
-    for number, tiles in enumerate(options.tiles):
+    for tiles in options.tiles:
         name = os.path.basename(tiles)
-        for kind, digits, more in (("trip", "[1-46-9]", ""), ("free", "[05]", ", to: none")):
-            lines.append(f"  - {{bags: 'bags/{name}-????{digits}.mcap', tiles: '{os.path.abspath(tiles)}', "
-                         f"tags: [{kind}]{more}}}")
+        # Each fifth simulated bag has no trip, and neither has a real drive.
+        for kind, pattern, more in (
+                ("trip", "????[1-46-9]", ""), ("free", "????[05]", ", to: none"), ("real", "drive-*", ", to: none")):
+            if glob.glob(f"{glob.escape(options.folder)}/bags/{glob.escape(name)}-{pattern}.mcap"):
+                lines.append(f"  - {{bags: 'bags/{name}-{pattern}.mcap', tiles: '{os.path.abspath(tiles)}', "
+                             f"tags: [{kind}]{more}}}")
     with open(options.folder + "/fleet.yaml", "w") as file:
         file.write("\n".join(lines) + "\n")
 

@@ -60,15 +60,19 @@ final class CheckRunner {
                 configuration.via = via.split(separator: ";").compactMap { NavGeo.Coordinate(text: String($0)) }
             }
         }
-        let stamps = trace.fixes.compactMap { $0.stampNs }
-        guard let start = stamps.first, let earliest = stamps.min(), let latest = stamps.max() else {
-            throw NodeError(.invalid, "'\(job.path)': no fix has a time")
+        var first: Int64?
+        var (earliest, latest) = (Int64.max, Int64.min)
+        try trace.fixes.forEach { fix in
+            guard let stamp = fix.stampNs else { return }
+            first = first ?? stamp
+            (earliest, latest) = (min(earliest, stamp), max(latest, stamp))
         }
+        guard let start = first else { throw NodeError(.invalid, "'\(job.path)': no fix has a time") }
         // No verdict depends on the horizon, and it takes a quarter of a drive's time.
         configuration.horizon.isEnabled = false
         let area = try area(job.tiles, configuration)
         // Without roads nothing is published, so a drive on another map could meet every expectation.
-        if let mismatch = area.directory.mismatch(with: trace, job.path) { throw NodeError(.invalid, mismatch) }
+        if let mismatch = try area.directory.mismatch(with: trace, job.path) { throw NodeError(.invalid, mismatch) }
         let expectations = Expectations(
             try job.expect.map { try Expectation(SourceLine(number: $0.number, text: $0.text)) })
         var observer = DriveObserver(

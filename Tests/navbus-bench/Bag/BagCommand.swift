@@ -10,12 +10,13 @@ import NavMessages
 /// `navbus-bench bag`.
 struct BagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bag", abstract: "Measure bags: recording, writing and reading, against Python's mcap.",
+        commandName: "bag", abstract: "Measure bags: recording, writing, reading and replay, against Python's mcap.",
         discussion: """
             Fixes of about 100 bytes on one topic, in chunks of 1 MiB compressed with zstd, with checksums; reading is in \
             log-time order and verifies them. The peer is the reference implementation in Python (PyPI mcap), run by \
             NAVBUS_PYTHON or python3 on the same file. record publishes at a fixed rate to its own recorder over ipc; \
-            'lost' counts the messages missing in the bag.
+            'lost' counts the messages missing in the bag. With --tiles, replay runs the navigation core over a simulated \
+            drive to a destination, into a bag: fixes per second of one core, by the thread's processor time.
             """)
 
     @OptionGroup var options: SuiteOptions
@@ -25,13 +26,20 @@ struct BagCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Recorded messages per second, 1000 to 10000000.", valueName: "HZ"))
     var rate = 100_000
 
+    @Option(
+        help: ArgumentHelp("Directory of road tiles for the replay; without it none is measured.", valueName: "DIR"))
+    var tiles: String?
+
+    @Option(help: ArgumentHelp("Seed of the replayed drive's places.", valueName: "n")) var seed: UInt64 = 1
+
     func validate() throws {
         guard (1_000...100_000_000).contains(messages) else { throw ValidationError("--messages is out of range") }
         guard (1_000...10_000_000).contains(rate) else { throw ValidationError("--rate is out of range") }
     }
 
     func run() throws {
-        let suite = BagSuite(count: options.quick ? 20_000 : messages, rate: rate)
+        let drive = try tiles.map { try ReplayDrive(tiles: $0, seed: seed, fixes: options.quick ? 1 : 20_000) }
+        let suite = BagSuite(count: options.quick ? 20_000 : messages, rate: rate, drive: drive)
         try Report(options: options, peers: suite.lines).run(suite.comparisons)
     }
 }
@@ -41,13 +49,14 @@ final class BagSuite {
     private let count: Int
     private let rate: Int
     private let python: String?
+    private let drive: ReplayDrive?
     private let fix = GnssFix(
         latitude: 60.1699, longitude: 24.9384, altitude: 12, timestamp: Timestamp(seconds: 1_767_258_000), speed: 13.9,
         course: 1.5, fixType: .threeD, satellitesUsed: 12, hdop: 0.9, horizontalAccuracyM: 2.5
     ).encoded()
 
-    init(count: Int, rate: Int) {
-        (self.count, self.rate) = (count, rate)
+    init(count: Int, rate: Int, drive: ReplayDrive?) {
+        (self.count, self.rate, self.drive) = (count, rate, drive)
         let path = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? "/usr/bin/python3"
         let probe = try? BagSuite.run([path, "-c", "import mcap, zstandard; print('ok 1')"])
         python = probe?["ok"] == nil ? nil : path
@@ -56,6 +65,7 @@ final class BagSuite {
     /// The description of the measurements, for the head of the report.
     var lines: [String] {
         ["bag      \(count) messages of \(fix.count) bytes, zstd", "peer     " + (python ?? "none: it has no mcap")]
+            + (drive.map { [$0.line] } ?? [])
     }
 
     var comparisons: [Comparison] {
@@ -71,6 +81,9 @@ final class BagSuite {
             Comparison(
                 "bag.record", peer: nil, [.init("rate", "msg/s"), .init("lost", "msg")], ours: record, theirs: nil),
         ]
+            + (drive.map {
+                [Comparison("bag.replay", peer: nil, [.init("fixes_per_s", "1/s")], ours: $0.run, theirs: nil)]
+            } ?? [])
     }
 
     // MARK: Ours
