@@ -298,18 +298,17 @@ class Drives:
         self.stop()
 
     def units(self) -> None:
-        """A drive in miles: the distances of all other drives are in metres, as this country's signs."""
-        since = time.monotonic()
-        self.guide(place(130, BLOCK), crossing(2, 1), speed=12, units=2)
-        self.bus.expect(
-            "/nav/instruction/spoken", lambda said: re.search("feet|mile", said.text), since, "a distance in feet"
-        )
-        if not any(re.search("metres|kilomet", heard.message.text) for heard in self.bus.observer.since(0, SPOKEN)):
-            raise Failed("no distance is in metres where the request names no units")
-        if any(re.search("metres|kilomet", heard.message.text) for heard in self.bus.observer.since(since, SPOKEN)):
-            raise Failed("a distance is in metres where the request asks for miles")
+        """A short drive in the units of the country's signs, and the same one in miles."""
+        metric, imperial = "metre", "feet|mile"
+        for wanted, other, wishes in ((metric, imperial, {}), (imperial, metric, {"units": 2})):
+            since = time.monotonic()
+            self.guide(place(220, BLOCK), crossing(2, 1), speed=12, **wishes)
+            self.bus.expect(SPOKEN, lambda said: re.search(wanted, said.text), since, f"a distance in {wanted}")  # noqa: B023
+            said = [heard.message.text for heard in self.bus.observer.since(since, SPOKEN)]
+            if any(re.search(other, text) for text in said):
+                raise Failed(f"a distance is in {other} instead of {wanted}: {said}")
+            self.stop()
         self.prove("RouteOptions.units", "changes the answer")
-        self.stop()
 
     def close_turns(self) -> None:
         """A destination shortly after a corner: its banner has a second maneuver."""
@@ -404,6 +403,8 @@ class Drives:
     def off_route(self) -> None:
         """The vehicle leaves its route; the owner is asked every question; a manual reroute; one that fails."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
+        # The owner is asked about every new route, however far its first maneuver is.
+        self.set(reroute__min_commit_time_s=120.0)
         owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
         # Areas over the middle of the town: only its northernmost street leads past the first, only southern ones past the second.
         south, north = (
@@ -473,6 +474,7 @@ class Drives:
         self.stop()
         bus.expect("/nav/reroute", lambda event: event.phase == 6, since, "a reroute that is overtaken")
         owner.answers.pop("RerouteOptions")
+        self.set(reroute__min_commit_time_s=30.0)
 
     def stops(self) -> None:
         """Stops: skipped, held, advanced; instructions that the owner rewords."""

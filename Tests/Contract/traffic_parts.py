@@ -1,9 +1,11 @@
 """What the numbers of a segment in /traffic/speeds mean, and how one message adds to the previous one."""
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 from stage import Failed
+from town import crossing
 
 if TYPE_CHECKING:
     from drives import Drives
@@ -23,6 +25,33 @@ def segment_ids(drives: "Drives", route: Any) -> None:
     if first.cause_sequence <= sequence:
         raise Failed(f"speeds of a way or a node that is not on the route refresh it: {first}")
     drives.prove("TrafficSpeed.way_id TrafficSpeed.from_node TrafficSpeed.to_node", "changes the answer")
+
+
+def offers(drives: "Drives") -> None:
+    """Alternatives that are withdrawn: too slow in traffic, closed, and at the end of guidance."""
+    bus, since = drives.bus, time.monotonic()
+    route = drives.guide(crossing(0, 1), crossing(7, 4), speed=3)
+
+    def shown(since: float) -> Any:
+        return bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives")
+
+    def withdrawn(since: float, reason: str) -> None:
+        is_meant = lambda one: drives.types.enum("AlternativeRemovalReason", one.reason) == reason  # noqa: E731
+        bus.expect("/nav/alternatives", lambda update: any(map(is_meant, update.removed)), since, f"none: {reason}")
+
+    main = set(drives.segments(route, 0, math.inf))
+    first, *others = [set(drives.segments(one.route, 0, math.inf)) for one in shown(since).alternatives]
+    drives.set(alternatives__accept="faster")
+    since = drives.traffic(*[(*segment, 1.0) for segment in sorted(first.union(*others) - main)])
+    withdrawn(since, "NOT_ACCEPTED")
+    drives.set(alternatives__accept="unfiltered")
+    since = drives.traffic()
+    shown(since)
+    since = drives.traffic(*[(*segment, None) for segment in sorted(first.difference(main, *others))])
+    withdrawn(since, "INVALIDATED")
+    since = time.monotonic()
+    drives.stop()
+    withdrawn(since, "STOPPED")
 
 
 def additions(drives: "Drives", route: Any) -> None:
