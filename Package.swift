@@ -313,7 +313,7 @@ let package = Package(
             "NavRecordingTests",
             [
                 "NavRecording", "NavReplay", "NavVerdict", "NavKit", "NavBus", "NavMessages", "NavBag", "NavGeo",
-                "NavTestBus", "NavTestSystem", logging,
+                "NavSimulation", "NavTestBus", "NavTestSystem", logging,
             ]),
         tests(
             "TileCacheNodeTests",
