@@ -24,7 +24,6 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
     public var leg: Int
     /// The step within the leg, from 0, on which it is given; it announces the maneuver at the end of that step.
     public var step: Int
-    /// The kind.
     public var kind: Kind
 
     /// An id.
@@ -87,7 +86,6 @@ public struct VisualInstruction: Sendable, Equatable {
     public var routeOffset: Double
     /// Metres from the route's start to the maneuver.
     public var maneuverOffset: Double
-    /// The maneuver.
     public var primary: Banner
     /// More about it, such as where the signs lead; nil when there is nothing to add.
     public var secondary: Banner?
@@ -103,7 +101,6 @@ public struct VisualInstruction: Sendable, Equatable {
 
 /// An instruction that is spoken at a point of the route.
 public struct SpokenInstruction: Sendable, Equatable {
-    /// Its id.
     public var id: InstructionID
     /// Metres from the place where it is spoken to the maneuver.
     public var distance: Double
@@ -124,7 +121,6 @@ public enum Instruction: Sendable, Equatable {
     case visual(VisualInstruction)
     case spoken(SpokenInstruction)
 
-    /// Its id.
     public var id: InstructionID {
         switch self {
         case .visual(let instruction): instruction.id

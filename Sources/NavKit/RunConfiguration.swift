@@ -10,7 +10,7 @@ public struct KitConfiguration: NodeConfiguration {
     /// The lowest level that is logged.
     public var logLevel = Logger.Level.info
 
-    /// The defaults.
+    /// Creates the options with their defaults.
     public init() {}
 
     /// Every key.
@@ -33,7 +33,7 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The configuration that all nodes share.
     public var kit = KitConfiguration()
 
-    /// The defaults.
+    /// Creates the options with their defaults.
     public init() {}
 
     /// Creates the defaults around a node's own configuration.

@@ -3,7 +3,6 @@ import NavGeo
 import NavMap
 import NavMatching
 import NavPositioning
-import NavPositioning
 import NavRouting
 
 /// A match of one trace, written in a format.

@@ -130,7 +130,6 @@ struct ReadmeTests {
         /// The document, and the line of it where the block begins, from 1.
         var document = ""
         var number: Int
-        /// Its lines.
         var lines: [String]
         /// The expected output, `…` for omitted lines.
         var prints: [String] = []

@@ -6,7 +6,6 @@ import TileCacheNode
 
 /// A web map in a test: one connection over a plain socket, on a thread of its own.
 enum TestWeb {
-    /// The response.
     struct Answer: Sendable {
         var status = 0
         var headers: [String: String] = [:]
