@@ -320,7 +320,7 @@ let package = Package(
             [
                 "TileCacheNode", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavMap",
                 "NavTileCache", "NavTileStore", "NavStorage", "NavDigest", "NavTestBus", "NavTestSupport",
-                "NavTestSystem", logging,
+                "NavTestSystem", "NavBench", logging,
             ]),
         tests(
             "NavigationNodeTests",

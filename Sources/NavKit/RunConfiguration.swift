@@ -26,6 +26,15 @@ public struct KitConfiguration: NodeConfiguration {
     }
 }
 
+/// The configuration of a node that has no keys of its own.
+public struct NoConfiguration: NodeConfiguration {
+    /// Creates it.
+    public init() {}
+
+    /// None.
+    public static var keys: [ConfigKey<NoConfiguration>] { [] }
+}
+
 /// A node's own configuration and the shared one, under one set of keys.
 public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The node's own configuration.
