@@ -25,7 +25,7 @@ from node_calls import leads, lives, node_calls, snapshots, values, waits  # noq
 from elsewhere import PENDING, SHOWN_ELSEWHERE  # noqa: E402
 from request_fields import points  # noqa: E402
 from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
-from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
+from tile_calls import CACHE, TileSource, offline, tile_calls  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
 
 # Set by the router and not by the caller; a parameter's description is not read when it is set.
@@ -137,6 +137,7 @@ class Walk:
             self.attempt("parameters", lambda: self.parameters(bus))
             self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
             self.attempt("tile cache", lambda: tile_calls(bus, source))
+            self.attempt("offline", lambda: offline(bus))
             # The cache withdraws its topics when it is shut down.
             self.note_topics(bus)
             self.attempt("a node's life", lambda: lives(bus, CACHE))
