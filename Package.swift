@@ -314,14 +314,14 @@ let package = Package(
             "NavRecordingTests",
             [
                 "NavRecording", "NavReplay", "NavVerdict", "NavKit", "NavBus", "NavMessages", "NavBag", "NavGeo",
-                "NavTestBus", "NavTestSystem", logging,
+                "NavSimulation", "NavTestBus", "NavTestSystem", logging,
             ]),
         tests(
             "TileCacheNodeTests",
             [
                 "TileCacheNode", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavMap",
                 "NavTileCache", "NavTileStore", "NavStorage", "NavDigest", "NavTestBus", "NavTestSupport",
-                "NavTestSystem", logging,
+                "NavTestSystem", "NavBench", logging,
             ]),
         tests(
             "NavigationNodeTests",

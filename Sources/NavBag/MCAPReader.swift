@@ -79,7 +79,6 @@ public struct BagQuery: Hashable, Sendable {
     public var start: UInt64 = 0
     /// The end of the log times, exclusive, ns; nil for no end.
     public var end: UInt64?
-    /// The order.
     public var order = Order.logTime
 
     /// Creates a query, by default for all messages by log time.

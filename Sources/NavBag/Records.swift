@@ -97,7 +97,6 @@ public struct BagMessage: Hashable, Sendable {
 public struct BagMetadata: Hashable, Sendable {
     /// The name; several records may share one.
     public let name: String
-    /// The pairs.
     public let entries: [String: String]
 }
 
@@ -111,7 +110,6 @@ public struct BagAttachment: Hashable, Sendable {
     public let logTime: UInt64
     /// When it was created, ns; 0 for unknown.
     public let createTime: UInt64
-    /// The contents.
     public let data: [UInt8]
 }
 

@@ -1,6 +1,6 @@
 /// An error in a configuration: what is wrong, where, and what to do, in one line.
 public struct ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The message.
+    /// The file or variable, the key, and what to do, on one line.
     public let description: String
 
     /// Creates an error with a message.

@@ -6,9 +6,9 @@
 public struct ConfigRecord: Sendable, Equatable {
     /// A name with its value.
     public struct Field: Sendable, Equatable {
-        /// The name.
+        /// The name of the key within the record.
         public var name: String
-        /// The value.
+        /// The text after the equals sign, without escapes.
         public var value: String
     }
 

@@ -26,7 +26,6 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
     public var leg: Int
     /// The step within the leg, from 0, on which it is given; unless it is a notice, it announces the maneuver at the end of that step.
     public var step: Int
-    /// The kind.
     public var kind: Kind
     /// The index of the notice among the leg's notices; 0 for other kinds.
     public var notice: Int
@@ -95,7 +94,6 @@ public struct VisualInstruction: Sendable, Equatable {
     public var routeOffset: Double
     /// Metres from the route's start to the maneuver.
     public var maneuverOffset: Double
-    /// The maneuver.
     public var primary: Banner
     /// More about it, such as where the signs lead; nil when there is nothing to add.
     public var secondary: Banner?
@@ -111,7 +109,6 @@ public struct VisualInstruction: Sendable, Equatable {
 
 /// An instruction that is spoken at a point of the route.
 public struct SpokenInstruction: Sendable, Equatable {
-    /// Its id.
     public var id: InstructionID
     /// Metres from the place where it is spoken to the maneuver or to the place of the notice.
     public var distance: Double
@@ -132,7 +129,6 @@ public enum Instruction: Sendable, Equatable {
     case visual(VisualInstruction)
     case spoken(SpokenInstruction)
 
-    /// Its id.
     public var id: InstructionID {
         switch self {
         case .visual(let instruction): instruction.id

@@ -3,7 +3,6 @@ internal import NavMap
 
 /// The wording of maneuvers in one language and one system of units.
 public struct InstructionText: Sendable, Hashable {
-    /// The language.
     public var phrases: PhraseTable
     /// Units and rounding.
     public var scale: DistanceScale

@@ -83,6 +83,5 @@ public struct InstructionTiming: Sendable, Hashable {
     /// The distance past the previous maneuver from which announcements other than the last may be spoken, metres.
     public var settleDistance = 15.0
 
-    /// The defaults.
     public init() {}
 }

@@ -83,7 +83,6 @@ public enum RoadSide: String, Sendable, Codable {
 
 /// The properties of the road after a maneuver.
 public struct RoadNotes: OptionSet, Sendable, Hashable {
-    /// The bits.
     public let rawValue: UInt8
     /// A set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -146,7 +145,6 @@ public struct Maneuver: Sendable, Equatable {
     public var bearingBefore: Double
     /// Direction of travel after it, radians clockwise from north; at the end of a leg the direction before it.
     public var bearingAfter: Double
-    /// The kind.
     public var type: ManeuverType
     /// Its direction; nil at the start of a leg. At an arrival, left or right is the side of the waypoint, and straight is unknown.
     public var modifier: ManeuverModifier?

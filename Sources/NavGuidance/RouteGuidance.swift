@@ -4,7 +4,6 @@ public import NavRouting
 
 /// A part of a route from one maneuver to the next.
 public struct RouteStep: Sendable, Equatable {
-    /// The leg.
     public var leg: Int
     /// The index within the leg.
     public var index: Int

@@ -27,7 +27,7 @@ public struct Lifecycle: Sendable, Equatable {
         case shutdown
     }
 
-    /// The state.
+    /// The state that the last transition led to.
     public private(set) var state = State.unconfigured
 
     /// Creates an unconfigured lifecycle.

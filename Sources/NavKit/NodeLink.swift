@@ -6,7 +6,7 @@ public import NavMessages
 ///
 /// It belongs to the thread that polls the bus.
 public final class NodeLink {
-    /// The bus.
+    /// The bus through which the node sends and receives.
     public let bus: any Bus
     private let remaps: [String: String]
     private var outlets: [String: Outlet] = [:]

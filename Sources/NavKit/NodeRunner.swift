@@ -8,7 +8,7 @@ import NavMessages
 ///
 /// It is used by one thread, the one that polls the bus.
 public final class NodeRunner<Runnable: Node> {
-    /// The node.
+    /// The user's node, which the loop runs.
     public let node: Runnable
     /// The node's topics, services, measurements and log.
     public let context: NodeContext

@@ -10,7 +10,7 @@ public struct KitConfiguration: NodeConfiguration {
     /// The lowest level that is logged.
     public var logLevel = Logger.Level.info
 
-    /// The defaults.
+    /// Creates the options with their defaults.
     public init() {}
 
     /// Every key.
@@ -26,6 +26,15 @@ public struct KitConfiguration: NodeConfiguration {
     }
 }
 
+/// The configuration of a node that has no keys of its own.
+public struct NoConfiguration: NodeConfiguration {
+    /// Creates it.
+    public init() {}
+
+    /// None.
+    public static var keys: [ConfigKey<NoConfiguration>] { [] }
+}
+
 /// A node's own configuration and the shared one, under one set of keys.
 public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The node's own configuration.
@@ -33,7 +42,7 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The configuration that all nodes share.
     public var kit = KitConfiguration()
 
-    /// The defaults.
+    /// Creates the options with their defaults.
     public init() {}
 
     /// Creates the defaults around a node's own configuration.

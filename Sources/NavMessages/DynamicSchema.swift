@@ -44,7 +44,7 @@ public struct SchemaPool: Sendable {
     public struct UnknownField: Sendable {
         /// The full name of the message type that lacks it.
         public let type: String
-        /// The name.
+        /// The part of the path that it does not have.
         public let name: String
         /// The names of the type's fields; empty when the name follows a scalar, which has no fields.
         public let known: [String]
@@ -214,9 +214,9 @@ public struct FieldDeclaration: Sendable {
     public let name: String
     /// The name in protobuf's own JSON.
     public let jsonName: String
-    /// The number.
+    /// The number of the field on the wire.
     public let number: UInt32
-    /// The cardinality.
+    /// Whether the field is optional, required or repeated.
     public let label: Label
     /// The proto2 default as written in the .proto file.
     public let defaultText: String?
@@ -232,7 +232,7 @@ public struct FieldDeclaration: Sendable {
 
 /// An enum read at run time.
 public struct EnumDeclaration: Sendable {
-    /// Full name.
+    /// The name with the package, such as `navbus.v1.RoadClass`.
     public let fullName: String
     /// The names and numbers in the order of their declaration.
     public internal(set) var values: [(name: String, number: Int32)] = []
@@ -270,7 +270,7 @@ public struct EnumDeclaration: Sendable {
 public struct ServiceDeclaration: Sendable {
     /// One method.
     public struct Method: Sendable {
-        /// Its name.
+        /// The name without its service, such as `GetState`.
         public let name: String
         /// The full name of the request's type.
         public let request: String
@@ -282,7 +282,7 @@ public struct ServiceDeclaration: Sendable {
         public let isServerStreaming: Bool
     }
 
-    /// Full name.
+    /// The name with the package, such as `navbus.v1.Navigation`.
     public let fullName: String
     /// Its methods in the order of their declaration.
     public internal(set) var methods: [Method] = []

@@ -4,7 +4,6 @@ import NavKit
 import NavMap
 import NavMatching
 import NavPositioning
-import NavPositioning
 import NavRouting
 
 /// A match of one trace, written in a format.

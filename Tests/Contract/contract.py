@@ -7,11 +7,16 @@ import threading
 from collections import Counter
 from typing import Any
 
+from google.protobuf import descriptor_pb2
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Faults"))
 from bus import Messages  # noqa: E402
 
 PACKAGE = "navbus.v1."
 EARLIEST, LATEST = 1_577_836_800_000_000_000, 4_102_444_800_000_000_000
+ENUM = descriptor_pb2.FieldDescriptorProto.TYPE_ENUM
+# The numbers of the fields `enum_type` and `value` in descriptors: the path of a value's comment.
+ENUMS, VALUES = 5, 2
 FULL_TURN = 2 * math.pi
 
 
@@ -180,6 +185,29 @@ class Contract:
                 if f"{name}.{method.name}" not in self.unimplemented:
                     roots.add(side.removeprefix("." + PACKAGE))
         return self.reachable(roots) | {"Header"}
+
+    def published_values(self, topics: set[str]) -> dict[str, bool]:
+        """The values of the enums in published messages, and whether the comment of each says `Not published`."""
+        messages = self.published_messages(topics)
+        kinds = {field.type_name for name in messages for field in self.messages[name].field if field.type == ENUM}
+        found = {}
+        for file in self.types.files.file:
+            comments = {tuple(place.path): place.leading_comments for place in file.source_code_info.location}
+            for index, enum in enumerate(file.enum_type):
+                if f".{file.package}.{enum.name}" not in kinds:
+                    continue
+                for number, value in enumerate(enum.value):
+                    # 0 stands for an absent value.
+                    if value.number:
+                        found[value.name] = "Not published" in comments.get((ENUMS, index, VALUES, number), "")
+        return found
+
+    def seen_values(self) -> set[str]:
+        """The values of enums that were seen."""
+        described = {enum.name: enum for file in self.types.files.file for enum in file.enum_type}
+        return {
+            value.name for name, seen in self.enums.items() for value in described[name].value if value.number in seen
+        }
 
     def only_unimplemented(self, topics: set[str]) -> set[str]:
         """Messages that belong only to methods without an implementation."""

@@ -1,15 +1,18 @@
 """Drives through the drawn town that make navigation publish everything that it can publish."""
 
+import re
 import signal
 import time
 from typing import Any
 
+import traffic_parts
 from bus import CallFailed
-from request_fields import INVALID, NOT_FOUND, Router, options, points, waypoints
+from request_fields import INVALID, NOT_FOUND, Router, options, points, polygon, waypoints
 from stage import Bus, Failed, Owner, Vehicle, distance
-from town import BLOCK, FIELD, HARBOUR, ISLAND, NOWHERE, crossing, place
+from town import BLOCK, FIELD, HARBOUR, ISLAND, NOWHERE, ROWS, crossing, place
 
 NAVIGATION = "navigation-node"
+SPOKEN = "/nav/instruction/spoken"
 
 
 class Drives:
@@ -141,20 +144,21 @@ class Drives:
 
     def choice(self) -> None:
         """A preview, the options of its requests, and a simulated drive over motorway, tunnel and ferry."""
+        since = time.monotonic()
+        # Requests that open no preview.
         options(self.router)
         waypoints(self.router)
         call, types = self.call, self.types
         origin, target = self.router.waypoint(crossing(0, 1)), self.router.waypoint(crossing(7, 4))
-        since = time.monotonic()
         ask = types.CalculateRouteRequest(origin=origin, waypoints=[target], options=types.RouteOptions(alternatives=2))
         parts = call.parts("Navigation.CalculateRoute", ask)
         preview = self.bus.expect(
             "/nav/preview", lambda preview: preview.routes, since, "a preview that nobody declined"
         )
-        self.prove("CalculateRouteRequest.preview CalculateRouteRequest.options", "changes the answer")
         ids = [route.route_id for route in parts[-1].routes]
         if len(ids) < 2 or ids != [route.route_id for route in preview.routes]:
-            raise Failed(f"the preview's routes are {ids}")
+            raise Failed(f"the preview's routes, of the first request with a preview, are {ids}")
+        self.prove("CalculateRouteRequest.preview CalculateRouteRequest.options", "changes the answer")
         if call("Navigation.SelectPreview", index=1).route_id != ids[1]:
             raise Failed("SelectPreview does not go by the index")
         # The id takes precedence over the index.
@@ -300,6 +304,19 @@ class Drives:
         self.traffic()
         self.stop()
 
+    def units(self) -> None:
+        """A short drive in the units of the country's signs, and the same one in miles."""
+        metric, imperial = "metre", "feet|mile"
+        for wanted, other, wishes in ((metric, imperial, {}), (imperial, metric, {"units": 2})):
+            since = time.monotonic()
+            self.guide(place(220, BLOCK), crossing(2, 1), speed=12, **wishes)
+            self.bus.expect(SPOKEN, lambda said: re.search(wanted, said.text), since, f"a distance in {wanted}")  # noqa: B023
+            said = [heard.message.text for heard in self.bus.observer.since(since, SPOKEN)]
+            if any(re.search(other, text) for text in said):
+                raise Failed(f"a distance is in {other} instead of {wanted}: {said}")
+            self.stop()
+        self.prove("RouteOptions.units", "changes the answer")
+
     def close_turns(self) -> None:
         """A destination shortly after a corner: its banner has a second maneuver."""
         since = time.monotonic()
@@ -360,9 +377,9 @@ class Drives:
         since = self.traffic(*[(*segment, 3.0) for segment in ahead], seconds=3)
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s > 5, since, "a jam")
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "the end of a jam that is over")
-        for field in ("way_id", "from_node", "to_node", "speed_mps", "valid_until_ns"):
-            self.prove(f"TrafficSpeed.{field}", "changes the answer")
-        self.prove("TrafficSpeeds.speeds TrafficSpeeds.replaces_all", "changes the answer")
+        self.prove("TrafficSpeeds.speeds TrafficSpeed.speed_mps TrafficSpeed.valid_until_ns", "changes the answer")
+        traffic_parts.segment_ids(self, route)
+        traffic_parts.additions(self, route)
         update = self.last("/nav/alternatives")
         if update.alternatives:
             old = self.last("/nav/route").route_id
@@ -393,9 +410,24 @@ class Drives:
     def off_route(self) -> None:
         """The vehicle leaves its route; the owner is asked every question; a manual reroute; one that fails."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
+        # The owner is asked about every new route, however far its first maneuver is.
+        self.set(reroute__min_commit_time_s=120.0)
         owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
+        # Areas over the middle of the town: only its northernmost street leads past the first, only southern ones past the second.
+        south, north = (
+            polygon(types, [place(east * BLOCK, row * BLOCK) for east, row in box])
+            for box in (
+                [(2.5, -0.5), (4.5, -0.5), (4.5, 4.5), (2.5, 4.5)],
+                [(2.5, 2.5), (4.5, 2.5), (4.5, 5.5), (2.5, 5.5)],
+            )
+        )
+
+        def rows(route: Any) -> list[int]:
+            """The streets by which a route passes the middle of the town."""
+            return [row for row in range(ROWS) if min(distance(at, crossing(3, row)) for at in points(route)) < 30]
+
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
-            options=types.RouteOptions(avoid=[4]), waypoints=question.waypoints
+            options=types.RouteOptions(exclude_areas=[south]), waypoints=question.waypoints
         )
         since = time.monotonic()
         self.guide(crossing(0, 1), crossing(6, 1), speed=12)
@@ -411,8 +443,8 @@ class Drives:
             "/nav/reroute", lambda event: event.phase == 4 and event.reason == 1, since, "a reroute", 60
         )
         route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "the new route")
-        if list(route.options.avoid) != [4]:
-            raise Failed(f"the owner's options are not those of the route: {route.options}")
+        if rows(route) != [5]:
+            raise Failed(f"the route leads through the owner's excluded area: it passes the streets {rows(route)}")
         self.prove("RerouteOptionsAnswer.options", "changes the answer")
         self.drive(route, 6)
         # To another place, as the owner decides.
@@ -420,7 +452,7 @@ class Drives:
             waypoints=[self.router.waypoint(crossing(6, 3))]
         )
         since = time.monotonic()
-        begun = call("Navigation.Reroute", options=types.RouteOptions(avoid=[3]))
+        begun = call("Navigation.Reroute", options=types.RouteOptions(exclude_areas=[north]))
         applied = bus.expect(
             "/nav/reroute",
             lambda event: event.phase == 4 and event.request_id == begun.request_id,
@@ -430,8 +462,8 @@ class Drives:
         route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "its route")
         if distance(points(route)[-1], crossing(6, 3)) > 30:
             raise Failed("the owner's waypoints are not those of the route")
-        if list(route.options.avoid) != [3]:
-            raise Failed("the options of Reroute are not those of the route")
+        if not rows(route) or max(rows(route)) > 2:
+            raise Failed(f"the route leads through the excluded area of Reroute: it passes the streets {rows(route)}")
         self.prove("RerouteOptionsAnswer.waypoints RerouteRequest.options", "changes the answer")
         # One that fails, and one that is superseded by another command.
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
@@ -449,6 +481,7 @@ class Drives:
         self.stop()
         bus.expect("/nav/reroute", lambda event: event.phase == 6, since, "a reroute that is overtaken")
         owner.answers.pop("RerouteOptions")
+        self.set(reroute__min_commit_time_s=30.0)
 
     def stops(self) -> None:
         """Stops: skipped, held, advanced; instructions that the owner rewords."""

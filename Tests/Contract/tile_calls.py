@@ -7,6 +7,7 @@ import time
 import zlib
 from typing import Any
 
+from node_calls import values
 from request_fields import INVALID, NOT_FOUND, polygon
 from stage import Bus, Failed, Web
 from town import place
@@ -239,3 +240,11 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if fresh.removed_count >= fresh.removed_count + all_of_it.removed_count:
         raise Failed("expired_only changes nothing")
     prove("PurgeRequest.expired_only", "changes the answer")
+
+
+def offline(bus: Bus) -> None:
+    """The state of a cache that may not use the network: one of its tilesets is a folder of this machine."""
+    since = time.monotonic()
+    values(bus, CACHE, string_value=("network.mode", "offline"))
+    bus.expect("/tiles/state", lambda state: state.source_state == 2, since, "a source that may not be asked")
+    values(bus, CACHE, string_value=("network.mode", "unmetered"))

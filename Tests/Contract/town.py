@@ -1,6 +1,7 @@
 """A drawn town in which a short drive meets everything that a route can report, as OpenStreetMap XML."""
 
 import math
+from typing import Callable
 
 LATITUDE, LONGITUDE = 50.0, 8.0
 METRES = 111_195.0
@@ -65,8 +66,8 @@ LIMITS = {
 }
 
 
-def draw() -> str:
-    """A grid of streets, a named roundabout, a motorway with tolls and an exit, a tunnel, a ferry and a track."""
+def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
+    """More, and a grid of streets, a named roundabout, a motorway with tolls and an exit, a tunnel, a ferry and a track."""
     town = Drawing()
     for row in range(ROWS):
         name = "Hauptstraße" if row == 0 else f"Quergasse {row}"
@@ -137,6 +138,7 @@ def draw() -> str:
     # A separate road that no other road leads to, and a private one.
     town.way((-3000, -3000), (-2800, -3000), highway="residential", name="Insel")
     town.way((0, 0), (-100, -100), highway="service", name="Hof", access="private")
+    more(town)
     border = [(-5000, -5000), (9000, -5000), (9000, 9000), (-5000, 9000)]
     line = town.way(*border, border[0], boundary="administrative")
     relation = (

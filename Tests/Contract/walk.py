@@ -15,25 +15,18 @@ import traceback
 from typing import Any, Callable
 
 sys.dont_write_bytecode = True
+import gallery  # noqa: E402
 import stage  # noqa: E402
+import traffic_parts  # noqa: E402
 from bus import ROOT, CallFailed, Messages  # noqa: E402
 from contract import Contract  # noqa: E402
 from drives import NAVIGATION, Drives  # noqa: E402
 from node_calls import leads, lives, node_calls, snapshots, values, waits  # noqa: E402
+from elsewhere import PENDING, SHOWN_ELSEWHERE  # noqa: E402
 from request_fields import points  # noqa: E402
 from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
-from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
+from tile_calls import CACHE, TileSource, offline, tile_calls  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
-
-# Fields that no drive from outside leads to, each with the test that covers it.
-SHOWN_ELSEWHERE = {
-    "Alternatives.error": "Tests/Scenarios/alternatives/search-fails.scenario",
-    "AlternativeSwitch.error": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",
-    "BarrierPoint.publisher": "LockstepTests",
-    "BarrierResponse.lost_count": "LockstepTests",
-    "RerouteEvent.next_attempt_ns": "Tests/Scenarios/reroute/no-route-backs-off.scenario",
-    "TileArrival.removed": "LiveMapTests",
-}
 
 # Set by the router and not by the caller; a parameter's description is not read when it is set.
 NOT_ASKED = {
@@ -75,9 +68,9 @@ class Walk:
         return bus
 
     def build_map(self) -> pathlib.Path:
-        """The road tiles of the drawn town."""
+        """The road tiles of the drawn town and of the street with one of each."""
         drawing = self.folder / "town.osm"
-        drawing.write_text(draw())
+        drawing.write_text(draw(gallery.draw))
         tiles = self.folder / "tiles"
         done = subprocess.run(
             [self.programs / "navbus", "map", "build", drawing, "--out", tiles], capture_output=True, text=True
@@ -129,7 +122,11 @@ class Walk:
             self.attempt("long simulation", lambda: drives.begin(drives.long_simulation))
             self.attempt("online", lambda: self.online(drives, online))
             self.attempt("fixes", lambda: drives.begin(drives.fixes))
+            self.attempt("fixes of all kinds", lambda: drives.begin(lambda: gallery.fix_kinds(drives)))
+            self.attempt("street", lambda: drives.begin(lambda: gallery.street(drives)))
             self.attempt("town drive", lambda: drives.begin(drives.town_drive))
+            self.attempt("offers", lambda: drives.begin(lambda: traffic_parts.offers(drives)))
+            self.attempt("units", lambda: drives.begin(drives.units))
             self.attempt("close turns", lambda: drives.begin(drives.close_turns))
             self.attempt("turned", lambda: drives.begin(drives.turned))
             self.attempt("declined", lambda: drives.begin(drives.declined))
@@ -140,6 +137,7 @@ class Walk:
             self.attempt("parameters", lambda: self.parameters(bus))
             self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
             self.attempt("tile cache", lambda: tile_calls(bus, source))
+            self.attempt("offline", lambda: offline(bus))
             # The cache withdraws its topics when it is shut down.
             self.note_topics(bus)
             self.attempt("a node's life", lambda: lives(bus, CACHE))
@@ -308,6 +306,10 @@ class Walk:
                     kinds["silent"].append(key)
         if not all(pathlib.Path(ROOT, place).exists() for place in SHOWN_ELSEWHERE.values() if "/" in place):
             self.failures.append("a test in SHOWN_ELSEWHERE does not exist")
+        values = contract.published_values(topics)
+        seen = contract.seen_values()
+        elsewhere = PENDING | set(SHOWN_ELSEWHERE)
+        silent = sorted(name for name, is_left in values.items() if not is_left and name not in seen | elsewhere)
         stray = set(contract.messages) - published - asked - unimplemented
         methods = [f"{service}.{method.name}" for service in contract.services for method in contract.methods(service)]
         unmet = [method for method in methods if method not in contract.answered | contract.unimplemented]
@@ -333,6 +335,12 @@ class Walk:
                 "",
                 f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['shown'])} shown by other tests",
             ),
+            (
+                "values",
+                len(values),
+                f"of enums; {sum(name in seen for name in values)} seen, {sum(values.values())} not published, "
+                f"{len(PENDING & set(values))} pending, {len(set(SHOWN_ELSEWHERE) & set(values))} shown by other tests",
+            ),
             ("reserved", contract.reserved, "field numbers"),
             ("silent", len(kinds["silent"]), ""),
         ]
@@ -340,16 +348,18 @@ class Walk:
             print(f"{name:<10}{count:>6}  {text}")
         for title, lines in (
             ("silent", kinds["silent"]),
+            ("values of enums that were not seen", silent),
             ("messages that nothing uses", sorted(stray)),
             ("methods that nobody called", unmet),
             ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
+            ("pending, but met", sorted(key for key in PENDING if key in seen | set(contract.proved))),
             ("failed", self.failures),
         ):
             if lines:
                 print(f"\n{title}:")
                 for line in lines:
                     print(f"  {line}")
-        return 1 if kinds["silent"] or stray or unmet or contract.wrong or self.failures else 0
+        return 1 if kinds["silent"] or silent or stray or unmet or contract.wrong or self.failures else 0
 
 
 def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
@@ -431,7 +441,24 @@ def main() -> int:
     parser.add_argument(
         "--only", metavar="PART,PART", help="do these parts alone; the table then tells of silent fields"
     )
+    parser.add_argument("--times", type=int, default=1, help="walk so often; a table of the walks at the end")
+    parser.add_argument("--busy", type=int, default=0, help="beside so many processes that only compute")
     options = parser.parse_args()
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
+    try:
+        results = [walk_once(options) for _ in range(options.times)]
+    finally:
+        for loop in loops:
+            loop.kill()
+    if options.times > 1:
+        for number, (status, seconds) in enumerate(results, 1):
+            print(f"walk {number:>3}{seconds:>7.0f} s  {'fails' if status else 'holds'}")
+        print(f"{sum(not status for status, _ in results)} of {options.times} hold, {options.busy} busy processes beside them")
+    return max(status for status, _ in results)
+
+
+def walk_once(options: argparse.Namespace) -> tuple[int, float]:
+    """Walks once; returns the status and the time it took in seconds."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="walk-", dir="/tmp"))
     walk = Walk(options.bin.resolve(), folder)
     begun = time.monotonic()
@@ -445,10 +472,11 @@ def main() -> int:
         for bus in walk.buses:
             bus.end()
     status = walk.report()
-    print(f"\n{time.monotonic() - begun:.0f} s; {'it holds' if status == 0 else f'logs in {folder}'}")
+    seconds = time.monotonic() - begun
+    print(f"\n{seconds:.0f} s; {'it holds' if status == 0 else f'logs in {folder}'}", flush=True)
     if status == 0 and not options.keep:
         shutil.rmtree(folder)
-    return status
+    return status, seconds
 
 
 if __name__ == "__main__":

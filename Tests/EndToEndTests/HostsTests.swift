@@ -84,6 +84,52 @@ struct HostsTests {
         }
     }
 
+    /// The services and parameters of a node on the other host, by name and with `--node`.
+    @Test func toolsReachTheServicesOfTheOtherHost() async throws {
+        try await withSandbox { box in
+            let net = try await Namespaces(box)
+            defer { net.remove() }
+            let tiles = try await Town.shared.tiles
+            for name in ["vehicle", "desk"] { try await box.succeed("navbus", ["keygen", "--out", name]) }
+            try box.write("allowed.keys", "\(try net.publicKey("desk")) desk\n")
+            try box.write(
+                "vehicle.yaml",
+                """
+                secret_key_file: vehicle.key
+                allowed_keys_file: allowed.keys
+                listen:
+                  navigation-node: tcp://10.97.0.1:7600
+                """)
+            try box.write(
+                "desk.yaml",
+                """
+                secret_key_file: desk.key
+                peers:
+                  - endpoint: tcp://10.97.0.1:7600
+                    key_file: vehicle.pub
+                """)
+            try net.start("vehicle", "--set", ["tiles=\(tiles)"], program: "navigation-node")
+            let announcement = "\(box.path)/vehicle/0/navigation-node/announcement.json"
+            try await eventually("the node serves") { readFile(announcement)?.contains("navbus.v1.Node") ?? false }
+            for (command, arguments, says) in [
+                ("service", ["list"], "navbus.v1.Navigation"),
+                ("service", ["info", "navbus.v1.Navigation"], "served by navigation-node"),
+                ("node", ["info", "navigation-node"], "/nav/position"),
+                ("node", ["params", "navigation-node", "get", "tiles"], tiles),
+                ("node", ["params", "navigation-node", "set", "log.level=debug"], "debug"),
+                (
+                    "service", ["call", "navbus.v1.Node/GetInfo", "{}", "--node", "navigation-node"],
+                    #""node":"navigation-node""#
+                ),
+            ] {
+                let seen = try await net.start("desk", command, arguments).wait()
+                #expect(
+                    seen.status == 0 && seen.output.contains(says),
+                    "\(command) \(arguments): \(seen.output)\(seen.errors)")
+            }
+        }
+    }
+
     @Test func invalidHostsFileIsReportedWithItsPlace() async throws {
         try await withSandbox { box in
             try await box.succeed("navbus", ["keygen", "--out", "a"])
@@ -163,10 +209,13 @@ private final class Namespaces {
 
     private func name(_ host: String) -> String { "nb-\(tag)-\(host)" }
 
-    /// Starts `navbus` as `user`, whose bus directory and hosts file it has, in the namespace of a host.
-    func start(_ user: String, _ command: String, _ arguments: [String], host: String? = nil) throws -> Program {
+    /// Starts a program as `user`, whose bus directory and hosts file it has, in the namespace of a host.
+    @discardableResult
+    func start(
+        _ user: String, _ command: String, _ arguments: [String], host: String? = nil, program: String = "navbus"
+    ) throws -> Program {
         try box.start(
-            ip, ["netns", "exec", name(host ?? user), "\(Programs.folder)/navbus", command] + arguments,
+            ip, ["netns", "exec", name(host ?? user), "\(Programs.folder)/\(program)", command] + arguments,
             environment: ["NAVBUS_DIR": "\(box.path)/\(user)", "NAVBUS_HOSTS": "\(box.path)/\(user).yaml"])
     }
 

@@ -1,3 +1,5 @@
+import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -15,6 +17,19 @@ struct LinkTests {
         #expect(symbols.outputLines.count > 1_000, "\(path) has no symbols to look at")
         let found = Self.foreign.filter { symbols.output.contains($0) || libraries.output.contains($0) }
         #expect(found.isEmpty, "\(program) links \(found)")
+    }
+
+    /// The most that a vehicle stores and loads of a node, without symbols, in MB.
+    @Test(arguments: [("gnss-node", 10), ("navigation-node", 16)])
+    func strippedProgramStaysSmall(program: String, limit: Int) throws {
+        let size = try withTemporaryFolder { folder in
+            let stripped = folder + "/" + program
+            let run = try Programs.run(
+                try #require(Project.find("strip")), ["-o", stripped, try Programs.path(program)])
+            try #require(run.status == 0, "\(run.errors)")
+            return try #require(FileManager.default.attributesOfItem(atPath: stripped)[.size] as? Int)
+        }
+        #expect(size <= limit * 1_000_000, "\(program) has \(size) bytes without symbols")
     }
 
     /// Checks the test itself: the names are found in the program that links them.

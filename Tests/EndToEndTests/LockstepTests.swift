@@ -5,16 +5,16 @@ import Testing
 /// Lockstep playback through three processes: the player, the navigation node and the recorder.
 @Suite(.serialized)
 struct LockstepTests {
-    /// Plays the drive in lockstep and returns the recording.
+    /// Plays the drive in lockstep, with other participants if any, and returns the recording.
     private func record(
-        as name: String, drive: String, tiles: String, in box: Sandbox, _ more: [String] = []
+        as name: String, drive: String, tiles: String, in box: Sandbox, with others: [String] = []
     ) async throws -> [UInt8] {
         let domain = ["NAVBUS_DOMAIN": name]
         let recorder = try box.start(
             "navbus", ["bag", "record", "--lockstep", "--out", name + ".mcap"], environment: domain)
         let node = try box.start("navigation-node", Self.node(tiles: tiles), environment: domain)
         let player = try await box.run(
-            "navbus", ["bag", "play", drive] + Self.lockstep + more, environment: domain)
+            "navbus", ["bag", "play", drive] + Self.lockstep(with: others), environment: domain)
         #expect(player.status == 0, "\(player.errors)")
         for program in [node, recorder] {
             program.send(SIGINT)
@@ -28,7 +28,12 @@ struct LockstepTests {
         ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)", "--set", "sim_time=true"]
     }
 
-    private static let lockstep = ["--lockstep", "--wait-for", "navigation-node,recorder", "--wait", "100"]
+    private static let lockstep = lockstep(with: [])
+
+    private static func lockstep(with others: [String]) -> [String] {
+        let names = (["navigation-node", "recorder"] + others).joined(separator: ",")
+        return ["--lockstep", "--wait-for", names, "--wait", "100"]
+    }
 
     @Test func recordingsUnderLoadAreByteIdentical() async throws {
         try await withSandbox { box in
@@ -69,6 +74,32 @@ struct LockstepTests {
                 "navbus", ["replay", drive, "--tiles", tiles, "--to", Town.to, "--out", "replay.mcap"])
             let live = try #require(readBytes(box.path + "/live.mcap"))
             #expect(readBytes(box.path + "/replay.mcap") == live)
+        }
+    }
+
+    /// A node that was written from the documentation takes part: it publishes in waves, by simulated time.
+    @Test(
+        .enabled(
+            if: Project.hasPython && Project.find("protoc") != nil,
+            "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
+    func nodeInAnotherLanguageTakesPart() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let script = Project.root + "/Tests/Peers/weather_node.py"
+            var recordings: [[UInt8]] = []
+            for name in ["first", "second"] {
+                let station = try box.start(
+                    Project.python, [script, "weather", "--lockstep"], environment: ["NAVBUS_DOMAIN": name])
+                recordings.append(
+                    try await record(as: name, drive: drive, tiles: tiles, in: box, with: ["weather"]))
+                #expect(station.exitStatus == nil, "\(station.errors)")
+                station.send(SIGKILL)
+            }
+            #expect(recordings[0] == recordings[1])
+            let info = try await box.succeed("navbus", ["bag", "info", "first.mcap", "--json"])
+            let counts = try topicCounts(of: info.output)
+            // Every ten seconds of the drive.
+            #expect(counts["/weather"] == Town.fixCount / 10 + 1 && counts["/gnss/fix"] == Town.fixCount, "\(counts)")
         }
     }
 

@@ -27,8 +27,10 @@ struct PythonPeerTests {
         }
     }
 
-    /// An external client stalls, delays and misdates the inputs of the node.
-    @Test(arguments: ["stall", "stopped", "latency", "future", "back"])
+    /// An external client stalls, delays, misdates and paces the inputs of the node.
+    @Test(arguments: [
+        "stall", "stopped", "latency", "jitter", "future", "back", "rate-0.5", "rate-1", "rate-10", "rate-50",
+    ])
     func nodeSurvivesTimeFaultsOfAClient(fault: String) async throws {
         let script = Project.root + "/Tests/Peers/time_faults.py"
         try await withSandbox { box in

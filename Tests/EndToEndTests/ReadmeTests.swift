@@ -7,9 +7,51 @@ import Testing
 ///
 /// A fenced block marked `sh` is run as it is. A block marked `python` prints something about a running node or the demo's recording. A
 /// `text` block under the comment `prints` is the expected output of the preceding `sh` block, in which `…` stands for a measured number or,
-/// alone, for omitted lines. Blocks of other kinds (`console`, …) are not run.
+/// alone, for omitted lines. A block marked `console` is not run, for example because it needs a receiver: its programs and options exist.
 struct ReadmeTests {
     private static let documents = ["README.md", "Sources/navbus/navbus.docc/UserGuide.md"]
+
+    /// Blocks that are only read, by document and language.
+    private static let readOnly = [
+        (documents[0], "console"), (documents[1], "console"), (".github/CONTRIBUTING.md", "console"),
+        ("Tests/Faults/README.md", "sh"), ("Tests/Contract/README.md", "sh"), ("Tests/Peers/README.md", "sh"),
+    ]
+
+    @Test func programsAndOptionsOfOtherCommandsExist() async throws {
+        try await withSandbox { box in
+            for (document, language) in Self.readOnly {
+                let blocks = try Self.blocks(of: document, marked: language)
+                #expect(!blocks.isEmpty, "no block of \(document) is marked \(language)")
+                for block in blocks {
+                    for line in block.commands { try await check(line, block.place, in: box) }
+                }
+            }
+        }
+    }
+
+    /// Checks that the help of a command's program has each of its options.
+    private func check(_ line: String, _ place: String, in box: Sandbox) async throws {
+        let command = line.split(separator: " #", maxSplits: 1)[0]
+        // Without the prompt and settings of the environment.
+        let words = command.split(separator: " ").map(String.init).drop {
+            $0 == "$" || $0.contains(#/^[A-Z_]+=/#)
+        }
+        guard let program = words.first else { return }
+        let options = words.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
+        let help: String
+        switch program {
+        case "swift", "ssh", "export", "git", "sha256sum": return
+        case "python":
+            guard Project.hasPython, let script = words.dropFirst().first else { return }
+            help = try await box.succeed(Project.python, ["\(Project.root)/\(script)", "--help"]).output
+        case _ where program.contains("/"):
+            help = try #require(readFile("\(Project.root)/\(program)"), "\(place): \(program)")
+        default:
+            let names = words.dropFirst().prefix { $0.wholeMatch(of: #/[a-z][a-z0-9-]*/#) != nil }
+            help = try await box.succeed(program, names + ["--help"]).output
+        }
+        for option in options { #expect(help.contains(option), "\(place): \(command)\n\(help)") }
+    }
 
     @Test func everyCommandWorks() async throws {
         try await withSandbox { box in
@@ -88,7 +130,6 @@ struct ReadmeTests {
         /// The document, and the line of it where the block begins, from 1.
         var document = ""
         var number: Int
-        /// Its lines.
         var lines: [String]
         /// The expected output, `…` for omitted lines.
         var prints: [String] = []

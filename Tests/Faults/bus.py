@@ -30,6 +30,7 @@ class Messages:
             "-I",
             str(proto),
             "--include_imports",
+            "--include_source_info",
             "--descriptor_set_out=/dev/stdout",
             *sorted(glob.glob(f"{proto}/navbus/v1/*.proto")),
         ]

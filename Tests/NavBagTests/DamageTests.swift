@@ -1,6 +1,7 @@
 import Foundation
 import NavBag
 import NavSimulation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -176,10 +177,10 @@ import Testing
 
     /// With a mapped file this would be a SIGBUS.
     @Test func truncationWhileReadingIsAnError() throws {
-        let path = NSTemporaryDirectory() + "navbag-cut-\(UUID().uuidString).mcap"
-        defer { unlink(path) }
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
         let written = samples(20_000)
-        try Data(bag(written, BagWriteOptions(compression: .none, chunkSize: 4_096))).write(to: URL(filePath: path))
+        let path = try folder.write("cut.mcap", bag(written, BagWriteOptions(compression: .none, chunkSize: 4_096)))
         let reader = try BagReader(path: path)
         var cursor = reader.messages(BagQuery())
         #expect(try cursor.next() != nil)

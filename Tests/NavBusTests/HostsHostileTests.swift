@@ -1,6 +1,7 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavSimulation
 import NavTestKit
 import Testing
 
@@ -130,7 +131,7 @@ import Testing
         _ = try hosts.client.subscribe(to: "/t", qos: .keepLast(100), maximumPayloadSize: 100)
         try hosts.turn("the subscription") { try hosts.server.subscriberCount(of: publication) == 1 }
         let endpoint = try #require(hosts.server.listeningEndpoint)
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: 1)
         let greeting: [UInt8] = [0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]
         let mechanism = Array((plain ? "NULL" : "CURVE").utf8) + [UInt8](repeating: 0, count: plain ? 16 : 15)
         let openings: [[UInt8]] = [
@@ -161,7 +162,7 @@ import Testing
         let endpoint = try #require(server.listeningEndpoint)
         let dealer = try ZeroMQSocket(.dealer, in: ZeroMQContext())
         try dealer.connect("tcp://127.0.0.1:\(endpoint.port)")
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: 2)
         var messages: [[[UInt8]]] = [
             [[]], [[8]], [[8, 9], [], []], [[8, 200], []], [[8, 10], [1, 2, 3]], [[8, 2], []],
             Array(repeating: [1], count: 200),

@@ -28,9 +28,9 @@ struct HostOptionsTests {
     }
 
     @Test func checkFindsWhatANodeRefuses() throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/hosts-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = try TemporaryFolder()
+        defer { withExtendedLifetime(scratch) {} }
+        let folder = scratch.path
         let keys = try CurveKeyPair.generate()
         try keys.write(secretTo: folder + "/a.key", publicTo: folder + "/a.pub", replacing: false)
         func problem(_ text: String) throws -> String? {

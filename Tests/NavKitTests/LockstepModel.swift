@@ -17,7 +17,7 @@ struct LockstepModel {
     }
 
     /// The next event, at a moment of the network's internal time.
-    private enum Happening {
+    private enum Event {
         case message(Message, to: Int)
         case call(LockstepRequest, to: Int)
         case answer(LockstepCoordinator.Answer, from: Int)
@@ -41,7 +41,7 @@ struct LockstepModel {
     let graph: UInt64
     private var delays: SeededRandom
     private var nodes: [Node] = []
-    private var agenda: [(at: UInt64, order: Int, happening: Happening)] = []
+    private var agenda: [(at: UInt64, order: Int, event: Event)] = []
     private var order = 0
     private var clock: UInt64 = 0
     private var lastArrival: [Int: UInt64] = [:]
@@ -125,9 +125,9 @@ struct LockstepModel {
 
     private func boot(_ node: Int) -> UInt64 { UInt64(node) &* 7_919 % 101 + 1 }
 
-    private mutating func later(_ happening: Happening, at moment: UInt64) {
+    private mutating func later(_ event: Event, at moment: UInt64) {
         order += 1
-        agenda.append((moment, order, happening))
+        agenda.append((moment, order, event))
     }
 
     private mutating func send(_ message: Message) {
@@ -163,9 +163,9 @@ struct LockstepModel {
                     (agenda[$0].at, agenda[$0].order) < (agenda[$1].at, agenda[$1].order)
                 })
             else { return false }
-            let (at, _, happening) = agenda.remove(at: next)
+            let (at, _, event) = agenda.remove(at: next)
             clock = max(clock, at)
-            switch happening {
+            switch event {
             case .message(let message, let index):
                 let bootID = message.publisher == Self.player ? UInt64(Self.player) : boot(message.publisher)
                 let now = nodes[index].tracker.take(

@@ -36,7 +36,7 @@ struct ReadmeCodeTests {
         _ = try peer.subscribe(to: "/log")
         let runner = try NodeRunner<SpeedWatch>(
             try InProcessBus(name: "speed-watch", network: network),
-            configuration: RunConfiguration(SpeedWatchConfiguration()),
+            configuration: RunConfiguration(NoConfiguration()),
             log: NodeLog(node: "speed-watch", level: .warning, isWrittenToStandardError: false))
         try vehicle.advertise([Topics.gnssFix, Topics.progress])
         for (speed, limit) in [(13.0, 13.9), (15.8, 13.9), (20.0, 13.9)] {

@@ -6,6 +6,7 @@ import NavGeo
 import NavKit
 import NavMessages
 import NavRecording
+import NavSimulation
 import NavTestBus
 import NavTestKit
 import NavTestSystem
@@ -119,7 +120,7 @@ struct BagRecorderTests {
             // A pipe without reads takes 64 KiB. Its read end stays open, since the writer would get SIGPIPE otherwise.
             let pipe = folder + "/hangs.mcap"
             try #require(mkfifo(pipe, 0o600) == 0 && open(pipe, O_RDONLY | O_NONBLOCK) >= 0)
-            var random = SystemRandomNumberGenerator()
+            var random = SeededRandom(seed: 1)
             let noise = (0..<125_000).flatMap { _ in le(random.next()) }
             let error = #expect(throws: NodeError.self) {
                 try record(pipe, { $0.overwrite = true }) { publish in
@@ -242,7 +243,7 @@ struct BagRecorderTests {
 
     @Test func filesAreSplitByTheirSize() throws {
         try withTemporaryFolder { folder in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededRandom(seed: 2)
             let (losses, paths) = try record(folder + "/x.mcap", { $0.splitBytes = 2_000_000 }) { publish in
                 for index in 0..<60 as Range<Int64> {
                     let noise = (0..<12_500).flatMap { _ in le(random.next()) }
@@ -257,7 +258,7 @@ struct BagRecorderTests {
 
     @Test func oldestFilesAreDeletedAtTheQuota() throws {
         try withTemporaryFolder { folder in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededRandom(seed: 3)
             var named: [String] = []
             func record(_ count: Int64, at path: String) throws -> [String] {
                 try self.record(path, { $0.quotaBytes = 2_000_000 }, atEnd: { named = $0.keptPaths }) { publish in
@@ -295,7 +296,7 @@ struct BagRecorderTests {
             let (_, paths) = try record(
                 folder + "/x.mcap", { ($0.splitBytes, $0.attachments, $0.facts) = (100_000, [file], ["version": "9"]) }
             ) { publish in
-                var random = SystemRandomNumberGenerator()
+                var random = SeededRandom(seed: 4)
                 for index in 0..<10 as Range<Int64> {
                     try publish("/noise", "test.Noise", index, (0..<6_250).flatMap { _ in le(random.next()) })
                 }
@@ -317,7 +318,7 @@ struct BagRecorderTests {
     /// Otherwise each file would have a single message, and the quota would leave only a few.
     @Test func filesWithALargeAttachmentHaveRoomForMessages() throws {
         try withTemporaryFolder { folder in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededRandom(seed: 5)
             func noise(_ bytes: Int) -> [UInt8] { (0..<bytes / 8).flatMap { _ in le(random.next()) } }
             let file = folder + "/large.bin"
             try Data(noise(150_000)).write(to: URL(fileURLWithPath: file))

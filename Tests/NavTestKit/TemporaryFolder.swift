@@ -3,7 +3,6 @@ internal import Glibc
 
 /// A folder of one test, removed with its last reference. Its path is short, because it may contain sockets.
 package final class TemporaryFolder: Sendable {
-    /// Its path.
     package let path: String
 
     /// Creates an empty folder.

@@ -6,7 +6,6 @@ package struct RecordedMessage: Equatable {
     package var topic: String
     /// When it was recorded, ns.
     package var logTime: UInt64
-    /// The payload.
     package var data: [UInt8]
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import NavGeo
+import NavSimulation
 import NavTileCache
 import Testing
 
@@ -7,35 +8,17 @@ import Testing
 @Suite struct RegionAreaTests {
     private static let porto = Coordinate(latitude: 41.15, longitude: -8.61)
 
-    /// A generator of numbers that are the same in every run.
-    private struct Dice {
-        var state: UInt64
-
-        mutating func roll(_ range: ClosedRange<Double>) -> Double {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return range.lowerBound + Double(state >> 11) / Double(1 << 53) * (range.upperBound - range.lowerBound)
-        }
-
-        /// A star around a place: it may be any shape but does not cross itself.
-        mutating func star(around centre: Coordinate, _ radii: ClosedRange<Double>, corners: Int) -> [Coordinate] {
-            (0..<corners).map { corner in
-                Geodesy.destination(
-                    from: centre, bearing: 2 * .pi * Double(corner) / Double(corners), distance: roll(radii))
-            }
-        }
-    }
-
     private static func tiles(_ area: RegionArea, _ zoom: UInt8, margin: Double = 0) throws -> Set<TileID> {
         Set(try area.tiles(zoom: zoom, margin: margin, limit: 1_000_000).tiles)
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func areaTilesMatchExhaustiveSearch(seed: UInt64) throws {
-        var dice = Dice(state: seed)
-        let centre = Coordinate(latitude: dice.roll(-70...70), longitude: dice.roll(-170...170))
-        let outer = dice.star(around: centre, 8_000...40_000, corners: 3 + Int(seed) * 2)
-        let hole = dice.star(around: centre, 2_000...6_000, corners: 5)
-        let other = dice.star(
+        var random = SeededRandom(seed: seed)
+        let centre = Coordinate(latitude: random.number(in: -70...70), longitude: random.number(in: -170...170))
+        let outer = random.star(around: centre, 8_000...40_000, corners: 3 + Int(seed) * 2)
+        let hole = random.star(around: centre, 2_000...6_000, corners: 5)
+        let other = random.star(
             around: Geodesy.destination(from: centre, bearing: 1, distance: 30_000), 500...9_000, corners: 7)
         let polygons = [[outer, hole], [other + other.prefix(1)]]
         let area = try RegionArea(polygons: polygons)
@@ -74,9 +57,9 @@ import Testing
     }
 
     @Test func holeLargerThanATileIsExcludedExceptItsEdge() throws {
-        var dice = Dice(state: 7)
-        let outer = dice.star(around: Self.porto, 40_000...40_000, corners: 32)
-        let hole = dice.star(around: Self.porto, 20_000...20_000, corners: 32)
+        var random = SeededRandom(seed: 7)
+        let outer = random.star(around: Self.porto, 40_000...40_000, corners: 32)
+        let hole = random.star(around: Self.porto, 20_000...20_000, corners: 32)
         let tiles = try Self.tiles(RegionArea(polygons: [[outer, hole]]), 12)
         #expect(!tiles.contains(TileID(containing: Self.porto, zoom: 12)))
         let edge = Geodesy.destination(from: Self.porto, bearing: 0, distance: 20_100)
@@ -117,8 +100,8 @@ import Testing
     }
 
     @Test func overlappingPolygonsTakeBoundedWork() throws {
-        var dice = Dice(state: 3)
-        let polygons = (0..<300).map { _ in [dice.star(around: Self.porto, 300_000...400_000, corners: 300)] }
+        var random = SeededRandom(seed: 3)
+        let polygons = (0..<300).map { _ in [random.star(around: Self.porto, 300_000...400_000, corners: 300)] }
         let area = try RegionArea(polygons: polygons)
         #expect(throws: RegionFault.tooManyTiles(zoom: 16, limit: 10_000)) { try area.tiles(zoom: 16, limit: 10_000) }
         #expect(throws: RegionFault.tooManyTiles(zoom: 22, limit: 10_000)) {
@@ -165,13 +148,13 @@ import Testing
     }
 
     @Test func corridorCoversTilesNearTheLineAndFewMore() throws {
-        var dice = Dice(state: 11)
+        var random = SeededRandom(seed: 11)
         var place = Self.porto
         var course = 0.5
         var line = [place]
         for _ in 0..<2_000 {
-            course += dice.roll(-0.3...0.3)
-            place = Geodesy.destination(from: place, bearing: course, distance: dice.roll(5...120))
+            course += random.number(in: -0.3...0.3)
+            place = Geodesy.destination(from: place, bearing: course, distance: random.number(in: 5...120))
             line.append(place)
         }
         let area = try RegionArea.corridor(along: line, buffer: 500)
@@ -277,5 +260,22 @@ private enum SlowCover {
             (end.x - start.x) * ($0.1 - start.y) - (end.y - start.y) * ($0.0 - start.x)
         }
         return sides.contains { $0 <= 0 } && sides.contains { $0 >= 0 }
+    }
+}
+
+extension SeededRandom {
+    /// Draws a number of a range.
+    fileprivate mutating func number(in range: ClosedRange<Double>) -> Double {
+        range.lowerBound + uniform() * (range.upperBound - range.lowerBound)
+    }
+
+    /// Draws a star around a place: it may be any shape but does not cross itself.
+    fileprivate mutating func star(around centre: Coordinate, _ radii: ClosedRange<Double>, corners: Int)
+        -> [Coordinate]
+    {
+        (0..<corners).map { corner in
+            Geodesy.destination(
+                from: centre, bearing: 2 * .pi * Double(corner) / Double(corners), distance: number(in: radii))
+        }
     }
 }

@@ -1,5 +1,6 @@
 import NavGeo
 import NavStorage
+import NavTestKit
 import NavTileCache
 import NavTileStore
 import Synchronization
@@ -51,10 +52,10 @@ struct DownloadQueueTests {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
         queue.want((0..<10).map { Self.want($0, need: Double($0)) }, for: Self.owner)
-        try await eventually { source.waitingTiles.count == 3 }
+        try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
         #expect(source.waitingTiles == (0..<3).map(Self.tile))
         for index in 0..<10 {
-            try await eventually { source.waitingTiles.contains(Self.tile(index)) }
+            try await eventually("the tiles are asked for") { source.waitingTiles.contains(Self.tile(index)) }
             source.answer(Self.tile(index), .success(.absent(Validators())))
         }
         _ = await Self.results(queue, 10)
@@ -74,7 +75,7 @@ struct DownloadQueueTests {
         // It could not: whoever wants it now wants it for good, before anything else is asked for.
         queue.release()
         queue.want([Self.want(1)], for: Self.owner)
-        try await eventually { source.asked.count == 2 }
+        try await eventually("the requests are made") { source.asked.count == 2 }
         #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
         await queue.stop()
     }
@@ -100,7 +101,7 @@ struct DownloadQueueTests {
         queue.want([Self.want(1)], for: Self.owner)
         let waiters = (0..<5).map { _ in Task { try await queue.fetch(Self.want(1)) } }
         // A caller that came after the answer would start a download of its own.
-        try await eventually { source.waitingTiles == [Self.tile(1)] && queue.callerCount == 5 }
+        try await eventually("all callers wait") { source.waitingTiles == [Self.tile(1)] && queue.callerCount == 5 }
         source.answer(Self.tile(1), .success(DownloadTestSource.tile("map", Self.tile(1))))
         for waiter in waiters { #expect(try await waiter.value.tile?.address.tile == Self.tile(1)) }
         #expect(await Self.results(queue, 1).map(\.address.tile) == [Self.tile(1)])
@@ -112,9 +113,9 @@ struct DownloadQueueTests {
         let source = DownloadTestSource()
         let queue = try Self.queue(source) { $0.concurrency = 1 }
         queue.want([Self.want(0)], for: Self.owner)
-        try await eventually { source.waitingTiles == [Self.tile(0)] }
+        try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(0)] }
         let waiter = Task { try await queue.fetch(Self.want(1)) }
-        try await eventually { queue.statistics.pendingCount == 1 }
+        try await eventually("the queue has taken the tiles") { queue.statistics.pendingCount == 1 }
         waiter.cancel()
         await #expect(throws: TileSourceError.self) { try await waiter.value }
         source.answer(Self.tile(0), .success(.absent(Validators())))
@@ -129,16 +130,16 @@ struct DownloadQueueTests {
         let queue = try Self.queue(source) { $0.concurrency = 4 }
         let region = DownloadOwner(.region, "porto")
         queue.want((0..<10).map { Self.want($0, need: Double($0)) }, for: region)
-        try await eventually { source.waitingTiles == (0..<4).map(Self.tile) }
+        try await eventually("the tiles are asked for") { source.waitingTiles == (0..<4).map(Self.tile) }
         queue.want([Self.want(1)], for: Self.owner)
         let waiter = Task { try await queue.fetch(Self.want(2)) }
-        try await eventually { queue.statistics.pendingCount >= 8 }
+        try await eventually("the queue has taken the tiles") { queue.statistics.pendingCount >= 8 }
         queue.abandon(region)
-        try await eventually { source.waitingTiles == [Self.tile(1), Self.tile(2)] }
+        try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(1), Self.tile(2)] }
         for tile in [1, 2] { source.answer(Self.tile(tile), .success(.absent(Validators()))) }
         _ = try await waiter.value
         #expect(Set(await Self.results(queue, 2).map(\.address.tile)) == [Self.tile(1), Self.tile(2)])
-        try await eventually { queue.statistics.runningCount == 0 }
+        try await eventually("no download runs") { queue.statistics.runningCount == 0 }
         #expect(source.asked.count == 4 && queue.statistics.failedCount == 0)
         await queue.stop()
     }
@@ -152,7 +153,7 @@ struct DownloadQueueTests {
         let queue = try Self.queue(source, clock: clock)
         queue.want([Self.want(1)], for: Self.owner)
         for count in 1...2 {
-            try await eventually { source.asked.count == count && clock.sleeperCount == 1 }
+            try await eventually("the requests are made") { source.asked.count == count && clock.sleeperCount == 1 }
             clock.advance(by: 4)
         }
         let results = await Self.results(queue, 1)
@@ -169,17 +170,17 @@ struct DownloadQueueTests {
         let waiter = Task { () -> TileSourceError? in
             await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(2)) }
         }
-        try await eventually { source.waitingTiles.count == 2 }
+        try await eventually("the tiles are asked for") { source.waitingTiles.count == 2 }
         queue.network = .offline
         #expect(await waiter.value?.code == .offline)
-        try await eventually { source.waitingTiles.isEmpty && queue.statistics.runningCount == 0 }
+        try await eventually("no download runs") { source.waitingTiles.isEmpty && queue.statistics.runningCount == 0 }
         let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(3)) }
         #expect(late?.code == .offline)
         let edition = await SourceFixture.failure { () throws(TileSourceError) in try await queue.edition(of: "map") }
         #expect(edition?.code == .offline)
         #expect(source.asked.count == 2)
         queue.network = .unmetered
-        try await eventually { source.waitingTiles == [Self.tile(1)] }
+        try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(1)] }
         source.answer(Self.tile(1), .success(.absent(Validators())))
         #expect(await Self.results(queue, 1).map(\.address.tile) == [Self.tile(1)])
         await queue.stop()
@@ -194,7 +195,7 @@ struct DownloadQueueTests {
                 await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(index)) }
             }
         }
-        try await eventually { queue.callerCount == 2 && source.waitingTiles.count == 1 }
+        try await eventually("all callers wait") { queue.callerCount == 2 && source.waitingTiles.count == 1 }
         let running = try #require(source.waitingTiles.first)
         let waiting = running == Self.tile(1) ? waiters[1] : waiters[0]
         queue.network = .metered
@@ -215,7 +216,7 @@ struct DownloadQueueTests {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 10)) })
         let queue = try Self.queue(source) { $0.undeliveredBytes = 40 }
         queue.want((0..<20).map { Self.want($0, need: Double($0)) }, for: Self.owner)
-        try await eventually { source.asked.count == 4 && queue.statistics.runningCount == 0 }
+        try await eventually("the requests are made") { source.asked.count == 4 && queue.statistics.runningCount == 0 }
         #expect(source.asked.count == 4)
         let first = await queue.next()
         #expect(first?.count == 4)
@@ -234,7 +235,7 @@ struct DownloadQueueTests {
             await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(2)) }
         }
         let reader = Task { await queue.next() }
-        try await eventually { source.waitingTiles.count == 3 }
+        try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
         await queue.stop()
         #expect(source.waitingTiles.isEmpty)
         let code = await waiter.value?.code
@@ -287,7 +288,7 @@ struct DownloadQueueTests {
         queue.isPaused = false
         seen.withLock { $0 = [] }
         queue.want(last, for: DownloadOwner(.predicted, "last"))
-        try await eventually {
+        try await eventually("no download runs") {
             let totals = queue.statistics
             return totals.runningCount == 0 && totals.pendingCount == 0
         }

@@ -141,8 +141,3 @@ final class DownloadTestSource: TileSource {
 
     func close() async {}
 }
-
-/// Waits until a condition is true; the test's time limit ends a wait in vain.
-func eventually(_ holds: () -> Bool) async throws {
-    while !holds() { try await Task.sleep(for: .milliseconds(1)) }
-}

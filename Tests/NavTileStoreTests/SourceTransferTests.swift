@@ -1,4 +1,5 @@
 import NavHTTP
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavTileStore
@@ -27,7 +28,7 @@ struct SourceTransferTests {
         try await fetch(size) { clock, meter, task in
             let bytes = SourceFixture.vectorTile(size)
             // A part arrives, in addition to what is already on its way.
-            try await eventually { meter.received > 0 }
+            try await eventually("bytes arrive") { meter.received > 0 }
             try await Task.sleep(for: .milliseconds(100))
             #expect(meter.received < 100_000)
             while meter.received < Int64(bytes.count) {
@@ -43,7 +44,7 @@ struct SourceTransferTests {
     @Test("A rate-limited tile is not delivered early and can be cancelled")
     func taken() async throws {
         try await fetch(5_000) { _, meter, task in
-            try await eventually { meter.received > 5_000 }
+            try await eventually("bytes arrive") { meter.received > 5_000 }
             task.cancel()
             #expect(await task.value == nil)
         }

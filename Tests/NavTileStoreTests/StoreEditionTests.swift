@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NavGeo
 import NavStorage
+import NavTestKit
 import NavTileCache
 import NavTileStore
 import Testing
@@ -185,7 +186,7 @@ struct StoreEditionTests {
 
     /// Whether this process may make a file immutable.
     private static let canFreeze: Bool = {
-        guard let folder = try? ScratchFolder() else { return false }
+        guard let folder = try? TemporaryFolder() else { return false }
         let file = folder.path + "/file"
         return FileManager.default.createFile(atPath: file, contents: Data()) && setImmutable(file, true)
             && setImmutable(file, false)

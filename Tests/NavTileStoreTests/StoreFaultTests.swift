@@ -4,6 +4,7 @@ import Glibc
 import NavDigest
 import NavGeo
 import NavStorage
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavTileStore
@@ -238,7 +239,7 @@ struct StoreFaultTests {
 
     @Test("Missing folders and files in their place fail as missing")
     func missing() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         #expect(code { _ = try TileStore(folder: folder.path + "/no/where") } == .missing)
         #expect(code { _ = try TileStoreReader(folder: folder.path) } == .missing)
         try Data([1]).write(to: URL(fileURLWithPath: folder.path + "/file"))

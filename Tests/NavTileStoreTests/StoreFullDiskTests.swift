@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import NavStorage
@@ -12,7 +13,7 @@ import Testing
 struct StoreFullDiskTests {
     @Test("A file size limit gives a typed error, loses nothing, and the store goes on working")
     func greatestFile() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let probe = try Probe("NavTileStoreProbe", ["fill", folder.path, "6000000"])
         expectRecovery(probe.rest())
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavTileStore
@@ -13,7 +14,7 @@ struct StoreKillTests {
 
     @Test("A kill at any moment leaves the old or the new region, loses no stored tile, and the check passes")
     func kill() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         var generator = SystemRandomNumberGenerator()
         var last: Int64 = 0
         var unfinished = 0
@@ -46,7 +47,7 @@ struct StoreKillTests {
     }
 
     /// Another process reads the region before any owner has repaired what was left incomplete.
-    private func expectReadable(_ folder: ScratchFolder, since last: Int64, _ round: Int) throws {
+    private func expectReadable(_ folder: TemporaryFolder, since last: Int64, _ round: Int) throws {
         guard last > 0 else { return }
         let reader = try TileStoreReader(folder: folder.path)
         let version = try #require(try reader.region("home")?.editions["roads"])
@@ -60,7 +61,7 @@ struct StoreKillTests {
 
     /// The region has the edition that was reported last, or the next one; returns it.
     private func expectWhole(
-        _ folder: ScratchFolder, since last: Int64, _ round: Int, _ unfinished: inout Int
+        _ folder: TemporaryFolder, since last: Int64, _ round: Int, _ unfinished: inout Int
     ) throws -> Int64 {
         let store = try TileStore(folder: folder.path, options: StoreBench.options(900_000))
         defer { store.close() }

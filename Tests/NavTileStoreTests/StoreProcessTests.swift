@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import NavStorage
@@ -13,7 +14,7 @@ import Testing
 struct StoreProcessTests {
     @Test("A second owner is rejected with the name of the first, and admitted after it has exited")
     func owner() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let probe = try Probe("NavTileStoreProbe", ["hold", folder.path])
         #expect(probe.line() == "ready")
         do {
@@ -35,7 +36,7 @@ struct StoreProcessTests {
 
     @Test("Checking whether a store is owned does not block an owner")
     func lookers() throws {
-        let scratch = try ScratchFolder()
+        let scratch = try TemporaryFolder()
         let folder = StoreFolder(scratch.path)
         let isOver = Atomic(false)
         let lookers = DispatchGroup()
@@ -60,7 +61,7 @@ struct StoreProcessTests {
 
     @Test("A reader sees only complete regions and a sound store while the owner changes it")
     func readerBesideWriter() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "3"])
         #expect(probe.line() == "ready")
         var line = probe.line()

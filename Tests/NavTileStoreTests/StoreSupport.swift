@@ -4,23 +4,12 @@ import NavDigest
 import NavGeo
 import NavMap
 import NavStorage
+import NavTestKit
 import NavTileCache
 import NavTileStore
 import Testing
 
-/// A temporary folder of a test, removed with it.
-final class ScratchFolder {
-    let path: String
-
-    init() throws {
-        let base = URL(fileURLWithPath: NSTemporaryDirectory()).standardizedFileURL
-        let folder = base.appendingPathComponent("navbus-store-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        path = folder.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
     /// The files below a folder, relative to it, sorted.
     func files(below folder: String) -> [String] {
         let folder = URL(fileURLWithPath: path + "/" + folder).resolvingSymlinksInPath().path
@@ -35,11 +24,11 @@ final class ScratchFolder {
 
 /// A store in a folder of its own.
 struct StoreBench {
-    let folder: ScratchFolder
+    let folder: TemporaryFolder
     var store: TileStore
 
     init(budget: Int64 = 1 << 30) throws {
-        folder = try ScratchFolder()
+        folder = try TemporaryFolder()
         store = try TileStore(folder: folder.path + "/store", options: Self.options(budget))
     }
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Stalls, delays and misdates the inputs of navigation-node as an external client, and checks whether positions are predicted.
+"""Stalls, delays, misdates and paces the inputs of navigation-node as an external client, and checks whether positions are predicted.
 
-    time_faults.py stall|stopped|latency|future|back TILES DRIVE.mcap LATITUDE,LONGITUDE
+    time_faults.py stall|stopped|latency|jitter|future|back|rate-FACTOR TILES DRIVE.mcap LATITUDE,LONGITUDE
 
 Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Prints the observations; status 1 if one is wrong.
 """
 
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -71,6 +72,22 @@ class Stack:
         if count > predicted or last > tail // 20 or len(sources) < tail:
             sys.exit(f"{text}: at most {predicted} and {tail // 20} are expected")
 
+    def judge_progress(self, fault: str, metres: float) -> None:
+        """The vehicle follows its first route, and its progress grows."""
+        rerouted = [event.phase for event in self.said("/nav/reroute")]
+        traveled = [progress.distance_traveled_m for progress in self.said("/nav/progress")]
+        text = f"{fault}: {len(traveled)} times progress, {max(traveled, default=0):.0f} m, reroutes {rerouted}"
+        print(text)
+        if rerouted or max(traveled, default=0) < metres:
+            sys.exit(f"{text}: no reroute and {metres:.0f} m are expected")
+
+    def judge_arrival(self, *, arrives: bool = True) -> None:
+        """The wrong turn leads to another route, and that to the destination."""
+        rerouted = {event.phase for event in self.said("/nav/reroute")}
+        arrived = [event for event in self.said("/nav/arrival") if event.phase == ARRIVED]
+        if APPLIED not in rerouted or arrives and not arrived:
+            sys.exit(f"the wrong turn was not noticed, or the destination not reached: {rerouted}, {len(arrived)}")
+
     def close(self) -> None:
         """Ends the node and removes its bus."""
         self.node.kill()
@@ -79,11 +96,11 @@ class Stack:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def fixes(drive: str) -> list:
-    """The fixes of a drive that moves."""
+def fixes(drive: str, skipped: int = 20) -> list:
+    """The fixes of a drive, without the first ones, in which it does not move."""
     with open(drive, "rb") as file:
         found = [types.GnssFix.FromString(m.data) for _, _, m in make_reader(file).iter_messages(topics=["/gnss/fix"])]
-    return found[20:]
+    return found[skipped:]
 
 
 def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None:
@@ -103,15 +120,34 @@ def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None
         last = fixes(drive)[-1].timestamp
         # Twenty, in case the machine stalls all processes.
         stack.judge(fault, last.seconds * 10**9, predicted=20, tail=100)
-        rerouted = {event.phase for event in stack.said("/nav/reroute")}
-        arrived = [event for event in stack.said("/nav/arrival") if event.phase == ARRIVED]
-        if APPLIED not in rerouted or not arrived:
-            sys.exit(f"the wrong turn was not noticed, or the destination not reached: {rerouted}, {len(arrived)}")
+        stack.judge_arrival()
     finally:
         stack.close()
 
 
-def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predicted: int, *, dwells: bool = False) -> None:
+def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
+    """The drive at a rate: all of it at high ones, the part with the wrong turn at ten, and the first seconds at low ones."""
+    whole = fixes(drive, skipped=0)
+    seconds = 12 if rate < 1 else 20 if rate < 5 else 160 if rate < 20 else len(whole) - 1
+    stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
+    try:
+        player = subprocess.Popen(
+            ["navbus", "bag", "play", drive, "--rate", f"{rate}", "--clock", "--end", f"{seconds}"],
+            env=stack.environment, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        stack.wait(lambda: player.poll() is not None, "the player ends")
+        # The first fix without a route, and as many as a stalled machine loses.
+        stack.judge(f"rate {rate:g}", whole[seconds - 1].timestamp.seconds * 10**9, predicted=10, tail=seconds * 3 // 4)
+        if seconds < 100:
+            stack.judge_progress(f"rate {rate:g}", seconds)
+        else:
+            stack.judge_arrival(arrives=seconds == len(whole) - 1)
+    finally:
+        stack.close()
+
+
+def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predicted: int, *, dwells: bool = False,
+           metres: float = 0) -> None:  # fmt: skip
     """Fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by a number of seconds."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", f"arrival.dwell_s={6 if dwells else 0}")
     try:
@@ -119,7 +155,9 @@ def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predic
         if not receiver.subscribers("/gnss/fix", 1, 60):
             sys.exit("navigation-node does not subscribe to /gnss/fix")
         begin, base = time.monotonic(), time.time_ns()
-        stamp, numbers = base, range((len(source) - 1) * HZ)
+        numbers = range((len(source) - 1) * HZ)
+        # Of the newest fix, which need not be the last to come.
+        newest = base + int((numbers[-1] / HZ + shift(numbers[-1] / HZ)) * 1e9)
         for due, index in sorted((number / HZ + delay(number / HZ), number) for number in numbers):
             time.sleep(max(begin + due - time.monotonic(), 0))
             before, after, share = source[index // HZ], source[index // HZ + 1], index % HZ / HZ
@@ -131,7 +169,9 @@ def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predic
             stamp = base + int((index / HZ + shift(index / HZ)) * 1e9)
             fix.timestamp.seconds, fix.timestamp.nanos = divmod(stamp, 10**9)
             receiver.publish("/gnss/fix", fix.SerializeToString())
-        stack.judge(fault, stamp, predicted=predicted, tail=20)
+        stack.judge(fault, newest, predicted=predicted, tail=20)
+        if metres:
+            stack.judge_progress(fault, metres)
         if dwells and not any(event.phase == ARRIVED for event in stack.said("/nav/arrival")):
             sys.exit(f"{fault}: the destination is not reached")
         receiver.close()
@@ -142,6 +182,8 @@ def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predic
 def main() -> None:
     """Runs one fault."""
     fault, tiles, drive, goal = sys.argv[1:]
+    if fault.startswith("rate-"):
+        return pace(tiles, drive, goal, float(fault.removeprefix("rate-")))
     found = fixes(drive)
     match fault:
         case "stall":
@@ -150,6 +192,10 @@ def main() -> None:
             stall(fault, tiles, drive, goal, seconds=3)
         case "latency":  # From 0.1 s to 4.1 s: fixes are missing for that long, and followed from then on.
             stream(fault, tiles, goal, found[:13], lambda t: 0.1 if t < 5 else 4.1, lambda t: 0.0, predicted=60)
+        case "jitter":  # Each fix is 0.05 s to 0.65 s late, so that some overtake others.
+            dice = random.Random(7)
+            late = lambda t: dice.uniform(0.05, 0.65)  # noqa: E731
+            stream(fault, tiles, goal, found[:13], late, lambda t: 0.0, predicted=5, metres=50)
         case "future":  # Three fixes of 10 s later.
             future = lambda t: 10.0 if t in (5.0, 5.5, 6.0) else 0.0  # noqa: E731
             stream(fault, tiles, goal, found[:11], lambda t: 0.1, future, predicted=5)

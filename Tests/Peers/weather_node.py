@@ -2,7 +2,9 @@
 """A node with its own message types, which no other program was built with: it publishes /weather ten times a second,
 serves weather.v1.Weather, and serves navbus.v1.Node with the schema, so that tools can read everything.
 
-weather_node.py NAME [--no-schema]. Needs pyzmq, protobuf, protoc.
+weather_node.py NAME [--no-schema|--lockstep]. Needs pyzmq, protobuf, protoc.
+
+With --lockstep it takes part in lockstep playback: it publishes nothing by its own clock, only every ten seconds of simulated time.
 """
 import fcntl
 import json
@@ -36,7 +38,8 @@ service Weather {
 REQUEST, RESPONSE, END, CANCEL, PING, PONG = 1, 2, 3, 4, 6, 7  # of navbus.v1.ServiceFrameKind
 OK, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED = 0, 3, 5, 12
 
-node, has_schema = sys.argv[1], "--no-schema" not in sys.argv
+node, has_schema, in_lockstep = sys.argv[1], "--no-schema" not in sys.argv, "--lockstep" in sys.argv
+BEGIN, WAVE = 1, 2  # of navbus.v1.BarrierPhase
 proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
 with tempfile.TemporaryDirectory() as folder:
     with open(f"{folder}/weather.proto", "w") as file:
@@ -64,7 +67,8 @@ while True:
         if time.monotonic() >= give_up:
             sys.exit(f"a node named '{node}' runs already")
         time.sleep(0.002)
-publisher, server = zmq.Context.instance().socket(zmq.PUB), zmq.Context.instance().socket(zmq.ROUTER)
+publisher, server = zmq.Context.instance().socket(zmq.XPUB), zmq.Context.instance().socket(zmq.ROUTER)
+publisher.setsockopt(zmq.XPUB_VERBOSER, 1)  # so that it knows how many subscribe
 publisher.bind(f"ipc://{folder}/pub")
 server.bind(f"ipc://{folder}/rpc")
 boot_id = secrets.randbits(64)
@@ -75,9 +79,9 @@ health = {"name": f"/health/{node}", "type": "navbus.v1.NodeHealth", "schema_fin
 services = [{"name": "weather.v1.Weather", "methods": [{"name": "Now", "server_streaming": False},
                                                        {"name": "Forecast", "server_streaming": True}]}]
 if has_schema:
-    methods = ["GetSchema", "GetInfo", "GetParameters", "SetParameters"]
+    methods = ["GetSchema", "GetInfo", "GetParameters", "SetParameters"] + ["Barrier"] * in_lockstep
     services.append({"name": "navbus.v1.Node", "methods": [{"name": name, "server_streaming": False} for name in methods]})
-announcement = {"format": 1, "node": node, "pid": os.getpid(), "boot_id": f"{boot_id:016x}", "topics": [topic, health],
+announcement = {"format": 1, "node": node, "pid": os.getpid(), "boot_id": f"{boot_id:016x}", "topics": [topic] if in_lockstep else [topic, health],
                 "endpoints": {"pub": f"ipc://{folder}/pub", "rpc": f"ipc://{folder}/rpc"}, "services": services}
 with open(folder + "/.announcement", "w") as file:
     json.dump(announcement, file)
@@ -88,12 +92,34 @@ parameters = [
                         range="any of Helsinki,Joensuu,Kuopio,Lahti,Lappeenranta,Oulu,Pori,Rovaniemi,Tampere,Turku,Vaasa"),
     navbus("Parameter")(key="verbose", bool_value=False, is_live=True),
 ]
+sequence, subscribers, due_ns = 0, 0, 0
 open_calls = set()  # the client and number of each call without an END
 
 
 def report(day):
     return Report(station="Helsinki", temperature_c=day - 0.5, sky=day % 3, gauges={"rain_mm": day},
                   history=[Report(station="yesterday")])
+
+
+def publish_report(stamp_ns):
+    """Publishes the next report."""
+    header = Header(sequence=sequence, stamp_ns=stamp_ns, boot_id=boot_id, schema_fingerprint=0xaa)
+    publisher.send_multipart([b"/weather\0", header.SerializeToString(), report(sequence).SerializeToString()])
+
+
+def barrier(request):
+    """Takes part in a playback: answers BEGIN with what is published, and a wave with what it has published in it."""
+    global sequence, due_ns
+    answer = navbus("BarrierResponse")()
+    if request.phase == BEGIN:
+        due_ns = 0
+    elif request.phase == WAVE:
+        if request.stamp_ns >= due_ns:
+            sequence, due_ns = sequence + 1, request.stamp_ns + 10_000_000_000
+            publish_report(request.stamp_ns)
+        answer.next_timer_ns = due_ns
+    answer.published.add(topic="/weather", boot_id=boot_id, sequence=sequence, publisher=node, subscriber_count=subscribers)
+    return answer
 
 
 def serve(client, frame, payload):
@@ -113,6 +139,8 @@ def serve(client, frame, payload):
     elif frame.method == "GetInfo":
         reply(navbus("GetInfoResponse")(node=node, version="1.2.3", pid=os.getpid(), subscribes=[
             {"topic": "/weathr", "type": "weather.v1.Report"}, {"topic": "/gnss/fix", "type": "navbus.v1.GnssFix"}]))
+    elif frame.method == "Barrier" and in_lockstep:
+        reply(barrier(navbus("BarrierRequest").FromString(payload)))
     elif frame.method == "GetParameters":
         reply(navbus("GetParametersResponse")(parameters=parameters))
     elif frame.method == "SetParameters":
@@ -145,9 +173,17 @@ def serve(client, frame, payload):
         send(END, code=UNIMPLEMENTED, message=frame.method)
 
 
-sequence, ticks, due = 0, 0, time.monotonic()
+poller, ticks, due = zmq.Poller(), 0, time.monotonic()
+poller.register(server, zmq.POLLIN)
+poller.register(publisher, zmq.POLLIN)
 while True:
-    while server.poll(max(0, (due - time.monotonic()) * 1000)):
+    while ready := dict(poller.poll(max(0, (due - time.monotonic()) * 1000))):
+        if publisher in ready:
+            told = publisher.recv()
+            if told[1:] in (b"", b"/weather\0"):
+                subscribers += 1 if told[0] else -1
+        if server not in ready:
+            continue
         client, header, payload = server.recv_multipart()
         frame = Frame.FromString(header)
         if frame.kind == PING:
@@ -160,10 +196,11 @@ while True:
             open_calls.discard((client, frame.call_id))
             print("cancelled", flush=True)
     due += 0.1
+    if in_lockstep:
+        continue
     # Every tenth number is left out, as if the message had been lost.
     sequence += 2 if sequence % 10 == 8 else 1
-    header = Header(sequence=sequence, stamp_ns=time.time_ns(), boot_id=boot_id, schema_fingerprint=0xaa)
-    publisher.send_multipart([b"/weather\0", header.SerializeToString(), report(sequence).SerializeToString()])
+    publish_report(time.time_ns())
     ticks += 1
     state = navbus("NodeHealth")(node=node, state="HEALTH_STATE_DEGRADED", uptime_s=ticks / 10,
                                  reasons=[{"code": "windy", "message": "the mast shakes"}])

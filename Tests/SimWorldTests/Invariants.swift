@@ -2,7 +2,6 @@ import NavNavigator
 
 /// A violated rule.
 struct Breach: Error, CustomStringConvertible {
-    /// The rule.
     var rule: String
     /// The observation that violates it.
     var what: String
@@ -12,7 +11,6 @@ struct Breach: Error, CustomStringConvertible {
 
 /// An invariant of inputs and outputs.
 protocol Invariant: SendableMetatype {
-    /// The description.
     static var rule: String { get }
     init()
     /// Checks a step and returns the violation; nil when the rule is kept.

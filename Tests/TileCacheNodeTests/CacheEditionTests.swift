@@ -3,6 +3,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavTileStore
@@ -43,8 +44,9 @@ struct CacheEditionTests {
     }
 
     @Test func lateTileOfRemovedEditionDoesNotDisturbTheNewest() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = try TemporaryFolder()
+        defer { withExtendedLifetime(scratch) {} }
+        let folder = scratch.path + "/server"
         let all = try TileFolders.roads(in: folder, reach: 20_000)
         let gate = Gate()
         let server = try LoopbackServer { request, _ in
@@ -103,8 +105,9 @@ struct CacheEditionTests {
     }
 
     @Test func changedSourceThatFailsPollsIsNotPolledPerTile() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = try TemporaryFolder()
+        defer { withExtendedLifetime(scratch) {} }
+        let folder = scratch.path + "/server"
         try TileFolders.roads(in: folder, reach: 40_000)
         // Once the newer list has been sent, it no longer exists.
         let lists = Mutex(Int.max)

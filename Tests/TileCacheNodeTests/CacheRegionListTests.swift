@@ -58,7 +58,7 @@ struct CacheRegionListTests {
 
     @Test func oversizedRegionListPointsToPaging() async throws {
         // Its source does not answer: the tiles are wanted, and none of them is stored yet.
-        let silence = TestWeb.Silence()
+        let silence = try TestWeb.Silence()
         let table = try CacheTable(["tilesets=name=roads,source=http://127.0.0.1:\(silence.port)/"])
         let ring = (0..<RegionArea.greatestCornerCount - 1).map { number -> (Double, Double) in
             let shift = Double(number) * 1e-6

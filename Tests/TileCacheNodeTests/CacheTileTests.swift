@@ -66,7 +66,7 @@ struct CacheTileTests {
     }
 
     @Test func callsEndAtTheirDeadlineAndOfflineConnectsToNothing() async throws {
-        let silence = TestWeb.Silence()
+        let silence = try TestWeb.Silence()
         let source = "tilesets=name=map,domain=maps,source=http://127.0.0.1:\(silence.port)/{z}/{x}/{y}.png,zooms=0-14"
         let table = try CacheTable([source, "predictive.enabled=true", "network.mode=offline", "region.retry_s=86400"])
         table.position(TileFolders.porto)
@@ -94,7 +94,7 @@ struct CacheTileTests {
     }
 
     @Test func cancelledCallGivesUpItsTile() async throws {
-        let silence = TestWeb.Silence()
+        let silence = try TestWeb.Silence()
         let source = "tilesets=name=map,domain=maps,source=http://127.0.0.1:\(silence.port)/{z}/{x}/{y}.png,zooms=0-14"
         let table = try CacheTable([source, "network.concurrency=1", "network.retries=100"])
         var calls: [CallID] = []

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
+import NavBench
 import NavKit
 import NavWire
 import TileCacheNode
 
 /// A web map in a test: one connection over a plain socket, on a thread of its own.
 enum TestWeb {
-    /// The response.
     struct Answer: Sendable {
         var status = 0
         var headers: [String: String] = [:]
@@ -16,17 +16,7 @@ enum TestWeb {
     /// A connection to `HOST:PORT` on this machine; negative when there is none.
     static func connect(_ address: String) -> Int32 {
         let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var target = sockaddr_in()
-        target.sin_family = sa_family_t(AF_INET)
-        target.sin_port = port.bigEndian
-        target.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let result = withUnsafePointer(to: &target) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        return result == 0 ? descriptor : -1
+        return (try? LoopbackSocket.connect(to: port)) ?? -1
     }
 
     /// Sends bytes.
@@ -88,21 +78,9 @@ enum TestWeb {
         let port: Int
         private let descriptor: Int32
 
-        init() {
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var own = sockaddr_in()
-            own.sin_family = sa_family_t(AF_INET)
-            own.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let socket = descriptor
-            withUnsafeMutablePointer(to: &own) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    _ = bind(socket, $0, size)
-                    _ = listen(socket, 64)
-                    _ = getsockname(socket, $0, &size)
-                }
-            }
-            port = Int(UInt16(bigEndian: own.sin_port))
+        init() throws {
+            let listener = try LoopbackSocket.listen()
+            (descriptor, port) = (listener.descriptor, Int(listener.port))
         }
 
         deinit { close(descriptor) }

@@ -12,7 +12,7 @@ public struct HealthFinding: Sendable, Hashable {
     public var code: String
     /// A description of what is wrong and what to do.
     public var message: String
-    /// The severity.
+    /// How far the finding limits the node.
     public var severity: Severity
     /// The subject, for example a topic; findings with the same code but different subjects are distinct.
     public var subject: String

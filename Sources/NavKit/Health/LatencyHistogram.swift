@@ -99,7 +99,7 @@ public final class LatencyRecorder {
 /// It belongs to the node's thread.
 public final class NodeCounter {
     let name: String
-    /// The count.
+    /// The sum of what was counted since the node started.
     public private(set) var value: UInt64 = 0
 
     init(_ name: String) { self.name = name }

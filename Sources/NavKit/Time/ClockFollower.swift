@@ -2,7 +2,7 @@ public import NavGeo
 
 /// The number of a continuous stretch of `/clock`, from 1; a loop, a seek or another player begins a new one.
 public struct ClockEpoch: Sendable, Hashable, Comparable {
-    /// The number.
+    /// The place of the stretch among all that the node has seen, from 1.
     public let number: UInt64
 
     /// Compares by number, earlier first.
@@ -11,9 +11,9 @@ public struct ClockEpoch: Sendable, Hashable, Comparable {
 
 /// A moment of `/clock` and its epoch; times of different epochs are not comparable.
 public struct ClockMoment: Sendable, Hashable {
-    /// The epoch.
+    /// The epoch in which the time counts; times of two epochs have no order.
     public let epoch: ClockEpoch
-    /// The time.
+    /// The simulated time within the epoch.
     public let time: SimulatedTime
 }
 

@@ -30,7 +30,7 @@ struct DeviationMonitor {
         /// The number of last fixes faster than a vehicle backs out of a parking place; an unknown speed counts as fast.
         private(set) var fastFixes = 0
         /// Whether the vehicle's movement confirmed one of the fixes.
-        var isBorneOut = false
+        var isConfirmed = false
 
         mutating func add(_ position: VehiclePosition, offset: Double) {
             if first == nil { first = (position.stamp, offset, position.coordinate) }
@@ -259,8 +259,8 @@ struct DeviationMonitor {
             (backwards, against) = (Evidence(), Evidence())
         }
         against.add(position, offset: placement.offset)
-        if goesElsewhere(placement, position) { against.isBorneOut = true }
-        let isExplained = against.isBorneOut || isExplained(placement, position, difference)
+        if goesElsewhere(placement, position) { against.isConfirmed = true }
+        let isExplained = against.isConfirmed || isExplained(placement, position, difference)
         let isLong =
             against.fixes >= config.deviationDebounceFixes
             && against.seconds(at: position.stamp)

@@ -4,7 +4,6 @@ import NavTestSystem
 
 /// Paths of the repository and of tools.
 enum Project {
-    /// The repository.
     static let root = TestData.project
 
     /// The demo's extract of OpenStreetMap.

@@ -120,7 +120,6 @@ actor Town {
     /// The number of fixes in the drive, one per second.
     static let fixCount = 378
 
-    /// The drive.
     var drive: String {
         get async throws { try await made.value.path + "/drive.mcap" }
     }

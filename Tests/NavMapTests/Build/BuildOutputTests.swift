@@ -5,7 +5,7 @@ import NavTestKit
 import Synchronization
 import Testing
 
-@Suite("Writing tilesets", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent"))
+@Suite("Writing tilesets")
 struct BuildOutputTests {
     private func contents(_ directory: URL) throws -> [String: Data] {
         var result: [String: Data] = [:]
@@ -26,7 +26,7 @@ struct BuildOutputTests {
         let directory = URL(fileURLWithPath: folder.path)
         let first = directory.appendingPathComponent("first")
         let second = directory.appendingPathComponent("second")
-        let input = TestData.osm("liechtenstein")
+        let input = TestData.helsinki
         let report = try MapBuilder(.init(jobs: 1)).build(input: input, output: first.path)
         #expect(try MapBuilder(.init(jobs: 3)).build(input: input, output: second.path) == report)
         let files = try contents(first)
@@ -35,7 +35,7 @@ struct BuildOutputTests {
         let tileset = try JSONDecoder().decode(Tileset.self, from: json)
         #expect(tileset.formatVersion == Tileset.formatVersion)
         #expect(tileset.mapVersion == report.mapVersion && tileset.mapVersion.count == 32)
-        #expect(tileset.source == "liechtenstein.osm.pbf")
+        #expect(tileset.source == "helsinki.osm.pbf")
         #expect(tileset.attribution == "© OpenStreetMap contributors")
         #expect(tileset.tiles.map(\.id) == tileset.tiles.map(\.id).sorted())
         #expect(tileset.tiles.count * 2 == files.count - 1)
@@ -52,12 +52,12 @@ struct BuildOutputTests {
 
     @Test("tiles built in memory equal the tiles written to files")
     func memory() throws {
-        let data = try OSMPBFReader.read(path: TestData.osm("helsinki"), jobs: 3)
+        let data = try OSMPBFReader.read(path: TestData.helsinki, jobs: 3)
         let (tiles, report) = try MapBuilder(.init(jobs: 2)).build(data)
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
         let output = directory.appendingPathComponent("tiles")
-        let written = try MapBuilder().build(input: TestData.osm("helsinki"), output: output.path)
+        let written = try MapBuilder().build(input: TestData.helsinki, output: output.path)
         #expect(written == report)
         for tile in tiles {
             #expect(try [UInt8](Data(contentsOf: output.appendingPathComponent(tile.id.path))) == tile.bytes)
@@ -70,10 +70,10 @@ struct BuildOutputTests {
         let directory = URL(fileURLWithPath: folder.path)
         let output = directory.appendingPathComponent("tiles")
         let builder = MapBuilder(.init(jobs: 2))
-        _ = try builder.build(input: TestData.osm("helsinki"), output: output.path + "/")
+        _ = try builder.build(input: TestData.helsinki, output: output.path + "/")
         let first = try contents(output)
         try Data("stale".utf8).write(to: output.appendingPathComponent("stale.road"))
-        _ = try builder.build(input: TestData.osm("helsinki"), output: output.path)
+        _ = try builder.build(input: TestData.helsinki, output: output.path)
         #expect(try contents(output) == first)
         // No temporary files remain.
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tiles"])
@@ -82,7 +82,7 @@ struct BuildOutputTests {
         try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: true)
         try Data("mine".utf8).write(to: foreign.appendingPathComponent("letter.txt"))
         for path in [foreign.path, foreign.appendingPathComponent("letter.txt").path] {
-            #expect { try builder.build(input: TestData.osm("helsinki"), output: path) } throws: {
+            #expect { try builder.build(input: TestData.helsinki, output: path) } throws: {
                 ($0 as? MapBuildError)?.code == .outputExists
             }
         }
@@ -97,12 +97,12 @@ struct BuildOutputTests {
         let files = FileManager.default
         try files.createSymbolicLink(atPath: link.path, withDestinationPath: "tiles")
         let builder = MapBuilder(.init(jobs: 2))
-        #expect { try builder.build(input: TestData.osm("helsinki"), output: link.path) } throws: {
+        #expect { try builder.build(input: TestData.helsinki, output: link.path) } throws: {
             ($0 as? MapBuildError)?.code == .outputExists
         }
         try files.createDirectory(at: output, withIntermediateDirectories: true)
         for _ in 0..<2 {
-            _ = try builder.build(input: TestData.osm("helsinki"), output: link.path)
+            _ = try builder.build(input: TestData.helsinki, output: link.path)
             let built = try contents(output)
             #expect(built["tileset.json"] != nil && built["stale.road"] == nil)
             #expect(try files.destinationOfSymbolicLink(atPath: link.path) == "tiles")
@@ -118,7 +118,7 @@ struct BuildOutputTests {
         let output = directory.appendingPathComponent("tiles")
         try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
         for path in [output.path + "/.", output.path + "/../tiles/./"] {
-            _ = try MapBuilder(.init(jobs: 2)).build(input: TestData.osm("helsinki"), output: path)
+            _ = try MapBuilder(.init(jobs: 2)).build(input: TestData.helsinki, output: path)
             #expect(try contents(output)["tileset.json"] != nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tiles"])
         }
@@ -137,10 +137,10 @@ struct BuildOutputTests {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
         let output = directory.appendingPathComponent("tiles")
-        _ = try MapBuilder().build(input: TestData.osm("helsinki"), output: output.path)
+        _ = try MapBuilder().build(input: TestData.helsinki, output: output.path)
         let before = try contents(output)
         let cut = directory.appendingPathComponent("cut.osm.pbf")
-        try Data(contentsOf: URL(fileURLWithPath: TestData.osm("helsinki"))).prefix(300_000).write(to: cut)
+        try Data(contentsOf: URL(fileURLWithPath: TestData.helsinki)).prefix(300_000).write(to: cut)
         #expect(throws: MapBuildError.self) { try MapBuilder().build(input: cut.path, output: output.path) }
         #expect(try contents(output) == before)
     }
@@ -172,7 +172,7 @@ struct BuildOutputTests {
         let directory = URL(fileURLWithPath: folder.path)
         let heard = Mutex<[(BuildPhase, Double)]>([])
         _ = try MapBuilder(.init(jobs: 2)).build(
-            input: TestData.osm("helsinki"), output: directory.appendingPathComponent("tiles").path
+            input: TestData.helsinki, output: directory.appendingPathComponent("tiles").path
         ) { phase, fraction in heard.withLock { $0.append((phase, fraction)) } }
         let steps = heard.withLock { $0 }
         var phases: [BuildPhase] = []

@@ -264,15 +264,20 @@ struct RealCountryTests {
     @Test(
         "real extracts are in the expected countries",
         arguments: [
-            ("andorra", ["AD", "FR", "ES"]), ("liechtenstein", ["LI"]), ("heidelberg", ["DE"]), ("helsinki", ["FI"]),
-            ("porto", ["PT"]), ("cathedral", [""]),
+            ("andorra", ["AD", "FR", "ES"]), ("liechtenstein", ["LI"]), ("heidelberg", ["DE"]), ("porto", ["PT"]),
+            ("cathedral", [""]),
         ])
     func countries(name: String, expected: [String]) throws {
-        let data = try OSMPBFReader.read(path: TestData.osm(name), jobs: 2)
-        let one = try MapBuilder(.init(jobs: 1)).build(data)
-        let four = try MapBuilder(.init(jobs: 4)).build(data)
-        #expect(one.report == four.report && one.tiles == four.tiles)
-        #expect(Set(one.report.countries.map(\.country)).isSuperset(of: expected), "\(one.report.countries)")
-        #expect(one.report.countries.first?.country == expected.first)
+        try expectCountries(of: TestData.osm(name), expected)
     }
+}
+
+/// Builds an extract with one and with four jobs and checks its countries, the most frequent first.
+func expectCountries(of path: String, _ expected: [String]) throws {
+    let data = try OSMPBFReader.read(path: path, jobs: 2)
+    let one = try MapBuilder(.init(jobs: 1)).build(data)
+    let four = try MapBuilder(.init(jobs: 4)).build(data)
+    #expect(one.report == four.report && one.tiles == four.tiles)
+    #expect(Set(one.report.countries.map(\.country)).isSuperset(of: expected), "\(one.report.countries)")
+    #expect(one.report.countries.first?.country == expected.first)
 }

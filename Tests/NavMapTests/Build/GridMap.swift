@@ -8,6 +8,9 @@ extension TestData {
     /// Whether the extracts are available; tests of real data are skipped otherwise.
     static var hasExtracts: Bool { has("osm/porto.osm.pbf") }
 
+    /// The committed extract.
+    static var helsinki: String { fixture("helsinki.osm.pbf") }
+
     /// The extract of the roads that a recorded drive took.
     static var drivenRoads: String { gnss("hof/network.osm.pbf") }
 }

@@ -20,22 +20,31 @@ struct OracleTests {
         #expect(queries.compared > 40)
     }
 
-    /// Six extracts, the largest first, with their number of queries in a normal run.
-    /// `NAVBUS_ORACLE_QUERIES=10000` sets the number for each.
-    static let extracts: [(name: String, queries: Int)] = [
-        ("porto", 45), ("heidelberg", 180), ("cathedral", 270), ("andorra", 270), ("liechtenstein", 270),
-        ("helsinki", 270),
-    ]
-
+    /// The number of queries to each extract, by `NAVBUS_ORACLE_QUERIES=10000`.
     private static let wanted = ProcessInfo.processInfo.environment["NAVBUS_ORACLE_QUERIES"].flatMap { Int($0) }
 
-    @Test("on real extracts", arguments: extracts)
-    func real(name: String, queries usual: Int) throws {
-        guard let path = RealMap.path(name) else {
-            print("\(name) is not asked: the shared data is absent")
-            return
-        }
-        let map = try RealMap(path: path)
+    @Test("on Helsinki") func helsinki() throws { try compare(on: "helsinki", queries: 270) }
+
+    @Test("on Porto", .enabled(if: RealMap.path("porto") != nil, Self.absent))
+    func porto() throws { try compare(on: "porto", queries: 45) }
+
+    @Test("on Heidelberg", .enabled(if: RealMap.path("heidelberg") != nil, Self.absent))
+    func heidelberg() throws { try compare(on: "heidelberg", queries: 180) }
+
+    @Test("on the roads around a cathedral", .enabled(if: RealMap.path("cathedral") != nil, Self.absent))
+    func cathedral() throws { try compare(on: "cathedral", queries: 270) }
+
+    @Test("on Andorra", .enabled(if: RealMap.path("andorra") != nil, Self.absent))
+    func andorra() throws { try compare(on: "andorra", queries: 270) }
+
+    @Test("on Liechtenstein", .enabled(if: RealMap.path("liechtenstein") != nil, Self.absent))
+    func liechtenstein() throws { try compare(on: "liechtenstein", queries: 270) }
+
+    private static let absent: Comment = "the shared data is absent"
+
+    /// - Parameter usual: The number of queries in a normal run.
+    private func compare(on name: String, queries usual: Int) throws {
+        let map = try RealMap(path: try #require(RealMap.path(name)))
         var queries = RandomQueries(map.tiles, mapVersion: map.graph.mapVersion, seed: 11)
         let wanted = Self.wanted ?? usual
         var rounds = 0

@@ -9,7 +9,6 @@ struct DriveTrip {
     struct Announcement {
         /// Metres along the driven line.
         var at: Double
-        /// The route.
         var route: Polyline
         /// Metres along the driven line at the route's start.
         var origin: Double

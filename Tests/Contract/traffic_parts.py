@@ -1,0 +1,66 @@
+"""What the numbers of a segment in /traffic/speeds mean, and how one message adds to the previous one."""
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from stage import Failed
+from town import crossing
+
+if TYPE_CHECKING:
+    from drives import Drives
+
+
+def segment_ids(drives: "Drives", route: Any) -> None:
+    """Speeds of segments with one wrong number: the first refresh of the route is that of the right ones."""
+    ahead = drives.segments(route, 900, 1400)
+    strange = 9_000_000_000
+    since = time.monotonic()
+    drives.traffic(*[(way + strange, start, end, 2.0) for way, start, end in ahead])
+    drives.traffic(*[(way, start + strange, end, 2.0) for way, start, end in ahead])
+    drives.traffic(*[(way, start, end + strange, 2.0) for way, start, end in ahead])
+    sequence = drives.vehicle.publisher.sequences["/traffic/speeds"]
+    drives.traffic(*[(*segment, 2.0) for segment in ahead])
+    first = drives.bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s > 5, since, "a jam")
+    if first.cause_sequence <= sequence:
+        raise Failed(f"speeds of a way or a node that is not on the route refresh it: {first}")
+    drives.prove("TrafficSpeed.way_id TrafficSpeed.from_node TrafficSpeed.to_node", "changes the answer")
+
+
+def offers(drives: "Drives") -> None:
+    """Alternatives that are withdrawn: too slow in traffic, closed, and at the end of guidance."""
+    bus, since = drives.bus, time.monotonic()
+    route = drives.guide(crossing(0, 1), crossing(7, 4), speed=3)
+
+    def shown(since: float) -> Any:
+        return bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives")
+
+    def withdrawn(since: float, reason: str) -> None:
+        is_meant = lambda one: drives.types.enum("AlternativeRemovalReason", one.reason) == reason  # noqa: E731
+        bus.expect("/nav/alternatives", lambda update: any(map(is_meant, update.removed)), since, f"none: {reason}")
+
+    main = set(drives.segments(route, 0, math.inf))
+    first, *others = [set(drives.segments(one.route, 0, math.inf)) for one in shown(since).alternatives]
+    drives.set(alternatives__accept="faster")
+    since = drives.traffic(*[(*segment, 1.0) for segment in sorted(first.union(*others) - main)])
+    withdrawn(since, "NOT_ACCEPTED")
+    drives.set(alternatives__accept="unfiltered")
+    since = drives.traffic()
+    shown(since)
+    since = drives.traffic(*[(*segment, None) for segment in sorted(first.difference(main, *others))])
+    withdrawn(since, "INVALIDATED")
+    since = time.monotonic()
+    drives.stop()
+    withdrawn(since, "STOPPED")
+
+
+def additions(drives: "Drives", route: Any) -> None:
+    """Speeds that are added to those of the previous message, and speeds that replace all of them."""
+    since = drives.traffic(*[(*segment, 3.0) for segment in drives.segments(route, 1500, 1800)], replaces=False)
+    drives.bus.expect("/nav/route_refresh", lambda event: event.HasField("eta_delta_s"), since, "an added jam")
+    deltas = [heard.message.eta_delta_s for heard in drives.bus.observer.since(since, "/nav/route_refresh")]
+    if min(deltas) < -5 or max(deltas) < 5:
+        raise Failed(f"speeds that are added to a longer jam change the time of arrival by {deltas} s")
+    since = drives.traffic()
+    drives.bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "the end of both jams")
+    drives.prove("TrafficSpeeds.replaces_all", "changes the answer")

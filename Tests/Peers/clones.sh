@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The test command on clean clones of a commit, beside processes that only compute; a table at the end.
+#
+# usage: Tests/Peers/clones.sh [CLONES [BUSY [COMMIT]]]      10 clones beside 3 busy processes unless given; COMMIT: HEAD
+set -euo pipefail
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+clones=${1:-10} busy=${2:-3} commit=${3:-HEAD}
+commit=$(git -C "$repository" rev-parse "$commit")
+
+loops=()
+trap 'kill "${loops[@]}" 2>/dev/null || true' EXIT
+for ((number = 0; number < busy; number++)); do
+    while :; do :; done &
+    loops+=($!)
+done
+
+held=0 table=
+work=$(mktemp -d -t navbus-clones-XXXXXX)
+for ((number = 1; number <= clones; number++)); do
+    clone=$work/$number begun=$SECONDS result=holds
+    git clone --quiet --no-local "$repository" "$clone"
+    git -C "$clone" checkout --quiet --detach "$commit"
+    if "$clone/launch/test" >"$work/$number.log" 2>&1; then
+        held=$((held + 1))
+        rm -rf "$clone"
+    else
+        result="fails, see $work/$number.log"
+    fi
+    table+=$(printf 'clone %3d %6d s  %s' "$number" $((SECONDS - begun)) "$result")$'\n'
+done
+printf '%s%d of %d hold, %d busy processes beside them\n' "$table" "$held" "$clones" "$busy"
+((held == clones))

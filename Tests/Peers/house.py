@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The size of the project at a commit: lines by target, openings of comments, sizes of the programs, and the cost of a clean build.
+
+ * lines: hand-written lines of Swift by target, without Generated
+ * openings: documentation comments that begin with What, Who, How or Where, and their share
+ * stripped: megabytes of the built programs without symbols, of the folder --bin
+ * build: with --build, processor minutes, wall minutes and compile steps of a release build of everything but tests in a clean clone
+
+    Tests/Peers/house.py [--commit HEAD] [--bin .build/release] [--build] [--json]
+"""
+import argparse
+import collections
+import os
+import re
+import resource
+import subprocess
+import tempfile
+import time
+
+from workbench import ROOT, run, say, show
+
+PROGRAMS = ("gnss-node", "navigation-node", "tile-cache-node", "navbus", "policy-node-example")
+
+
+def sources(commit):
+    """The Swift files of a commit with their lines."""
+    names = run(["git", "-C", ROOT, "ls-tree", "-r", "--name-only", commit, "Sources", "Tests"]).splitlines()
+    for name in names:
+        if name.endswith(".swift") and "/Generated/" not in name:
+            yield name, run(["git", "-C", ROOT, "show", f"{commit}:{name}"]).splitlines()
+
+
+def text_figures(commit):
+    """Lines by target, and openings of documentation comments."""
+    lines, comments = collections.Counter(), collections.Counter()
+    for name, content in sources(commit):
+        lines["/".join(name.split("/")[:2])] += len(content)
+        before = ""
+        for line in map(str.strip, content):
+            if line.startswith("///") and not before.startswith("///"):
+                comments["all"] += 1
+                comments["opens so"] += bool(re.match(r"///\s*(What|Who|How|Where)\b", line))
+            before = line
+    rows = [{"target": target, "lines": count} for target, count in sorted(lines.items())]
+    rows.append({"target": "all of Sources", "lines": sum(n for name, n in lines.items() if name.startswith("Sources/"))})
+    share = comments["opens so"] / max(comments["all"], 1)
+    return rows, [{"comments": comments["all"], "opening": comments["opens so"], "share": round(share, 4)}]
+
+
+def stripped(folder):
+    """Sizes of the programs without symbols."""
+    rows = []
+    for program in PROGRAMS:
+        path = os.path.join(folder, program)
+        if os.path.exists(path):
+            with tempfile.NamedTemporaryFile() as file:
+                run(["strip", "-o", file.name, path])
+                rows.append({"program": program, "mb": round(os.path.getsize(file.name) / 1e6, 2)})
+    return rows
+
+
+def build(commit):
+    """The cost of a release build in a clean clone, with the packages already fetched."""
+    with tempfile.TemporaryDirectory() as clone:
+        run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
+        run(["git", "-C", clone, "checkout", "--quiet", "--detach", commit])
+        run(["swift", "package", "resolve"], cwd=clone)
+        say("building")
+        begun, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        text = run(["swift", "build", "-c", "release"], cwd=clone)
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        steps = max((int(total) for total in re.findall(r"\[\d+/(\d+)\]", text)), default=0)
+        cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+        return [{"cpu_min": round(cpu / 60, 1), "wall_min": round((time.monotonic() - begun) / 60, 1), "steps": steps}]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--commit", default="HEAD")
+    parser.add_argument("--bin", default=os.path.join(ROOT, ".build", "release"))
+    parser.add_argument("--build", action="store_true", help="build in a clean clone, too")
+    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    arguments = parser.parse_args()
+    commit = run(["git", "-C", ROOT, "rev-parse", arguments.commit]).strip()
+    lines, openings = text_figures(commit)
+    for part, rows in (
+        ("lines", lines), ("openings", openings), ("stripped", stripped(arguments.bin)),
+        ("build", build(commit) if arguments.build else []),
+    ):  # fmt: skip
+        if rows:
+            show(rows, arguments.json, commit=commit[:12], part=part)
+
+
+if __name__ == "__main__":
+    main()
