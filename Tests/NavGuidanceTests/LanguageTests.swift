@@ -1,5 +1,6 @@
 import Foundation
 import NavGuidance
+import NavMap
 import NavTestKit
 import Testing
 
@@ -209,6 +210,29 @@ struct LanguageTests {
             maneuver.notes = .boardsFerry
             #expect(text.instruction(maneuver) == sentence)
         }
+    }
+
+    @Test(
+        "Affixes of every language distinguish parts of one street, unless they are its name",
+        arguments: [
+            ("Ringstraße Nord", "Ringstraße Süd", true), ("Boulevard Foch Nord", "Boulevard Foch Sud", true),
+            ("Avenida Central Norte", "Avenida Central Sur", true), ("Calle 10 Este", "Calle 10 Oeste", true),
+            ("Rue du Nord", "Rue du Sud", false), ("Calle Norte", "Calle Sur", false),
+            ("Itäinen Rantakatu", "Läntinen Rantakatu", false),
+        ])
+    func affixes(before: String, after: String, isSame: Bool) throws {
+        var town = Town(
+            """
+                 N
+
+            L    A
+
+                 S
+            """)
+        town.road("SA", before, roadClass: .secondary, reference: "B 37")
+        town.road("AL", after, roadClass: .secondary, reference: "B 37")
+        town.road("AN", "Mill Lane")
+        #expect(try town.told("SAL") == ["Turn left \(isSame ? "to stay on" : "onto") \(after)"])
     }
 
     @Test("Prepositions and articles are contracted where the language requires it")
