@@ -186,7 +186,7 @@ let package = Package(
                 "CReportPage", "NavReplay", "NavVerdict", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo",
                 "NavMap",
             ]),
-        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
+        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", "NavMessages", yams, collections]),
 
         executable("navigation-node", ["NavigationNode", "NavKit"]),
         executable("gnss-node", ["GNSSNode", "NavKit"]),

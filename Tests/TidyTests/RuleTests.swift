@@ -72,8 +72,9 @@ import Testing
 
     @Test func topicNamesOutsideTheirTableAreFound() {
         let table = file("let fix = Topic<GnssFix>(\n    \"/gnss/fix\", .latest)", Rules.topicTable)
-        let uses = file("/// \"/gnss/fix\"\nlet a = \"/gnss/fixes\"\nlet b = [\"/gnss/fix\"]")
-        #expect(Rules.topicNames([table, uses]).map(\.line) == [3])
+        let names = "/// \"/gnss/fix\"\nlet a = \"/gnsses/fix\"\nlet b = [\"/gnss/fix\"]\n"
+        let uses = file(names + "let c = [\"/gnss/*\", \"/gnss/\\(d)\"]\nlet e = \"/gnss/fix is late\"")
+        #expect(Rules.topicNames([table, uses]).map(\.line) == [3, 4, 4])
         #expect(Rules.topicNames([uses]).count == 1, "a missing table is a finding")
     }
 
