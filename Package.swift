@@ -328,7 +328,7 @@ let package = Package(
                 "NavigationNode", "GNSSNode", "TileCacheNode", "NavKit", "NavWire", "NavRecording", "NavReplay",
                 "NavStorage", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
-                "NavSimulation", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
+                "NavSimulation", "NavTileCache", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(
