@@ -194,6 +194,24 @@ enum Rules {
         }
     }
 
+    /// Targets outside the exported product with public declarations: the optimizer inlines across modules only what is public, and every
+    /// fix and route search runs through these.
+    private static let inlined: Set<String> = ["NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]
+
+    /// Finds public declarations of targets whose declarations only this package uses. An import may have to be public: one whose types
+    /// get a conformance.
+    static func access(_ files: [SourceFile]) -> [Finding] {
+        files.filter { file in
+            file.isSwift && file.target.map { !exported.contains($0) && !inlined.contains($0) } ?? false
+        }.flatMap { file in
+            numbered(file.codeLines).compactMap { number, line in
+                guard SwiftCode.contains("public ", in: line), SwiftCode.importedModule(line) == nil else { return nil }
+                return Finding(
+                    path: file.path, line: number, message: "public in a target that no product shows: write package")
+            }
+        }
+    }
+
     static let maximumLines = 700
 
     static func fileLength(_ files: [SourceFile]) -> [Finding] {
