@@ -186,7 +186,7 @@ let package = Package(
                 "CReportPage", "NavReplay", "NavVerdict", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo",
                 "NavMap",
             ]),
-        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
+        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", "NavMessages", yams, collections]),
 
         executable("navigation-node", ["NavigationNode", "NavKit"]),
         executable("gnss-node", ["GNSSNode", "NavKit"]),
@@ -329,7 +329,7 @@ let package = Package(
                 "NavigationNode", "GNSSNode", "TileCacheNode", "NavKit", "NavWire", "NavRecording", "NavReplay",
                 "NavStorage", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
-                "NavSimulation", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
+                "NavSimulation", "NavTileCache", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(

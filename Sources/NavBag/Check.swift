@@ -27,8 +27,6 @@ public struct BagCheck: Hashable, Sendable {
     public internal(set) var backwardCount: UInt64 = 0
     /// The longest gap between consecutive messages in file order, ns.
     public internal(set) var longestGap: UInt64 = 0
-    /// The log time at which the longest gap begins, ns.
-    public internal(set) var longestGapStart: UInt64 = 0
     /// The channels, sorted by topic, then by id.
     public internal(set) var channels: [Channel] = []
 
@@ -157,7 +155,7 @@ extension BagCheck {
             if time < before {
                 backwardCount += 1
             } else if time - before > longestGap {
-                (longestGapStart, longestGap) = (before, time - before)
+                longestGap = time - before
             }
         }
         previous = time

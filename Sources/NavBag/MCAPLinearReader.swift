@@ -29,19 +29,13 @@ public struct MCAPLinearReader<Source: ByteSource> {
         definitions = summary.map { Definitions($0, topics: nil) } ?? Definitions(topics: nil)
     }
 
-    /// The writer of the bag.
-    public var header: BagHeader { blocks.header }
     /// The damage that was skipped so far.
     public var damage: BagDamage { blocks.damage }
     /// The reason why reading stopped; nil before ``next()`` has returned nil.
     public var ending: BagEnding? { blocks.ending }
-    /// The number of bytes read so far, for a progress bar.
-    public var position: Int { blocks.position }
 
     /// Returns the channel with an id, if it was seen so far.
     public func channel(_ id: UInt16) -> BagChannel? { definitions.channels[id] }
-    /// Returns the schema with an id, if it was seen so far.
-    public func schema(_ id: UInt16) -> BagSchema? { definitions.schemas[id] }
 
     /// Returns the next message, or nil after the last readable one; throws only the errors of the source.
     public mutating func next() throws(BagError) -> BagMessage? {

@@ -49,16 +49,6 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         self.missingTiles = missingTiles
     }
 
-    /// Whether the same request may succeed later.
-    public var isRetryable: Bool {
-        switch code {
-        case .rateLimited, .server, .malformed, .timedOut, .unreachable, .resting: true
-        case .unmapped: !missingTiles.isEmpty
-        case .configuration, .noRoute, .noSegment, .invalidInput, .unauthorized, .redirected, .tooLarge, .cancelled:
-            false
-        }
-    }
-
     /// Whether an immediate retry makes sense, while the caller waits.
     package var isTransient: Bool {
         switch code {

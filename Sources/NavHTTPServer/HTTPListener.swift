@@ -18,8 +18,6 @@ package final class HTTPListener: Sendable {
 
     /// The address of the listener, HOST:PORT.
     package let address: String
-    /// Whether only this machine can reach it.
-    package let isLoopback: Bool
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
     private let connections: Connections
@@ -66,7 +64,7 @@ package final class HTTPListener: Sendable {
             let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             throw NodeError(.system, "cannot listen on \(text): \(reason); is the port in use?")
         }
-        (self.group, self.connections, isLoopback) = (group, connections, listen.isLoopback)
+        (self.group, self.connections) = (group, connections)
         let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
         address = "\(host):\(channel.localAddress?.port ?? listen.port)"
     }

@@ -121,15 +121,13 @@ public struct EnvironmentVariable: Sendable, Equatable {
 
 /// A valid launch file: which processes to run, and how. <doc:LaunchFileReference> lists the keys.
 public struct LaunchFile: Sendable, Equatable {
-    public let path: String
     /// The nodes in the order of the files; they start in this order as far as `after` permits.
     public let nodes: [LaunchNode]
     /// The findings that are probably mistakes, or correct only on another machine.
     public let warnings: [LaunchProblem]
 
     /// Creates a launch file for processes that no file describes.
-    public init(path: String, nodes: [LaunchNode], warnings: [LaunchProblem] = []) {
-        self.path = path
+    public init(nodes: [LaunchNode], warnings: [LaunchProblem] = []) {
         self.nodes = nodes
         self.warnings = warnings
     }

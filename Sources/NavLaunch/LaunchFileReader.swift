@@ -52,7 +52,7 @@ struct LaunchFileReader {
         }
         if problems.problems.isEmpty { resolveOrder() }
         guard problems.problems.isEmpty else { throw LaunchFileError(problems: problems.problems) }
-        return LaunchFile(path: path, nodes: nodes, warnings: warnings.problems)
+        return LaunchFile(nodes: nodes, warnings: warnings.problems)
     }
 
     private mutating func readFile(

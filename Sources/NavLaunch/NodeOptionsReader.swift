@@ -1,5 +1,6 @@
 internal import NavBus
 internal import NavConfig
+internal import NavMessages
 internal import Yams
 
 /// The keys of a node that determine when it starts and its kernel settings.
@@ -91,7 +92,9 @@ extension LaunchFileReader {
                     warnOfUnknownTopic(topic, in: condition.what, at: condition.place(of: key))
                 }
                 // A namespace renames the node, and with it the topic of its health.
-                if let own = names.own, topic == "/health/\(own)" { return "/health/\(names.full)" }
+                if let own = names.own, topic == Topics.health(of: own).name {
+                    return Topics.health(of: names.full).name
+                }
                 return remaps.first { $0.from == topic }?.to ?? topic
             }
         }
@@ -117,7 +120,9 @@ extension LaunchFileReader {
 
     /// Warns of an unknown topic; `/health/NODE` exists for every node, though the catalogue does not list it by that name.
     func warnOfUnknownTopic(_ topic: String, in what: String, at place: Place) {
-        guard !context.topics.isEmpty, !context.topics.contains(topic), !topic.hasPrefix("/health/") else { return }
+        guard !context.topics.isEmpty, !context.topics.contains(topic),
+            TopicCatalogue.topic(named: topic)?.name != Topics.nodeHealth.name
+        else { return }
         warnings.add(
             "\"\(topic)\" in \(what) is not in the topic catalogue\(suggestion(for: topic, among: context.topics))",
             at: place)

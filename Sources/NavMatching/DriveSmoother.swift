@@ -14,8 +14,6 @@ public struct SmoothedPosition: Sendable, Hashable {
     public var coordinate: Coordinate
     /// Metres from the edge's start.
     public var offset: Double
-    /// Direction of the road, radians clockwise from true north; 0 without an edge.
-    public var bearing: Double
 }
 
 /// A drive matched with look-ahead.
@@ -85,7 +83,7 @@ public struct DriveSmoother: Sendable {
         of fix: Fix, step: Int, isStep: Bool, isHeld: Bool, _ places: [PathTracker.Place]
     ) -> SmoothedPosition {
         let nowhere = SmoothedPosition(
-            stamp: fix.stamp, raw: fix.coordinate, edge: nil, coordinate: fix.coordinate, offset: 0, bearing: 0)
+            stamp: fix.stamp, raw: fix.coordinate, edge: nil, coordinate: fix.coordinate, offset: 0)
         guard places.indices.contains(step), let edge = places[step].edge, fix.isUsable else { return nowhere }
         let graph = metric.turns.graph
         var (bestEdge, bestOffset) = (edge, places[step].offset)
@@ -106,7 +104,6 @@ public struct DriveSmoother: Sendable {
         }
         let place = graph.position(at: bestOffset, of: bestEdge)
         return SmoothedPosition(
-            stamp: fix.stamp, raw: fix.coordinate, edge: bestEdge, coordinate: place.coordinate, offset: bestOffset,
-            bearing: place.bearing)
+            stamp: fix.stamp, raw: fix.coordinate, edge: bestEdge, coordinate: place.coordinate, offset: bestOffset)
     }
 }

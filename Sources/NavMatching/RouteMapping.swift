@@ -8,8 +8,6 @@ public struct MappedRoute: Sendable, Equatable {
     public var route: Route
     /// The share of the provided route's length that the mapped route follows, 0 ... 1.
     public var share: Double
-    /// The stretches of the provided route that it does not follow, in travel order.
-    public var unmapped: [UnmappedStretch]
 }
 
 /// A failure to map a provided route.
@@ -28,8 +26,6 @@ public struct RouteMappingError: Error, Sendable, Equatable {
     public var message: String
     /// The share of the provided route's length that could be followed, 0 ... 1; 0 when that is unknown.
     public var share = 0.0
-    /// The stretches where it could not be followed, in travel order.
-    public var unmapped: [UnmappedStretch] = []
     /// Missing tiles that may be the reason, by ascending id.
     public var missingTiles: [RoadTileID] = []
 }
@@ -121,7 +117,7 @@ public struct RouteMapping: Sendable {
         guard agreement.share >= config.minimumShare else {
             throw RouteMappingError(
                 code: .unmapped, message: "only \(percent) % of the provided route is on the map",
-                share: agreement.share, unmapped: agreement.unmapped)
+                share: agreement.share)
         }
         let longest = provided.lineLength * (1 + config.maximumDetour) + config.freeDetour
         guard route.length <= longest else {
@@ -129,11 +125,10 @@ public struct RouteMapping: Sendable {
                 code: .unmapped,
                 message:
                     "the provided route is \(Int(route.length - provided.lineLength)) m longer on this map",
-                share: agreement.share, unmapped: agreement.unmapped)
+                share: agreement.share)
         }
         return MappedRoute(
-            route: route.withTimes(of: provided, tolerance: config.tolerance), share: agreement.share,
-            unmapped: agreement.unmapped)
+            route: route.withTimes(of: provided, tolerance: config.tolerance), share: agreement.share)
     }
 
     private func steps(of leg: ProvidedRoute.Leg, _ metric: Metric) -> [RoadStep] {

@@ -207,7 +207,7 @@ package final class BagRecorder {
 
     private static func filter(_ options: Options) -> TopicFilter {
         let isSimulated = options.simTime || options.lockstep
-        let machine = options.lockstep && options.topics == ["*"] ? ["/health/*", Topics.log.name] : []
+        let machine = options.lockstep && options.topics == ["*"] ? [Topics.health(of: "*").name, Topics.log.name] : []
         return TopicFilter(include: options.topics + (isSimulated ? [options.clockTopic] : []), exclude: machine)
     }
 

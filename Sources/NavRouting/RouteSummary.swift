@@ -81,8 +81,6 @@ public struct RouteSummary: Sendable, Equatable {
     public var restrictions: [VehicleRestriction] = []
     /// Whether traffic keeps to the left where the route starts.
     public var startsOnLeft = false
-    /// Whether traffic keeps to the left where the route ends.
-    public var endsOnLeft = false
 
     public init(_ route: Route, for vehicle: VehicleProfile? = nil) {
         let vehicle = vehicle ?? route.vehicle
@@ -108,7 +106,6 @@ public struct RouteSummary: Sendable, Equatable {
             addCountry(edge, index)
         }
         startsOnLeft = route.edges.first?.drivesOnLeft ?? false
-        endsOnLeft = route.edges.last?.drivesOnLeft ?? false
     }
 
     private mutating func addFerry(_ edge: RouteEdge, _ index: Int) {

@@ -10,7 +10,6 @@ package enum Files {
         package var device: UInt64
         package var isDirectory: Bool
         package var isFile: Bool
-        package var isLink: Bool
         /// The time of the last change of the content, nanoseconds since 1970 by the machine's clock.
         package var modified: Int64
     }
@@ -49,7 +48,7 @@ package enum Files {
         return Status(
             size: Int64(status.st_size), inode: UInt64(status.st_ino), device: UInt64(status.st_dev),
             isDirectory: kind == S_IFDIR,
-            isFile: kind == S_IFREG, isLink: kind == S_IFLNK,
+            isFile: kind == S_IFREG,
             modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
     }
 

@@ -142,12 +142,7 @@ extension NavMessages.Polyline {
 extension NavRouting.VehicleProfile {
     /// Creates the core's form of a vehicle; missing values are those of `own` if it is of the same kind, or else the kind's defaults.
     package init(_ message: NavMessages.VehicleProfile, like own: NavRouting.VehicleProfile) {
-        let kind: Kind =
-            switch message.vehicleClass {
-            case .truck: .truck
-            case .car: .car
-            default: own.kind
-            }
+        let kind = message.vehicleClass.flatMap { Kind($0) } ?? own.kind
         let base = kind == own.kind ? own : VehicleProfile(kind: kind, avoid: own.avoid)
         self.init(
             kind: kind, avoid: base.avoid, height: message.heightM.map(Float.init) ?? base.height,
@@ -176,7 +171,7 @@ extension NavMessages.VehicleProfile {
 
     package init(_ vehicle: NavRouting.VehicleProfile) {
         self.init(
-            vehicleClass: vehicle.kind == .truck ? .truck : .car, heightM: vehicle.height.map(Double.init),
+            vehicleClass: VehicleClass(vehicle.kind), heightM: vehicle.height.map(Double.init),
             widthM: vehicle.width.map(Double.init), lengthM: vehicle.length.map(Double.init),
             weightKg: vehicle.weight.map { Double($0) * 1_000 },
             axleLoadKg: vehicle.axleLoad.map { Double($0) * 1_000 },

@@ -13,7 +13,7 @@ package struct EnumBridge<Core: CaseIterable & Hashable & Sendable, Wire: ProtoE
     /// Pairs all cases with wire values.
     ///
     /// - Parameter others: Values for cases that are named differently on the wire; a case without a value is unspecified.
-    fileprivate init(_ others: [Core: Wire] = [:]) {
+    package init(_ others: [Core: Wire] = [:]) {
         let prefix = Self.letters(Wire.names.first?.name ?? "").dropLast("unspecified".count)
         pairs = Core.allCases.map { core in
             let name = prefix + Self.letters("\(core)")
@@ -132,6 +132,14 @@ extension NavPositioning.PredictionMethod: WireEnum {
 
 extension NavMatching.FixType: WireEnum {
     package static let bridge = EnumBridge<Self, NavMessages.FixType>([.fix2D: .twoD, .fix3D: .threeD])
+}
+
+extension NavRouting.VehicleProfile.Kind: WireEnum {
+    package static let bridge = EnumBridge<Self, VehicleClass>()
+}
+
+extension VehicleRestriction.Kind: WireEnum {
+    package static let bridge = EnumBridge<Self, RestrictionKind>([.privateGround: .private])
 }
 
 extension SpeedLimit.Source: WireEnum {

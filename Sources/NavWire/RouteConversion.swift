@@ -332,20 +332,11 @@ extension NavMessages.RouteSummary {
 extension NavMessages.RouteRestriction {
     package init(_ restriction: VehicleRestriction, on route: NavRouting.Route) {
         let edges = route.edges[restriction.edges]
-        var kind = NavMessages.RestrictionKind.unspecified
-        var scale = 1.0
-        switch restriction.kind {
-        case .height: kind = .height
-        case .width: kind = .width
-        case .length: kind = .length
-        case .weight: (kind, scale) = (.weight, 1_000)
-        case .axleLoad: (kind, scale) = (.axleLoad, 1_000)
-        case .privateGround: kind = .private
-        case .destinationOnly: kind = .destinationOnly
-        case .timeDependent: kind = .timeDependent
-        }
+        // Tonnes are kilograms on the wire.
+        let scale = [.weight, .axleLoad].contains(restriction.kind) ? 1_000.0 : 1
         self.init(
-            kind: kind, firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
+            kind: RestrictionKind(restriction.kind),
+            firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
             lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0),
             limit: restriction.limit.map { Double($0) * scale },
             violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })

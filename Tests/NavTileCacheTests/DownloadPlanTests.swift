@@ -182,7 +182,7 @@ struct DownloadPlanTests {
         plan.want([Self.want(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
         _ = plan.finish(start.key, Self.failed(code), at: .zero)
-        let condition = try #require(plan.conditions(at: .zero).first { $0.tileset == "map" })
+        let condition = try #require(plan.conditions.first { $0.tileset == "map" })
         #expect(condition.reachability == .offline && condition.isUnreachable == isUnreachable)
     }
 
@@ -265,7 +265,7 @@ struct DownloadPlanTests {
         var now = Duration.zero
         for start in plan.starts(at: now) { #expect(plan.finish(start.key, Self.failed(.unreachable), at: now) == nil) }
         #expect(plan.starts(at: now).isEmpty)
-        #expect(plan.conditions(at: now).last?.reachability == .offline)
+        #expect(plan.conditions.last?.reachability == .offline)
         for rest in [5.0, 10, 20, 40, 80, 120, 120] {
             now = try #require(plan.wake(at: now))
             let trials = plan.starts(at: now)
@@ -276,7 +276,7 @@ struct DownloadPlanTests {
         }
         now = try #require(plan.wake(at: now))
         #expect(Self.drain(&plan, at: now).sorted() == [0, 1, 2, 3])
-        #expect(plan.conditions(at: now).last?.reachability == .online)
+        #expect(plan.conditions.last?.reachability == .online)
     }
 
     @Test("Retry-After is honoured within a limit")

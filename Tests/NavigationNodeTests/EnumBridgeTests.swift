@@ -5,8 +5,10 @@ import NavMessages
 import NavNavigator
 import NavPositioning
 import NavRouting
+import NavTileCache
 import NavWire
 import Testing
+import TileCacheNode
 
 /// Enums that the core and the wire both have.
 struct EnumBridgeTests {
@@ -19,7 +21,9 @@ struct EnumBridgeTests {
         (NavigatorState.PositionKind.self, []), (NavNavigator.SimulationReason.self, []),
         (NavNavigator.SimulationEvent.Phase.self, []), (NavNavigator.SimulationEvent.End.self, []),
         (FixRejection.Reason.self, []), (PositionHealth.Level.self, []), (ReceiverChange.Reason.self, []),
-        (NavMatching.FixType.self, ["unknown"]),
+        (NavMatching.FixType.self, ["unknown"]), (NavRouting.VehicleProfile.Kind.self, []),
+        (VehicleRestriction.Kind.self, []),
+        (NavTileCache.TileDomain.self, []), (StoredRegionState.self, []), (RegionNotice.Kind.self, []),
         (SpeedLimit.Source.self, []), (NavMap.RoadClass.self, []), (NavRouting.Congestion.self, ["unknown"]),
         (DistanceUnits.self, ["ofCountry"]), (NavGuidance.ManeuverType.self, []),
         (NavGuidance.ManeuverModifier.self, []), (NavGuidance.LaneIndication.self, []),
@@ -47,5 +51,6 @@ struct EnumBridgeTests {
         #expect(NavNavigator.PolicyDecider(NavMessages.PolicyDecider.default) == .standard)
         #expect(RoutePurpose(RouteRequestPurpose.calculate) == .calculate)
         #expect(RouteChange(RouteReason.set) == .set)
+        #expect(RestrictionKind(VehicleRestriction.Kind.privateGround) == .private)
     }
 }

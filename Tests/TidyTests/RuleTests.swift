@@ -62,6 +62,13 @@ import Testing
         #expect(texts(found) == ["Sources/NavGeo/A.swift:5: public without documentation: public var b = 1"])
     }
 
+    @Test func publicDeclarationsThatNoProductShowsAreFound() {
+        let text =
+            "public import NavGeo\n// public struct B\npublic struct A {\n    package var b = C.public\n    public let c = 1\n}\n"
+        #expect(Rules.access([file(text, "Sources/NavBag/A.swift")]).map(\.line) == [3, 5])
+        #expect(Rules.access([file(text), file(text, "Sources/NavRouting/B.swift")]).isEmpty)
+    }
+
     @Test func namesOfTheGlossaryThatDoNotExistAreFound() {
         let rows = "| term | meaning | in code | on the wire |\n|---|---|---|---|\n| fix | one | `Fix` | `GnssFix` |\n"
         let table = file(rows + "| step | two | `Step`, `Fix.none` | `RouteStep` |\n", Rules.glossary)
@@ -72,8 +79,9 @@ import Testing
 
     @Test func topicNamesOutsideTheirTableAreFound() {
         let table = file("let fix = Topic<GnssFix>(\n    \"/gnss/fix\", .latest)", Rules.topicTable)
-        let uses = file("/// \"/gnss/fix\"\nlet a = \"/gnss/fixes\"\nlet b = [\"/gnss/fix\"]")
-        #expect(Rules.topicNames([table, uses]).map(\.line) == [3])
+        let names = "/// \"/gnss/fix\"\nlet a = \"/gnsses/fix\"\nlet b = [\"/gnss/fix\"]\n"
+        let uses = file(names + "let c = [\"/gnss/*\", \"/gnss/\\(d)\"]\nlet e = \"/gnss/fix is late\"")
+        #expect(Rules.topicNames([table, uses]).map(\.line) == [3, 4, 4])
         #expect(Rules.topicNames([uses]).count == 1, "a missing table is a finding")
     }
 

@@ -67,18 +67,28 @@ enum Rules {
     /// The file with the table of topics.
     static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
 
-    /// Finds topic names outside their table: a literal can name a missing topic, or carry another type.
+    /// The player chooses topics by their first level where a bag does not record its publishers.
+    private static let topicLevelFiles: Set<String> = ["Sources/NavRecording/BagPlayer.swift"]
+
+    /// Finds topic names, and beginnings and patterns of them, outside their table: a literal can name a missing topic, or carry another
+    /// type.
     static func topicNames(_ files: [SourceFile]) -> [Finding] {
         let table = files.first { $0.path == topicTable }?.text ?? ""
-        let names = table.matches(of: /Topic<\w+>\(\s*("[^"]+")/).map(\.1)
+        let names = Set(table.matches(of: /Topic<\w+>\(\s*"([^"]+)"/).map(\.1))
         guard !names.isEmpty else { return [Finding(path: topicTable, line: nil, message: "no table of topics")] }
-        return files.filter { $0.target != nil && $0.isSwift && !$0.isGenerated && $0.path != topicTable }.flatMap {
+        // "/nav/" of "/nav/route"; "/clock" has none.
+        let levels = Set(names.compactMap { name in name.dropFirst().firstIndex(of: "/").map { name[...$0] } })
+        let exempt = topicLevelFiles.union([topicTable])
+        return files.filter { $0.target != nil && $0.isSwift && !$0.isGenerated && !exempt.contains($0.path) }.flatMap {
             file in
             numbered(file.lines).flatMap { number, line in
-                guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return [Finding]() }
-                return names.filter { line.contains($0) }.map {
-                    Finding(path: file.path, line: number, message: "\($0): take it from Topics")
+                guard line.contains("\"/"), !line.drop(while: { $0 == " " }).hasPrefix("//") else {
+                    return [Finding]()
                 }
+                // Up to the end of the literal or an interpolation; a sentence may begin with a topic.
+                return line.matches(of: /"(\/[^"\\ ]*)["\\]/).map(\.1).filter { text in
+                    names.contains(text) || levels.contains { text.hasPrefix($0) }
+                }.map { Finding(path: file.path, line: number, message: "\"\($0)\": take it from Topics") }
             }
         }
     }
@@ -180,6 +190,24 @@ enum Rules {
                 let above = lines[..<(number - 1)].last { !$0.hasPrefix("@") } ?? ""
                 guard !above.hasPrefix("///"), !above.hasSuffix(")") else { return nil }
                 return Finding(path: file.path, line: number, message: "public without documentation: \(line)")
+            }
+        }
+    }
+
+    /// Targets outside the exported product with public declarations: the optimizer inlines across modules only what is public, and every
+    /// fix and route search runs through these.
+    private static let inlined: Set<String> = ["NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]
+
+    /// Finds public declarations of targets whose declarations only this package uses. An import may have to be public: one whose types
+    /// get a conformance.
+    static func access(_ files: [SourceFile]) -> [Finding] {
+        files.filter { file in
+            file.isSwift && file.target.map { !exported.contains($0) && !inlined.contains($0) } ?? false
+        }.flatMap { file in
+            numbered(file.codeLines).compactMap { number, line in
+                guard SwiftCode.contains("public ", in: line), SwiftCode.importedModule(line) == nil else { return nil }
+                return Finding(
+                    path: file.path, line: number, message: "public in a target that no product shows: write package")
             }
         }
     }

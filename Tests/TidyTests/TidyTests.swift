@@ -44,6 +44,10 @@ struct TidyTests {
         expectNone(Rules.documentation(Repository.swiftSources))
     }
 
+    @Test func onlyWhatAProductShowsIsPublic() {
+        expectNone(Rules.access(Repository.swiftSources))
+    }
+
     @Test func filesStayShort() {
         expectNone(Rules.fileLength(Repository.files))
     }

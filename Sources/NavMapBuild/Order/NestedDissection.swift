@@ -26,7 +26,7 @@ package enum NestedDissection {
     /// - Parameter placed: Receives the number of newly ranked roads, from the working threads; some roads are not reported.
     package static func ranks(
         positions: ContiguousArray<FixedCoordinate>, roads: ContiguousArray<Road>, jobs: Int,
-        placed: @Sendable (Int) -> Void = { _ in }
+        placed: @Sendable (Int) -> Void
     ) -> ContiguousArray<UInt32> {
         let dissection = Dissection(positions: positions, roads: roads)
         var parts = [Part(nodes: 0..<positions.count, roads: 0..<roads.count)]

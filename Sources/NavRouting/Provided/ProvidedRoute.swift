@@ -78,17 +78,3 @@ public struct ProvidedRoute: Sendable, Equatable {
     /// The longest accepted time or length, seconds or metres: a year at walking pace, and once round the world.
     static let greatest = 4e7
 }
-
-/// A part of a provided route where the map has no road that the vehicle may use.
-public struct UnmappedStretch: Sendable, Hashable {
-    /// The index of the leg.
-    public var leg: Int
-    /// Metres from the leg's start to its start.
-    public var start: Double
-    /// Metres from the leg's start to its end.
-    public var end: Double
-    public var coordinate: Coordinate
-
-    /// Length, metres.
-    public var length: Double { end - start }
-}

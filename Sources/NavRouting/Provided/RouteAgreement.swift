@@ -22,8 +22,6 @@ extension Polyline {
 package struct RouteAgreement: Sendable {
     /// The share of the provided route's length that the route follows, 0 ... 1.
     package private(set) var share = 1.0
-    /// The stretches that it does not follow, in travel order.
-    package private(set) var unmapped: [UnmappedStretch] = []
 
     /// Metres between compared points.
     private static let spacing = 20.0
@@ -37,7 +35,7 @@ package struct RouteAgreement: Sendable {
     /// - Parameter tolerance: The greatest distance between lines of the same road, metres.
     package init(_ provided: ProvidedRoute, _ route: Route, tolerance: Double) {
         var (length, lost) = (0.0, 0.0)
-        for (number, (leg, own)) in zip(provided.legs, route.legs).enumerated() {
+        for (leg, own) in zip(provided.legs, route.legs) {
             let line = Polyline(leg.line)
             let points = route.edges[own.edges].reduce(into: (first: Int.max, last: 0)) { range, edge in
                 range.first = min(range.first, edge.coordinates.lowerBound)
@@ -46,19 +44,14 @@ package struct RouteAgreement: Sendable {
             guard points.first <= points.last else { continue }
             let other = Polyline(Array(route.coordinates[points.first...points.last]))
             length += line.length
-            for stretch in Self.unmapped(line, other, tolerance, leg: number) {
-                lost += stretch.length
-                unmapped.append(stretch)
-            }
+            lost += Self.lostLength(of: line, other, tolerance)
         }
         if length > 0 { share = min(max(1 - lost / length, 0), 1) }
     }
 
-    private static func unmapped(
-        _ line: Polyline, _ other: Polyline, _ tolerance: Double, leg: Int
-    ) -> [UnmappedStretch] {
-        var result: [UnmappedStretch] = []
-        var cursor = 0.0
+    /// Returns the length of the parts of a line along which the other one does not run, metres.
+    private static func lostLength(of line: Polyline, _ other: Polyline, _ tolerance: Double) -> Double {
+        var (lost, cursor) = (0.0, 0.0)
         var (lostSince, last): (Double?, Double) = (nil, 0)
         let count = max(Int((line.length / spacing).rounded(.up)), 1)
         for number in 0...count {
@@ -69,19 +62,13 @@ package struct RouteAgreement: Sendable {
                 reach: lostSince == nil ? reach : longReach, tolerance: tolerance)
             if let hit {
                 cursor = max(cursor, hit)
-                if let start = lostSince { close(start, offset) }
+                if let start = lostSince { lost += offset - start }
                 lostSince = nil
             } else if lostSince == nil {
                 lostSince = last
             }
             last = offset
         }
-        if let start = lostSince { close(start, line.length) }
-        return result
-
-        func close(_ start: Double, _ end: Double) {
-            guard end > start, let coordinate = line.coordinate(at: start) else { return }
-            result.append(UnmappedStretch(leg: leg, start: start, end: end, coordinate: coordinate))
-        }
+        return lost + (lostSince.map { line.length - $0 } ?? 0)
     }
 }

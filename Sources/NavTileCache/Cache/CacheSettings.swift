@@ -119,7 +119,9 @@ package enum CacheEffect: Sendable {
 
 package struct RegionNotice: Sendable {
     /// The five kinds of events of a region.
-    package enum Kind: Sendable, Hashable { case loadProgress, loadFinished, removed, geometryChanged, metadataChanged }
+    package enum Kind: Sendable, Hashable, CaseIterable {
+        case loadProgress, loadFinished, removed, geometryChanged, metadataChanged
+    }
 
     package var kind: Kind
     package var id: String

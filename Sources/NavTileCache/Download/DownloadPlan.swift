@@ -457,14 +457,12 @@ package struct DownloadPlan: Sendable {
         noteFailure(error, tileset, at: now)
     }
 
-    package func conditions(at now: Duration) -> [SourceCondition] {
+    package var conditions: [SourceCondition] {
         names.compactMap { name in
             guard let source = sources[name] else { return nil }
             return SourceCondition(
                 tileset: name, reachability: SourceReachability(source.breaker), reason: source.breaker.reason,
-                isUnreachable: source.breaker.reason != nil && source.isUnreachable,
-                rest: source.breaker.rest(at: now).map { $0 / .seconds(1) }, runningCount: source.running,
-                pendingCount: pending(name))
+                isUnreachable: source.breaker.reason != nil && source.isUnreachable)
         }
     }
 

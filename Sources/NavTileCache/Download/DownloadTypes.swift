@@ -93,12 +93,6 @@ package struct SourceCondition: Sendable, Hashable {
     package var reason: String?
     /// Whether the last failure was that it could not be reached, rather than a wrong answer.
     package var isUnreachable = false
-    /// The remaining seconds for which it is not queried.
-    package var rest: Double?
-    /// Tiles that are being fetched from it.
-    package var runningCount: Int
-    /// Tiles that wait to be fetched from it; a tile counts once for each owner.
-    package var pendingCount: Int
 }
 
 /// The counts of a queue since it started.

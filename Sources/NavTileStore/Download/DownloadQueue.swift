@@ -316,10 +316,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    package var conditions: [SourceCondition] {
-        let now = clock.now()
-        return state.withLock { $0.plan.conditions(at: now) }
-    }
+    package var conditions: [SourceCondition] { state.withLock { $0.plan.conditions } }
 
     package var statistics: DownloadStatistics {
         var totals = state.withLock { $0.plan.totals }

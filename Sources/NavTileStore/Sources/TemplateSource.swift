@@ -23,7 +23,6 @@ final class TemplateSource: TileSource {
     private let configuration: TileSourceConfiguration
     /// The address of the TileJSON; nil when the template was configured directly.
     private let description: HTTPAddress?
-    private let origin: HTTPAddress
     private let known: Mutex<Known?>
 
     init(_ configuration: TileSourceConfiguration, template text: String) throws(TileSourceError) {
@@ -36,7 +35,6 @@ final class TemplateSource: TileSource {
         place = origin.description
         self.configuration = configuration
         description = nil
-        self.origin = origin
         let form = TileForm(format: template.fileExtension ?? "")
         let edition = TilesetEdition(
             tileset: configuration.tileset, domain: .maps, version: "", zooms: configuration.zooms,
@@ -50,7 +48,6 @@ final class TemplateSource: TileSource {
         place = description.description
         self.configuration = configuration
         self.description = description
-        origin = description
         known = Mutex(nil)
         client = try SourceClient(configuration, address: description)
     }

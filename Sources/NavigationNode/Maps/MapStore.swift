@@ -22,8 +22,6 @@ package final class MapStore: Sendable {
         package var isChanged = false
         /// The number of refused speeds, which are invalid or too many.
         package var refusedCount = 0
-        /// The number of segments with a known speed.
-        package var segmentCount = 0
     }
 
     /// A store with a map.
@@ -66,7 +64,6 @@ package final class MapStore: Sendable {
             }
             _ = traffic.dropExpired(at: now)
             expiry.withLock { $0 = traffic.nextExpiry }
-            result.segmentCount = traffic.speeds.count
             // A provider that repeats the same speeds, as many do every minute, causes no customisation.
             guard roads != nil || traffic.speeds != before.speeds else {
                 traffic.stamp = before.stamp

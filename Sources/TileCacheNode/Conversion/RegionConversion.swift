@@ -1,20 +1,19 @@
-import NavWire
+package import NavWire
 import NavGeo
 package import NavMessages
 package import NavTileCache
 import NavTileStore
 
-extension NavTileCache.TileDomain {
-    /// The domain of a message; nil when it is unknown.
-    init?(_ message: NavMessages.TileDomain?) {
-        switch message {
-        case .navigation: self = .navigation
-        case .maps: self = .maps
-        default: return nil
-        }
-    }
+extension NavTileCache.TileDomain: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.TileDomain>()
+}
 
-    var message: NavMessages.TileDomain { self == .navigation ? .navigation : .maps }
+extension StoredRegionState: WireEnum {
+    package static let bridge = EnumBridge<Self, RegionState>()
+}
+
+extension RegionNotice.Kind: WireEnum {
+    package static let bridge = EnumBridge<Self, RegionEventKind>()
 }
 
 extension RegionArea {
@@ -56,7 +55,7 @@ extension MultiPolygon {
 extension NavTileCache.RegionDescriptor {
     /// The descriptor of a message, with the domain of its tileset.
     init(_ message: TilesetDescriptor, in tilesets: [TilesetKeys]) throws(TileFailure) {
-        let wanted = TileDomain(message.domain)
+        let wanted = message.domain.flatMap { TileDomain($0) }
         let named = message.tileset ?? ""
         guard let keys = tilesets.first(where: { named.isEmpty ? $0.domain == wanted : $0.name == named }) else {
             let known = tilesets.map(\.name).joined(separator: ", ")
@@ -95,7 +94,8 @@ extension NavTileCache.RegionDescriptor {
 
     var message: TilesetDescriptor {
         TilesetDescriptor(
-            tileset: tileset, domain: domain.message, zoomMin: UInt32(zoomMin), zoomMax: UInt32(zoomMax),
+            tileset: tileset, domain: NavMessages.TileDomain(domain), zoomMin: UInt32(zoomMin),
+            zoomMax: UInt32(zoomMax),
             pixelRatio: pixelRatio)
     }
 }
@@ -203,30 +203,12 @@ extension Region {
     }
 }
 
-extension RegionState {
-    fileprivate init(_ state: StoredRegionState) {
-        switch state {
-        case .loading: self = .loading
-        case .complete: self = .complete
-        case .incomplete: self = .incomplete
-        case .cancelled: self = .cancelled
-        }
-    }
-}
-
 extension RegionEvent {
     /// The message of a region's change, without stamp and number.
     init(_ notice: RegionNotice) {
-        let kind: RegionEventKind =
-            switch notice.kind {
-            case .loadProgress: .loadProgress
-            case .loadFinished: .loadFinished
-            case .removed: .removed
-            case .geometryChanged: .geometryChanged
-            case .metadataChanged: .metadataChanged
-            }
         self.init(
-            kind: kind, regionId: notice.id, progress: notice.progress.map { RegionProgress($0) },
+            kind: RegionEventKind(notice.kind), regionId: notice.id,
+            progress: notice.progress.map { RegionProgress($0) },
             success: notice.isSuccess, error: notice.failure.map { ErrorInfo($0) },
             region: notice.region.map { Region($0) })
     }
@@ -235,7 +217,8 @@ extension RegionEvent {
 extension TileKey {
     init(_ address: TileAddress, _ domain: NavTileCache.TileDomain) {
         self.init(
-            domain: domain.message, tileset: address.tileset, zoom: UInt32(address.tile.zoom), x: address.tile.x,
+            domain: NavMessages.TileDomain(domain), tileset: address.tileset, zoom: UInt32(address.tile.zoom),
+            x: address.tile.x,
             y: address.tile.y)
     }
 }

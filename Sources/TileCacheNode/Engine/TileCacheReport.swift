@@ -6,6 +6,7 @@ import NavStorage
 import NavTileCache
 import NavTileCache
 import NavTileStore
+import NavWire
 
 /// The totals and the health of the cache.
 extension TileCacheShell {
@@ -49,7 +50,7 @@ extension TileCacheShell {
             tilesets: lookup.views.map(\.keys).map { keys in
                 let own = totals.tilesets.first { $0.tileset == keys.name }
                 return TilesetState(
-                    tileset: keys.name, domain: keys.domain.message,
+                    tileset: keys.name, domain: NavMessages.TileDomain(keys.domain),
                     tileCount: UInt64(clamping: own?.tileCount ?? 0), sizeBytes: UInt64(clamping: own?.bytes ?? 0),
                     pinnedCount: UInt64(clamping: own?.pinnedCount ?? 0),
                     expiredCount: UInt64(clamping: own?.expiredCount ?? 0), cacheable: keys.isCacheable,

@@ -278,8 +278,7 @@ struct CacheWorld {
 
     private mutating func turn() throws {
         guard !isDown else { return }
-        let report = NetworkReport(
-            conditions: plan.conditions(at: moment), isBusy: plan.totals.runningCount > 0)
+        let report = NetworkReport(conditions: plan.conditions, isBusy: plan.totals.runningCount > 0)
         try handle(.tick(report))
         guard !isDown else { return }
         let due = max(cache.due - 1_000_000_000_000, now + 1_000_000)
