@@ -1,5 +1,6 @@
 internal import NavGeo
 package import NavMap
+internal import NavRouting
 
 /// A road at a node, both directions together.
 struct JunctionArm {
@@ -113,6 +114,8 @@ func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle
 package final class JunctionModel {
     package let graph: RoadGraph
     package let access: VehicleAccess
+    /// A vehicle of the usual size: a junction looks the same to all that may drive there.
+    private let vehicle: VehicleProfile
     private var profiles: [ProfileKey: RoadProfile] = [:]
     private var junctions = RecentTable<[JunctionArm]>()
     private var unmerged = RecentTable<[JunctionArm]>()
@@ -129,6 +132,7 @@ package final class JunctionModel {
     package init(_ graph: RoadGraph, for access: VehicleAccess) {
         self.graph = graph
         self.access = access
+        vehicle = VehicleProfile(kind: access == .truck ? .truck : .car)
     }
 
     /// Returns `former` if it models this graph for this access, else a new model.
@@ -163,6 +167,13 @@ package final class JunctionModel {
             let road = profile(edge)
             return !road.isMinor && !road.isRoundabout && !TurnClassifier.isClosed(road.flags)
         }
+    }
+
+    /// Whether a vehicle of usual size cannot pass a node.
+    func isBarred(_ node: NodeIndex) -> Bool {
+        let flags = graph.nodeFlags[node.index]
+        if !flags.isDisjoint(with: access == .truck ? [.impassable, .truckImpassable] : .impassable) { return true }
+        return flags.contains(.sizeLimited) && !vehicle.fits(graph.sizeLimits(of: node))
     }
 
     private func openOpposite(_ edge: EdgeIndex) -> EdgeIndex? {
@@ -529,8 +540,7 @@ package final class JunctionModel {
         let initialArrival = circle(arms[own].initialBearing + 180)
         let refused = graph.restrictions(from: edge).filter { $0.path.count == 2 && $0.holds(for: access, at: nil) }
             .map { $0.path[1] }
-        let isBarred = !graph.nodeFlags[node.index].isDisjoint(
-            with: access == .truck ? [.impassable, .truckImpassable] : .impassable)
+        let isBarred = isBarred(node)
         let exits = arms.count { $0.leaving.map { !refused.contains($0) } ?? false }
         let twoWay = arms.count { $0.arriving != nil }
         let ring = ringAngles(arms, arrival)

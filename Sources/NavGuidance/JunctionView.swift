@@ -141,10 +141,15 @@ package struct JunctionView: Sendable, Equatable {
         let origin = graph.nodePositions[node.index].coordinate
         var distances: [NodeIndex: Double] = [node: 0]
         var found: [Neighbour] = []
-        var waiting = [node]
-        while !waiting.isEmpty, found.count < mostNeighbours {
-            waiting.sort { (distances[$0] ?? 0, $0.rawValue) > (distances[$1] ?? 0, $1.rawValue) }
-            let current = waiting.removeLast()
+        var waiting: Set<NodeIndex> = [node]
+        var passedNodes: Set<NodeIndex> = []
+        while found.count < mostNeighbours,
+            let current = waiting.min(by: {
+                (distances[$0] ?? 0, $0.rawValue) < (distances[$1] ?? 0, $1.rawValue)
+            })
+        {
+            waiting.remove(current)
+            passedNodes.insert(current)
             let passed = distances[current] ?? 0
             let arms = model.arms(at: current)
             if current != node, arms.count >= 3 {
@@ -155,9 +160,9 @@ package struct JunctionView: Sendable, Equatable {
                         bearing: circle(Angle.degrees(Geodesy.bearing(from: origin, to: coordinate))),
                         roads: arms.count, flags: graph.nodeFlags[current.index]))
             }
-            for arm in arms where arm.length <= TurnJoiner.reach && distances[arm.end] == nil {
-                distances[arm.end] = passed + arm.length
-                waiting.append(arm.end)
+            for arm in arms where arm.length <= TurnJoiner.reach && !passedNodes.contains(arm.end) {
+                distances[arm.end] = min(distances[arm.end] ?? .infinity, passed + arm.length)
+                waiting.insert(arm.end)
             }
         }
         return found
@@ -189,8 +194,7 @@ package struct JunctionView: Sendable, Equatable {
         let refused = Set(
             graph.restrictions(from: arriving).filter { $0.path.count == 2 && $0.holds(for: model.access, at: nil) }
                 .map { $0.path[1] })
-        let barrier: NodeFlags = model.access == .truck ? [.impassable, .truckImpassable] : .impassable
-        let isBarred = !graph.nodeFlags[seen.node.index].isDisjoint(with: barrier)
+        let isBarred = model.isBarred(seen.node)
         var ways: [Way] = []
         for (place, road) in seen.roads.enumerated() {
             guard

@@ -377,7 +377,10 @@ struct ManeuverBuilder {
         }
         if type == .offRamp, let node {
             maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
-            maneuver.exitName = roads.graph.junctionName(of: node)
+            // Other names are those of crossroads, which `junctionName` has.
+            if roads.graph.nodeFlags[node.index].contains(.motorwayJunction) {
+                maneuver.exitName = roads.graph.junctionName(of: node)
+            }
         }
         switch maneuver.type {
         case .turn, .continue, .fork, .endOfRoad: maneuver.junctionName = junctionName(turn)

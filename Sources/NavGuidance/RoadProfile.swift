@@ -56,7 +56,14 @@ enum NameAffixes {
     private static let commonWords = Set(
         PhraseTable.all.flatMap { table in
             table.names.particles + table.names.rules.filter { $0.test == .first }.map(\.text)
-        })
+        } + wordsOfOtherLanguages)
+    /// The same for languages that have no file of their own and share the affixes of one that has: Portuguese, Galician, Italian, Romanian.
+    private static let wordsOfOtherLanguages = [
+        "do", "da", "dos", "das", "e", "di", "del", "della", "dello", "dei", "degli", "delle",
+        "rua", "rúa", "travessa", "largo", "praça", "praceta", "estrada", "beco", "calçada", "caminho", "viela",
+        "praza",
+        "via", "viale", "strada", "piazza", "piazzale", "corso", "vicolo", "bulevardul", "calea", "aleea",
+    ]
 
     /// Returns a name in lower case without such words, empty when what is left names no street.
     static func stem(of name: String) -> String {

@@ -179,10 +179,10 @@ public struct TileJoins: Sendable {
                 if let lost = path.first(where: { missing.contains(TileJoins.reference($0)) }) {
                     report(
                         number,
-                        "a restriction names a road from node \(lost.tailNodeID) to \(lost.headNodeID) along way "
+                        "a restriction or maneuver names a road from node \(lost.tailNodeID) to \(lost.headNodeID) along way "
                             + "\(lost.wayID), which is not in the set")
                 } else if zip(path, path.dropFirst()).contains(where: { $0.headNodeID != $1.tailNodeID }) {
-                    report(number, "a restriction names roads that are not connected")
+                    report(number, "a restriction or maneuver names roads that are not connected")
                 }
             }
         }

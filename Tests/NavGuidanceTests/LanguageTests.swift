@@ -218,7 +218,8 @@ struct LanguageTests {
             ("Ringstraße Nord", "Ringstraße Süd", true), ("Boulevard Foch Nord", "Boulevard Foch Sud", true),
             ("Avenida Central Norte", "Avenida Central Sur", true), ("Calle 10 Este", "Calle 10 Oeste", true),
             ("Rue du Nord", "Rue du Sud", false), ("Calle Norte", "Calle Sur", false),
-            ("Itäinen Rantakatu", "Läntinen Rantakatu", false),
+            ("Itäinen Rantakatu", "Läntinen Rantakatu", false), ("Rua do Norte", "Rua do Oeste", false),
+            ("Via Nord", "Via Sud", false),
         ])
     func affixes(before: String, after: String, isSame: Bool) throws {
         var town = Town(

@@ -316,6 +316,9 @@ struct TextTests {
         town.road("ABCD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1")
         town.road("BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20)
         (town.exits["B"], town.junctionNames["B"]) = (number, "Avintes / Campo")
+        let crossroads = try town.guidance("ABE")
+        #expect(crossroads.maneuvers[1].exitName.isEmpty, "the name of a signal is not that of an exit")
+        town.nodeFlags["B"] = .motorwayJunction
         let guidance = try town.guidance("ABE")
         let said = guidance.options.text.instruction(guidance.maneuvers[1])
         #expect(said == (number.isEmpty ? "Take the Avintes, Campo exit" : "Take exit 3, Avintes, Campo"))

@@ -53,10 +53,12 @@ extension HorizonBuilder {
         if flags.contains(.giveWay) { add(.giveWay) }
         if flags.contains(.crossing) { add(.crossing) }
         if flags.contains(.tollBooth) { add(.toll) }
-        let barriers: NodeFlags = [
-            .gate, .impassable, .truckImpassable, .privateGate, .truckPrivateGate, .sizeLimited,
-        ]
-        if !flags.isDisjoint(with: barriers) { add(.barrier) }
+        let barriers: NodeFlags = [.gate, .impassable, .truckImpassable, .privateGate, .truckPrivateGate]
+        if !flags.isDisjoint(with: barriers)
+            || flags.contains(.sizeLimited) && !vehicle.fits(graph.sizeLimits(of: node))
+        {
+            add(.barrier)
+        }
         guard let next else { return }
         let (here, there) = (graph.attributes(of: edge).country, graph.attributes(of: next).country)
         if !here.isEmpty, !there.isEmpty, here != there { add(.border, text: there) }

@@ -113,7 +113,7 @@ package enum SpeedTags {
         case .ice_road?: speed = min(speed, 15)
         default: break
         }
-        if RoadTags.isMovableBridge(tags) { speed = min(speed, movableBridgePace) }
+        if limit == nil, RoadTags.isMovableBridge(tags) { speed = min(speed, movableBridgePace) }
         switch tags.word(.service) {
         case .parking_aisle?, .driveThrough?: speed = min(speed, 8)
         case .driveway?, .alley?: speed = min(speed, 12)
@@ -122,7 +122,8 @@ package enum SpeedTags {
         return max(speed, 3)
     }
 
-    /// The pace over a movable bridge without a `duration`, km/h, which includes the waiting while it is open; that of OSRM's car profile.
+    /// The pace over a movable bridge with neither a `duration` nor a posted limit, km/h, which includes the waiting while it is open; that
+    /// of OSRM's car profile.
     private static let movableBridgePace: Float = 5
 
     /// The limit up to which traffic drives at the limit, km/h.

@@ -343,21 +343,23 @@ struct GraphTests {
         #expect(abs(total - 1800) < 1)
     }
 
-    @Test("a movable bridge is driven at walking pace, or in its duration")
+    @Test("a movable bridge is driven at walking pace, in its duration, or as posted")
     func movableBridge() throws {
         var map = GridMap()
-        map.nodes([10, 11, 12, 13, 14])
+        map.nodes([10, 11, 12, 13, 14, 15])
         map.way(1, [10, 11], ["highway": "primary", "bridge": "movable"])
         map.way(2, [11, 12], ["highway": "primary", "bridge": "yes", "bridge:movable": "swing"])
         map.way(3, [12, 13], ["highway": "primary", "bridge": "movable", "duration": "00:10:00"])
         map.way(4, [13, 14], ["highway": "primary", "bridge": "yes", "duration": "00:10:00"])
+        map.way(5, [14, 15], ["highway": "motorway", "bridge": "yes", "bridge:movable": "bascule", "maxspeed": "100"])
         let built = try BuiltMap(map)
-        let edges = try [Int64(10), 11, 12, 13].map { try #require(built.edge($0, $0 + 1)) }
+        let edges = try [Int64(10), 11, 12, 13, 14].map { try #require(built.edge($0, $0 + 1)) }
         let roads = edges.map { built.graph.attributes(of: $0) }
         #expect(roads.allSatisfy { $0.crossingTime == nil && $0.flags.contains(.bridge) })
         #expect(roads.prefix(2).allSatisfy { abs($0.freeFlowSpeed - 5 / 3.6) < 0.001 })
         #expect(abs(built.graph.edgeLengths[edges[2].index] / roads[2].freeFlowSpeed - 600) < 1)
         #expect(roads[3].freeFlowSpeed > 10)
+        #expect(roads[4].freeFlowSpeed > 80 / 3.6, "a posted limit says that it is driven as a road")
     }
 
     @Test("an extract without roads is an error with a reason")
