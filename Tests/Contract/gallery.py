@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from request_fields import points
 from stage import Failed
-from town import Drawing, place
+from town import Drawing, crossing, place
 
 if TYPE_CHECKING:
     from drives import Drives
@@ -50,10 +50,12 @@ def draw(town: Drawing) -> None:
     town.way(at(8.6, -40), at(9.5, -40), highway="secondary", name="Ostgasse")
     town.way(at(8.3, -70), at(8.3, -200), highway="secondary", name="Zweiggasse")
     ring(town, 9.6, -40, 10)
-    town.way(at(9.7, -40), at(11, -40), highway="secondary", name="Endgasse")
+    town.way(at(9.7, -40), at(11, -40), highway="secondary", name="Endgasse", toll="yes")
     town.way(at(9.6, -50), at(9.6, -150), highway="secondary", name="Abgasse")
     town.way(at(1), at(1, 100), highway="service", access="private", name="Privatweg")
     town.way(at(2), at(2, 100), highway="residential", motor_vehicle="destination", name="Anliegerweg")
+    # The end of the street that turns is an enclave of another country.
+    town.country("AT", at(7.9, 90), at(8.1, 90), at(8.1, 260), at(7.9, 260))
 
 
 def ring(town: Drawing, steps: float, north: float, radius: float) -> None:
@@ -70,6 +72,7 @@ def street(drives: "Drives") -> None:
     wide = types.VehicleProfile(vehicle_class=2, height_m=3.9, length_m=9.9, weight_kg=7400, axle_load_kg=4900)
     maneuvers: set[str] = set()
     restrictions: set[str] = set()
+    notices: set[str] = set()
     for origin, target, wishes in (
         ((0.2, 0), [spot(5.2, 48)], {"avoid": [1, 2, 3, 4, 5]}),
         ((0.2, 0), [spot(5.2, -48)], {}),
@@ -85,6 +88,7 @@ def street(drives: "Drives") -> None:
     ):
         found = route(spot(*origin), *target, **wishes)
         for leg in found.legs:
+            notices |= {types.enum("RouteNoticeKind", notice.kind) for notice in leg.notices}
             for step in leg.steps:
                 maneuvers.add(types.enum("ManeuverType", step.maneuver.type))
                 maneuvers.add(types.enum("ManeuverModifier", step.maneuver.modifier))
@@ -92,11 +96,15 @@ def street(drives: "Drives") -> None:
     for wanted, seen in (
         ("FORK CONTINUE ROUNDABOUT ROUNDABOUT_TURN EXIT_ROUNDABOUT UTURN SHARP_LEFT SHARP_RIGHT", maneuvers),
         ("HEIGHT LENGTH WEIGHT AXLE_LOAD PRIVATE DESTINATION_ONLY", restrictions),
+        ("TOLL_ROAD BORDER", notices),
     ):
         if set(wanted.split()) - seen:
             raise Failed(f"routes of the street lack {sorted(set(wanted.split()) - seen)}")
     since = time.monotonic()
     way = drives.guide(spot(0.2), spot(8, 190), speed=20)
+    marks = lambda horizon: [mark for path in horizon.paths for mark in path.points]  # noqa: E731
+    is_border = lambda mark: types.enum("HorizonPointKind", mark.kind) == "BORDER" and mark.text == "AT"  # noqa: E731
+    bus.expect("/nav/horizon", lambda horizon: any(map(is_border, marks(horizon))), since, "a border ahead")
     # Shares of the speeds without traffic, on the last three segments.
     shares = zip((0.9, 0.7, 0.5), range(-3, 0), strict=True)
     note = way.legs[0].annotation
@@ -136,3 +144,23 @@ def fix_kinds(drives: "Drives") -> None:
     drives.vehicle.extra = {"latitude": 0.0, "longitude": 0.0}
     bus.expect("/nav/fix_rejected", lambda event: event.reason == 1, since, "a fix without a place")
     drives.vehicle.extra = {}
+    quality(drives)
+
+
+def quality(drives: "Drives") -> None:
+    """Fixes that are used and reduce the quality of positioning, with the reason."""
+
+    def reduced(since: float, reason: str) -> None:
+        named = lambda state: [drives.types.enum("GnssQualityReason", one) for one in state.gnss.reasons]  # noqa: E731
+        drives.bus.expect("/nav/state", lambda state: reason in named(state), since, f"a reduced quality: {reason}")
+
+    since = time.monotonic()
+    # At another place, where the fixes before do not help.
+    drives.vehicle.extra = {"horizontal_accuracy_m": 60.0, "position_covariance": None}
+    drives.vehicle.stand(crossing(6, 4))
+    reduced(since, "ACCURACY")
+    drives.vehicle.extra = {}
+    since = time.monotonic()
+    drives.vehicle.late = 1.5
+    reduced(since, "LATENCY")
+    drives.vehicle.late = 0.0

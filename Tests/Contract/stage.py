@@ -197,6 +197,7 @@ class Vehicle(threading.Thread):
         self.line: Line | None = None
         self.offset, self.cruise = 0.0, 15.0
         self.silent = self.has_wheels = False
+        self.late = 0.0
         self.extra: dict[str, Any] = {}
         self.odometer = 0.0
         self.start()
@@ -254,7 +255,7 @@ class Vehicle(threading.Thread):
             position_covariance=[6.0, 0, 0, 0, 6.0, 0, 0, 0, 16.0], velocity_covariance=[0.1, 0, 0, 0, 0.1, 0, 0, 0, 0.1],
             velocity_east_mps=self.speed * math.sin(heading), velocity_north_mps=self.speed * math.cos(heading),
         )  # fmt: skip
-        fix.timestamp.seconds, fix.timestamp.nanos = divmod(now, 1_000_000_000)
+        fix.timestamp.seconds, fix.timestamp.nanos = divmod(now - int(self.late * 1e9), 1_000_000_000)
         fix.metadata.add(key="antenna", value="1")
         for key, value in self.extra.items():
             if value is None:

@@ -1,6 +1,7 @@
 """Calls of the tile cache: tiles, offline regions, totals."""
 
 import gzip
+import pathlib
 import struct
 import threading
 import time
@@ -248,3 +249,10 @@ def offline(bus: Bus) -> None:
     values(bus, CACHE, string_value=("network.mode", "offline"))
     bus.expect("/tiles/state", lambda state: state.source_state == 2, since, "a source that may not be asked")
     values(bus, CACHE, string_value=("network.mode", "unmetered"))
+
+
+def away(bus: Bus, program: pathlib.Path) -> None:
+    """The state of a cache that may not use the network and has web servers alone as sources."""
+    tilesets = "name=base,source=http://127.0.0.1:9/{z}/{x}/{y}.pbf,domain=maps,zooms=0-14"
+    bus.start(program, store__path=bus.folder / "store", tilesets=tilesets, network__mode="offline")
+    bus.expect("/tiles/state", lambda state: state.source_state == 3, 0, "no source that may be asked")

@@ -25,6 +25,7 @@ class Drawing:
         self.nodes: dict[tuple[float, float], int] = {}
         self.tags: dict[int, dict[str, str]] = {}
         self.ways: list[tuple[list[int], dict[str, str]]] = []
+        self.countries: list[tuple[str, int]] = []
 
     def node(self, east: float, north: float, **tags: str) -> int:
         """The node at a place, created if there is none."""
@@ -37,7 +38,11 @@ class Drawing:
         self.ways.append(([self.node(*point) for point in points], {key.replace("__", ":"): tags[key] for key in tags}))
         return len(self.ways) + 100
 
-    def text(self, relations: list[str]) -> str:
+    def country(self, code: str, *corners: tuple[float, float]) -> None:
+        """A country with its border."""
+        self.countries.append((code, self.way(*corners, corners[0], boundary="administrative")))
+
+    def text(self) -> str:
         """The drawing as XML."""
         lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<osm version="0.6">']
 
@@ -52,7 +57,11 @@ class Drawing:
         for number, (nodes, found) in enumerate(self.ways, 101):
             refs = "".join(f'<nd ref="{node}"/>' for node in nodes)
             lines.append(f'<way id="{number}">{refs}{tags(found)}</way>')
-        return "\n".join([*lines, *relations, "</osm>"])
+        for number, (code, line) in enumerate(self.countries, 1):
+            found = {"type": "boundary", "boundary": "administrative", "admin_level": "2", "ISO3166-1:alpha2": code}
+            member = f'<member type="way" ref="{line}" role="outer"/>'
+            lines.append(f'<relation id="{number}">{member}{tags(found)}</relation>')
+        return "\n".join([*lines, "</osm>"])
 
 
 COLUMNS, ROWS = 8, 6
@@ -110,7 +119,8 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
         (east + 600, 5000.0),
     ]
     town.way(
-        (east + 330, 300), (east + 450, 600), motorway[1], highway="motorway_link", oneway="yes", destination="Berg"
+        (east + 330, 300), (east + 450, 600), motorway[1], highway="motorway_link", oneway="yes", destination="Berg",
+        destination__ref="A 5",
     )
     for one, other in zip(motorway, motorway[1:]):
         town.way(one, other, highway="motorway", oneway="yes", ref="A 5", maxspeed="none", toll="yes", toll__hgv="yes")
@@ -126,11 +136,12 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
         destination="Seehafen",
         junction__ref="12",
     )
-    tunnel, shore, island = (east + 1000, 1900.0), (east + 1300, 1900.0), (east + 1600, 1900.0)
+    # The tunnel is so long that it is announced.
+    tunnel, shore, island = (east + 1000, 1900.0), (east + 1600, 1900.0), (east + 1900, 1900.0)
     town.way(leave, tunnel, highway="secondary", name="Hafenstraße", bridge="yes", maxspeed="70")
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
     town.way(shore, island, route="ferry", name="Fähre Nord", duration="00:01", motor_vehicle="yes")
-    town.way(island, (east + 1800, 1900), highway="unclassified", name="Inselweg", surface="gravel")
+    town.way(island, (east + 2100, 1900), highway="unclassified", name="Inselweg", surface="gravel")
     # A road that only leads back from the motorway, so that every place is reachable.
     town.way(
         leave, (east, 1900), (0, 1900), (0, (ROWS - 1) * BLOCK), highway="tertiary", name="Bergstraße", maxspeed="30"
@@ -139,13 +150,8 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
     town.way((-3000, -3000), (-2800, -3000), highway="residential", name="Insel")
     town.way((0, 0), (-100, -100), highway="service", name="Hof", access="private")
     more(town)
-    border = [(-5000, -5000), (9000, -5000), (9000, 9000), (-5000, 9000)]
-    line = town.way(*border, border[0], boundary="administrative")
-    relation = (
-        f'<relation id="1"><member type="way" ref="{line}" role="outer"/><tag k="type" v="boundary"/>'
-        '<tag k="boundary" v="administrative"/><tag k="admin_level" v="2"/><tag k="ISO3166-1:alpha2" v="DE"/></relation>'
-    )
-    return town.text([relation])
+    town.country("DE", (-5000, -5000), (9000, -5000), (9000, 9000), (-5000, 9000))
+    return town.text()
 
 
 def crossing(column: int, row: int) -> Place:
@@ -153,7 +159,7 @@ def crossing(column: int, row: int) -> Place:
     return place(column * BLOCK, row * BLOCK)
 
 
-ISLAND = place((COLUMNS - 1) * BLOCK + 1750, 1900)
+ISLAND = place((COLUMNS - 1) * BLOCK + 2050, 1900)
 HARBOUR = place((COLUMNS - 1) * BLOCK + 900, 1900)
 NOWHERE = place(-2900, -3000)
 FIELD = place(-700, 600)

@@ -22,10 +22,10 @@ from bus import ROOT, CallFailed, Messages  # noqa: E402
 from contract import Contract  # noqa: E402
 from drives import NAVIGATION, Drives  # noqa: E402
 from node_calls import leads, lives, node_calls, snapshots, values, waits  # noqa: E402
-from elsewhere import PENDING, SHOWN_ELSEWHERE  # noqa: E402
+from elsewhere import SHOWN_ELSEWHERE  # noqa: E402
 from request_fields import points  # noqa: E402
 from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
-from tile_calls import CACHE, TileSource, offline, tile_calls  # noqa: E402
+from tile_calls import CACHE, TileSource, away, offline, tile_calls  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
 
 # Set by the router and not by the caller; a parameter's description is not read when it is set.
@@ -138,6 +138,7 @@ class Walk:
             self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
             self.attempt("tile cache", lambda: tile_calls(bus, source))
             self.attempt("offline", lambda: offline(bus))
+            self.attempt("sources away", lambda: away(self.bus("away"), self.programs / CACHE))
             # The cache withdraws its topics when it is shut down.
             self.note_topics(bus)
             self.attempt("a node's life", lambda: lives(bus, CACHE))
@@ -304,12 +305,12 @@ class Walk:
                     kinds["set"].append(key)
                 else:
                     kinds["silent"].append(key)
-        if not all(pathlib.Path(ROOT, place).exists() for place in SHOWN_ELSEWHERE.values() if "/" in place):
+        if not all(pathlib.Path(ROOT, place).exists() for place in SHOWN_ELSEWHERE.values()):
             self.failures.append("a test in SHOWN_ELSEWHERE does not exist")
         values = contract.published_values(topics)
         seen = contract.seen_values()
-        elsewhere = PENDING | set(SHOWN_ELSEWHERE)
-        silent = sorted(name for name, is_left in values.items() if not is_left and name not in seen | elsewhere)
+        known = seen | set(SHOWN_ELSEWHERE)
+        silent = sorted(name for name, is_left in values.items() if not is_left and name not in known)
         stray = set(contract.messages) - published - asked - unimplemented
         methods = [f"{service}.{method.name}" for service in contract.services for method in contract.methods(service)]
         unmet = [method for method in methods if method not in contract.answered | contract.unimplemented]
@@ -339,7 +340,7 @@ class Walk:
                 "values",
                 len(values),
                 f"of enums; {sum(name in seen for name in values)} seen, {sum(values.values())} not published, "
-                f"{len(PENDING & set(values))} pending, {len(set(SHOWN_ELSEWHERE) & set(values))} shown by other tests",
+                f"{len(set(SHOWN_ELSEWHERE) & set(values))} shown by other tests",
             ),
             ("reserved", contract.reserved, "field numbers"),
             ("silent", len(kinds["silent"]), ""),
@@ -352,7 +353,6 @@ class Walk:
             ("messages that nothing uses", sorted(stray)),
             ("methods that nobody called", unmet),
             ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
-            ("pending, but met", sorted(key for key in PENDING if key in seen | set(contract.proved))),
             ("failed", self.failures),
         ):
             if lines:

@@ -59,6 +59,15 @@ struct NodeLogTests {
         #expect(try stage.all(LogEntry.self, on: "/log").compactMap(\.text) == ["parameter changed", "heard"])
     }
 
+    @Test func linesOfEveryLevelArePublishedWithTheirLevel() throws {
+        let stage = try EchoStage(log: NodeLog(node: "echo", level: .trace, output: nil))
+        for level in Logger.Level.allCases { stage.runner.context.log.logger.log(level: level, "line of \(level)") }
+        try stage.turn()
+        let lines = try stage.all(LogEntry.self, on: "/log").filter { $0.text?.hasPrefix("line of ") == true }
+        #expect(lines.map(\.level) == [.trace, .debug, .info, .notice, .warning, .error, .critical])
+        #expect(lines.map(\.text) == Logger.Level.allCases.map { "line of \($0)" })
+    }
+
     @Test func unwrittenLinesAreCountedAndReportedLater() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

@@ -228,7 +228,9 @@ struct PositioningTests {
         #expect(sigmas.count > 200 && sigmas.allSatisfy { $0 < 30 }, "\(sigmas.max() ?? 0)")
         // Until the contradiction is found, the signal is believed.
         #expect(seat.all(FixRejected.self).count { $0.reason == .jump } <= 6)
-        #expect(!seat.all(NavMessages.NavigationState.self).contains { $0.gnss?.quality == .lost })
+        let states = seat.all(NavMessages.NavigationState.self)
+        #expect(!states.contains { $0.gnss?.quality == .lost })
+        #expect(states.contains { $0.gnss?.quality == .reduced && $0.gnss?.reasons == [.contradiction] })
     }
 
     /// Some bridges fill in a course of 0, due north, in every fix; others keep sending an old one.

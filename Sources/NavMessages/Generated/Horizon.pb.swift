@@ -515,7 +515,7 @@ public struct HorizonPoint: Message {
     public var nodeId: Int64?
     /// Lanes before a junction from left to right.
     public var lanes: [Lane]
-    /// Text of a sign.
+    /// Text of a sign; at a border the country that is entered, ISO 3166-1 alpha-2.
     public var text: String?
 
     /// Makes a message; a field that is left out is unknown.

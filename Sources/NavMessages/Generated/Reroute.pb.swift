@@ -139,7 +139,7 @@ public struct AlternativeRemovalReason: ProtoEnum {
     /// The current route has changed, or a stop on it was reached. After a stop, alternatives to the rest of the route are requested again;
     /// an alternative that is still valid returns with the same id.
     public static let routeChanged = Self(rawValue: 3)
-    /// A refresh found better alternatives.
+    /// A refresh found better alternatives. Not published: while there is an alternative, no others are looked for.
     public static let replaced = Self(rawValue: 4)
     /// The alternative no longer meets the rules of acceptance.
     public static let notAccepted = Self(rawValue: 5)

@@ -80,7 +80,7 @@ public struct OfferedAlternative: Sendable, Equatable {
 public struct AlternativesUpdate: Sendable, Equatable {
     /// The reason why an alternative was removed.
     public enum Removal: Sendable, Hashable, CaseIterable {
-        case forkPassed, taken, routeChanged, replaced, notAccepted, invalidated, stopped
+        case forkPassed, taken, routeChanged, notAccepted, invalidated, stopped
     }
 
     public struct Removed: Sendable, Hashable {

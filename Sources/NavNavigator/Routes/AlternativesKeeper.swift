@@ -76,9 +76,8 @@ final class AlternativesKeeper {
         _ found: FoundRoutes, with preferences: RoutePreferences, for trip: Trip, leastToFork: Double,
         at stamp: Timestamp
     ) -> AlternativesUpdate? {
-        let known = kept
+        // A search begins only when there is none: see isDue.
         kept = []
-        var removed: [AlternativesUpdate.Removed] = []
         let onRoute = Set(trip.plan.route.edges.map(\.key))
         var isLate = false
         if found.mainIsCurrent {
@@ -104,16 +103,11 @@ final class AlternativesKeeper {
         }
         // The vehicle was at no place of its route, as shortly before the stop that it has arrived at.
         if kept.isEmpty, isLate || !found.mainIsCurrent { bringForward(at: stamp) }
-        for old in known
-        where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
-            removed.append(AlternativesUpdate.Removed(id: old.plan.alternative.id, reason: .replaced))
-        }
-        let shown = Set(known.filter(\.isShown).map(\.plan.alternative.id))
         for index in kept.indices { kept[index].isShown = accepts(kept[index], trip) }
-        let added = kept.filter { $0.isShown && !shown.contains($0.plan.alternative.id) }.map(\.plan.alternative.id)
+        let added = kept.filter(\.isShown).map(\.plan.alternative.id)
         defer { hasFailed = false }
-        guard !added.isEmpty || !removed.isEmpty || hasFailed else { return nil }
-        return AlternativesUpdate(alternatives: offered(to: trip), added: added, removed: removed)
+        guard !added.isEmpty || hasFailed else { return nil }
+        return AlternativesUpdate(alternatives: offered(to: trip), added: added)
     }
 
     /// Returns the place where an alternative rejoins the route in force past its fork.

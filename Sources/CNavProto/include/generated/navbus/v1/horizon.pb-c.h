@@ -347,7 +347,7 @@ struct  Navbus__V1__HorizonPoint
   size_t n_lanes;
   Navbus__V1__Lane **lanes;
   /*
-   * Text of a sign.
+   * Text of a sign; at a border the country that is entered, ISO 3166-1 alpha-2.
    */
   char *text;
 };

@@ -154,7 +154,7 @@ typedef enum _Navbus__V1__AlternativeRemovalReason {
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_ROUTE_CHANGED = 3,
   /*
-   * A refresh found better alternatives.
+   * A refresh found better alternatives. Not published: while there is an alternative, no others are looked for.
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_REPLACED = 4,
   /*
