@@ -34,7 +34,7 @@ struct PositioningTests {
             start: NavGeo.Timestamp(nanoseconds: Helsinki.start))
         change(&plan)
         return try withTemporaryFolder { folder in
-            let report = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
+            let report = try DriveSimulator(router: .fastest(map.metric)).run(plan, into: folder + "/drive.mcap")
             var inputs: [RecordedInput] = []
             try TraceInput(path: folder + "/drive.mcap").forEachInput { inputs.append($0) }
             return (inputs, report)
@@ -404,7 +404,7 @@ struct PositioningTests {
                 receiver: ReceiverModel(.open, outages: [60...90]), rate: 1, seed: 2,
                 start: NavGeo.Timestamp(nanoseconds: Helsinki.start))
             plan.odometryRate = 20
-            let report = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
+            let report = try DriveSimulator(router: .fastest(map.metric)).run(plan, into: folder + "/drive.mcap")
             #expect(report.odometry > 20 * 200 && report.outage == 31)
             func replay(_ input: String, _ output: String) throws -> Replay.Summary {
                 let trace = try TraceInput(path: folder + input)

@@ -31,7 +31,8 @@ enum Helsinki {
             let plan = DriveSimulator.Plan(
                 waypoints: [NavRouting.Waypoint(from), NavRouting.Waypoint(to)], deviateAt: 500,
                 receiver: ReceiverModel(.open), rate: 1, seed: 1, start: NavGeo.Timestamp(nanoseconds: start))
-            _ = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
+            // The router of the node, which chooses the same of two routes that cost the same.
+            _ = try DriveSimulator(router: .fastest(map.metric)).run(plan, into: folder + "/drive.mcap")
             return try TraceInput(path: folder + "/drive.mcap").fixes.all()
         }
     }
