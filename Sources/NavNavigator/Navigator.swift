@@ -202,6 +202,7 @@ public final class Navigator {
         considerAlternatives(position, event)
         considerReroute(position, event)
         considerFasterRoute(position, event)
+        noteRules(event)
         refreshIfDue(event)
     }
 

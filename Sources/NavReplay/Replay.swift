@@ -154,7 +154,9 @@ package struct Replay {
             summary.commands += 1
             let now = session.time ?? NavGeo.Timestamp(nanoseconds: logTime)
             try carryOut(
-                session.handle(request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now), &log)
+                session.handle(
+                    request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now, isRecorded: true),
+                &log)
         }
 
         mutating func takeOdometry<Output: ReplayOutput>(

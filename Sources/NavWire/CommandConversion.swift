@@ -71,21 +71,25 @@ extension NavMessages.RouteOptions {
         return nil
     }
 
-    /// Throws a failure that names an option without a meaning where guidance goes on or begins at once.
+    /// Throws a failure that names the alternatives, which have no meaning where guidance goes on or begins at once.
     ///
-    /// - Parameters:
-    ///   - field: the name of the request's options.
-    ///   - isUnderWay: whether a trip is under way, which is timed from now.
-    func checkGuidance(_ field: String, isUnderWay: Bool) throws(RouteFailure) {
-        if let alternatives, alternatives > 0 {
+    /// - Parameter field: the name of the request's options.
+    fileprivate func checkAlternatives(_ field: String) throws(RouteFailure) {
+        guard let alternatives, alternatives > 0 else { return }
+        throw RouteFailure(
+            code: .invalidRequest,
+            message: "\(field).alternatives: during guidance the node offers alternatives by itself; leave it out")
+    }
+
+    /// Throws a failure that names an option without a meaning for a reroute.
+    ///
+    /// - Parameter route: the preferences of the route in force; its options are published, and may be sent back.
+    func checkReroute(of route: RoutePreferences?) throws(RouteFailure) {
+        if alternatives.map({ Int($0) }) != route?.alternatives { try checkAlternatives("options") }
+        if let departureNs, departureNs != route?.departure?.nanoseconds {
             throw RouteFailure(
                 code: .invalidRequest,
-                message: "\(field).alternatives: during guidance the node offers alternatives by itself; leave it out")
-        }
-        if isUnderWay, departureNs != nil {
-            throw RouteFailure(
-                code: .invalidRequest,
-                message: "\(field).departure_ns: a trip under way is timed from now; leave it out")
+                message: "options.departure_ns: a trip under way is timed from now; leave it out")
         }
     }
 
@@ -229,6 +233,24 @@ extension PreviewChoice {
     }
 }
 
+extension NavigationCommand.Request {
+    /// Throws a failure that names an option without a meaning during guidance.
+    ///
+    /// This is for calls only: recorded commands may have such options, which earlier versions ignored.
+    ///
+    /// - Parameter route: the preferences of the route in force.
+    package func checkOptions(of route: @autoclosure () -> RoutePreferences?) throws(RouteFailure) {
+        switch self {
+        case .setRoute(let request):
+            if case .calculate(let calculation)? = request.target {
+                try calculation.options?.checkAlternatives("calculate.options")
+            }
+        case .reroute(let request): try request.options?.checkReroute(of: route())
+        default: break
+        }
+    }
+}
+
 extension NavigatorCommand {
     /// Creates the core's form of a command.
     ///
@@ -280,7 +302,6 @@ extension NavigatorCommand {
                         code: .invalidRequest,
                         message: "calculate.preview: SetRoute guides at once and opens no preview")
                 }
-                try calculation.options?.checkGuidance("calculate.options", isUnderWay: false)
                 self = .navigate(try RouteOrder(calculation, node: vehicle, minutesAheadOfUTC: offset), drive)
             case .route(let message):
                 let preferences = try message.options.map { options throws(RouteFailure) in
@@ -296,7 +317,6 @@ extension NavigatorCommand {
             }
         case .stopNavigation: self = .stop
         case .reroute(let request):
-            try request.options?.checkGuidance("options", isUnderWay: true)
             self = .reroute(
                 try request.options.map { options throws(RouteFailure) in
                     try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset)

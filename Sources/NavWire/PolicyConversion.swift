@@ -48,7 +48,7 @@ extension NavMessages.PolicyRequest.Question {
                 ShouldRerouteRequest(
                     context: context, reason: RerouteReason(reason), deviation: NavMessages.DeviationState(deviation)))
         case .rerouteOptions(let reason, let preferences, let waypoints):
-            // A trip under way has no use for the others, and an answer that repeats them is invalid.
+            // A trip under way has no use for these two.
             var options = NavMessages.RouteOptions(preferences)
             (options.alternatives, options.departureNs) = (nil, nil)
             self = .rerouteOptions(
@@ -180,10 +180,14 @@ extension NavNavigator.PolicyAnswer {
 
     /// Creates the core's answer from preferences for a reroute.
     ///
-    /// - Parameter vehicle: The node's vehicle, used when the preferences name none.
+    /// - Parameters:
+    ///   - vehicle: The node's vehicle, used when the preferences name none.
+    ///   - route: The preferences of the route in force.
     /// - Throws: a failure that names what is invalid.
-    package init(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) throws(RouteFailure) {
-        try answer.options?.checkGuidance("options", isUnderWay: true)
+    package init(
+        _ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile, of route: RoutePreferences?
+    ) throws(RouteFailure) {
+        try answer.options?.checkReroute(of: route)
         try self.init(accepted: answer, node: vehicle)
     }
 

@@ -125,6 +125,29 @@ import Testing
         #expect(Self.events(ride).isEmpty && ride.navigator.fasterRoutes.notWorthIt == 1)
     }
 
+    @Test func trafficStampIsTheNewestOfBothRoutes() throws {
+        var config = NavigatorConfig()
+        config.faster.approval = .manual
+        config.refresh.minimumInterval = 0
+        var (ride, fixes) = try Self.trip(config)
+        ride.answersLooks = false
+        for fix in fixes where ride.looks.isEmpty { ride.drive(fix) }
+        let query = try #require(ride.looks.first)
+        let answer = Planner().answer(query, on: ride.map)
+        // The traffic that slows the route in force comes after the search.
+        var overlay = TrafficOverlay()
+        let stamp = ride.now
+        overlay.stamp = stamp
+        _ = overlay.apply([
+            TrafficSpeed(fromNodeID: ASCIIMap.nodeID("M"), toNodeID: ASCIIMap.nodeID("N"), speed: 3)
+        ])
+        ride.map = MapSnapshot(ride.map, router: ride.map.router.live(overlay))
+        ride.send(.mapChanged(ride.map))
+        ride.answer(query, answer)
+        let event = try #require(Self.events(ride).last)
+        #expect(event.gain.pricing == .onBoard && event.gain.trafficStamp == stamp)
+    }
+
     @Test func gainIsThatOfTheWholeRouteAfterASlowAnswer() throws {
         var config = NavigatorConfig()
         config.faster.approval = .manual

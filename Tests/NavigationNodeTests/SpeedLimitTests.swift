@@ -171,12 +171,14 @@ struct SpeedLimitTests {
         return nil
     }
 
-    @Test("all publications change their limit at the same time")
-    func changeOnTheWay() throws {
+    @Test(
+        "all publications change their limit at the same time; a route without refreshes keeps its limits",
+        arguments: [true, false])
+    func changeOnTheWay(isRefreshed: Bool) throws {
         let map = try Self.road.get()
         let start = NavGeo.Timestamp(nanoseconds: (Self.midnight + 21 * 3_600 + 59 * 60) * 1_000_000_000)
         let keys = [
-            "utc_offset_min=0", "refresh.interval_s=70", "alternatives.enabled=false", "faster.enabled=false",
+            "utc_offset_min=0", "refresh.enabled=\(isRefreshed)", "alternatives.enabled=false", "faster.enabled=false",
         ]
         let told = try Self.run(map, from: start, keys + ["destination=\(try map.coordinate("B").text)"]) { second in
             second < 120 ? (try map.position(between: "A", "B", at: (100 + Double(second) * 20) / 3_600), 20) : nil
@@ -197,12 +199,14 @@ struct SpeedLimitTests {
         #expect(horizons.contains { $0.second < 60 } && horizons.contains { $0.second == 60 }, "\(horizons)")
 
         let routes = told.compactMap { $0.message as? NavMessages.Route }.filter { $0.geometry != nil }
-        let limits = routes.map { route in
-            (route.legs.first?.annotation?.speedLimits ?? []).map {
+        let limits = Self.limits(NavMessages.Route.self, in: told, from: start) { route in
+            (route.legs.first?.annotation?.speedLimits.first).map {
                 Limit(mps: $0.limitMps.map(Double.init), $0.source)
             }
         }
-        #expect(limits == [[day], [night]])
+        #expect(limits.map(\.limit) == (isRefreshed ? [day, night] : [day]))
+        guard isRefreshed else { return }
+        #expect(limits.last?.second == 60)
         let refreshed = try #require(routes.last)
         #expect(refreshed.reason == .refreshed)
         #expect((refreshed.legs.first?.annotation?.speedsMps.max() ?? 0) < 60 / 3.6 + 0.01)

@@ -3,8 +3,9 @@
 
  * lines: hand-written lines of Swift by target, without Generated
  * openings: documentation comments that begin with What, Who, How or Where, and their share
- * stripped: megabytes of the built programs without symbols, of the folder --bin
  * build: with --build, processor minutes, wall minutes and compile steps of a release build of everything but tests in a clean clone
+ * stripped: megabytes of the built programs without symbols: with --build those of the clone, else those in the folder --bin, whose
+   commit is not known
 
     Tests/Peers/house.py [--commit HEAD] [--bin .build/release] [--build] [--json]
 """
@@ -60,7 +61,7 @@ def stripped(folder):
 
 
 def build(commit):
-    """The cost of a release build in a clean clone, with the packages already fetched."""
+    """The cost of a release build in a clean clone, with the packages already fetched, and the sizes of its programs."""
     with tempfile.TemporaryDirectory() as clone:
         run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
         run(["git", "-C", clone, "checkout", "--quiet", "--detach", commit])
@@ -71,7 +72,8 @@ def build(commit):
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
         steps = max((int(total) for total in re.findall(r"\[\d+/(\d+)\]", text)), default=0)
         cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-        return [{"cpu_min": round(cpu / 60, 1), "wall_min": round((time.monotonic() - begun) / 60, 1), "steps": steps}]
+        cost = {"cpu_min": round(cpu / 60, 1), "wall_min": round((time.monotonic() - begun) / 60, 1), "steps": steps}
+        return [cost], stripped(os.path.join(clone, ".build", "release"))
 
 
 def main():
@@ -83,12 +85,16 @@ def main():
     arguments = parser.parse_args()
     commit = run(["git", "-C", ROOT, "rev-parse", arguments.commit]).strip()
     lines, openings = text_figures(commit)
-    for part, rows in (
-        ("lines", lines), ("openings", openings), ("stripped", stripped(arguments.bin)),
-        ("build", build(commit) if arguments.build else []),
-    ):  # fmt: skip
+    parts = [("lines", lines), ("openings", openings)]
+    if arguments.build:
+        cost, sizes = build(commit)
+        parts += [("build", cost), ("stripped", sizes)]
+    for part, rows in parts:
         if rows:
             show(rows, arguments.json, commit=commit[:12], part=part)
+    sizes = [] if arguments.build else stripped(arguments.bin)
+    if sizes:
+        show(sizes, arguments.json, folder=arguments.bin, part="stripped")
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Stack:
 
 
 def fixes(drive: str, skipped: int = 20) -> list:
-    """The fixes of a drive, without the first ones, in which it does not move."""
+    """The fixes of a drive, without the first `skipped` ones."""
     with open(drive, "rb") as file:
         found = [types.GnssFix.FromString(m.data) for _, _, m in make_reader(file).iter_messages(topics=["/gnss/fix"])]
     return found[skipped:]

@@ -460,8 +460,8 @@ extension RerouteOptionsRequest: WireMessage {
 
 /// Answer of RerouteOptions.
 public struct RerouteOptionsAnswer: Message {
-    /// Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid: neither has a meaning
-    /// during a trip.
+    /// Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid unless they are those of
+    /// the current route's own options: neither has a meaning during a trip.
     public var options: RouteOptions?
     /// Waypoints to use instead, the destination last, without the vehicle's position; none: unchanged. The first of several waypoints is
     /// left out if it is within 50 m of the vehicle, because it then stands for the vehicle's position.

@@ -633,13 +633,14 @@ public struct RouteOptions: Message {
     /// Areas to avoid, at most 50. The rings of an area have 3 or more corners each, at most 1,000 in all, within 100 km of its centre.
     public var excludeAreas: [Polygon]
     /// Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them; SetRoute and Reroute
-    /// refuse a number above 0, since during guidance the node offers alternatives by itself. In a route: the number requested with it.
+    /// refuse a number above 0, since during guidance the node offers alternatives by itself; Reroute ignores the number of the current
+    /// route's own options. In a route: the number requested with it.
     public var alternatives: UInt32?
     /// Whether live traffic is taken into account; absent: yes. Without it, routes are found on board, and traffic closes no road.
     public var useTraffic: Bool?
     /// Departure, ns since the Unix epoch, UTC; absent: now. The arrival times of routes to choose from are counted from the departure, and
     /// rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now;
-    /// Reroute refuses a departure.
+    /// Reroute ignores the departure of the current route's own options, and refuses any other.
     public var departureNs: Int64?
     /// Distance from the start in m within which a maneuver is avoided, 0 to 5,000.
     public var initialManeuverAvoidanceM: Double?

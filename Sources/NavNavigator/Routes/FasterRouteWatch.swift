@@ -88,9 +88,10 @@ final class FasterRouteWatch {
         guard remaining > 0, seconds >= config.faster.minimumGainSeconds,
             seconds / remaining >= config.faster.minimumGain, toFork >= config.faster.minimumToManeuver
         else { return nil }
+        let stamps = [found.trafficStamp, isAlike ? trip.plan.route.trafficStamp : nil]
         return FasterRouteGain(
             seconds: seconds, share: seconds / remaining, pricing: isAlike ? plan.provider : .onBoard,
-            trafficStamp: found.trafficStamp)
+            trafficStamp: stamps.compactMap(\.self).max())
     }
 
     /// Returns the distance from the start of the route in force to the fork, metres; `start` is that to the start of the found route.

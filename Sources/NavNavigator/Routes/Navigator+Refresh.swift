@@ -6,7 +6,10 @@ import NavRouting
 struct RefreshSchedule {
     var config: RefreshConfig
     var last: Timestamp?
+    /// Whether traffic or time-dependent rules have changed since the last refresh.
     private var isNew = false
+    /// The local time at which the rules were last compared.
+    private var compared: LocalTime?
 
     init(_ config: RefreshConfig) { self.config = config }
 
@@ -17,6 +20,16 @@ struct RefreshSchedule {
     }
 
     mutating func noteTraffic() { isNew = true }
+
+    /// Compares the time-dependent rules that hold with those at the last refresh. A local time has the resolution of minutes, so they are
+    /// compared once a minute.
+    mutating func noteRules(at stamp: Timestamp, minutesAheadOfUTC offset: Int?, _ rules: (LocalTime) -> ConditionSet) {
+        guard config.isEnabled, !isNew, let last, let offset else { return }
+        let now = LocalTime(stamp, minutesAheadOfUTC: offset)
+        guard now != compared else { return }
+        compared = now
+        isNew = rules(now) != rules(LocalTime(last, minutesAheadOfUTC: offset))
+    }
 
     func isDue(at stamp: Timestamp) -> Bool {
         guard config.isEnabled, let last else { return false }
@@ -55,6 +68,14 @@ extension Navigator {
             publish(.refresh(RefreshEvent(phase: .invalidated, delta: 0, plan: trip.plan)), event)
         }
         refreshIfDue(event)
+    }
+
+    /// Makes a refresh due when other time-dependent rules hold for the vehicle of the route in force.
+    func noteRules(_ event: NavigatorEvent) {
+        refresh.noteRules(at: event.stamp, minutesAheadOfUTC: config.minutesAheadOfUTC) { time in
+            let preferences = trip?.plan.preferences ?? session.preferences
+            return map.turns.conditions(for: preferences.vehicle ?? map.metric.model.profile, at: time)
+        }
     }
 
     func refreshIfDue(_ event: NavigatorEvent) {

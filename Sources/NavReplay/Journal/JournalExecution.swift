@@ -95,7 +95,8 @@ struct JournalExecution {
         case JournalCaller.clock: session.startOver(at: stamp)
         default:
             command.request.map {
-                session.handle($0, call: command.callId ?? 0, caller: command.caller ?? "", at: stamp)
+                session.handle(
+                    $0, call: command.callId ?? 0, caller: command.caller ?? "", at: stamp, isRecorded: true)
             }
         }
     }

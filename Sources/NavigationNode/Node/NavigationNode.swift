@@ -96,8 +96,10 @@ package final class NavigationNode: Node {
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
         try context.serve(NavigationService.served(by: self))
-        policy = PolicyClient(context, node: configuration.policyNode, vehicle: configuration.profile) {
-            [unowned self] answer, request in
+        policy = PolicyClient(
+            context, node: configuration.policyNode, vehicle: configuration.profile,
+            routeInForce: { [unowned self] in session.routeInForce }
+        ) { [unowned self] answer, request in
             carryOut(session.handle(answer, to: request))
         }
         if !configuration.navigator.policy.asked.isEmpty { try policy?.waitUntilServed(configuration.policyWait) }

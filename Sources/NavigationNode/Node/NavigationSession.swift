@@ -138,10 +138,21 @@ package final class NavigationSession {
     /// - Parameters:
     ///   - call: The call that waits for the reply; 0 for none.
     ///   - caller: The origin of the command, for the journal.
+    ///   - isRecorded: Whether the command comes from a recording, whose node carried it out.
     package func handle(
-        _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp
+        _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp,
+        isRecorded: Bool = false
     ) -> Outcome {
         outcome = Outcome()
+        if !isRecorded {
+            // A refused call stays out of the journal, or a replay would carry it out.
+            do throws(RouteFailure) {
+                try request.checkOptions(of: routeInForce)
+            } catch {
+                outcome.replies.append((call, .failed(error)))
+                return outcome
+            }
+        }
         var stamp = present ?? now
         if now.seconds(since: stamp) > Self.longestPause { stamp = now }
         present = stamp
@@ -209,6 +220,9 @@ package final class NavigationSession {
 
     /// Whether the vehicle was measured at a place without tiles of the map around it.
     var isOutsideMap: Bool { navigator.isOutsideMap }
+
+    /// The preferences of the published route; nil when there is none.
+    var routeInForce: RoutePreferences? { encoder.plan?.preferences }
 
     /// The encoder, which holds the last published state, position, progress and route.
     var spoken: PublicationEncoder { encoder }

@@ -16,6 +16,7 @@ final class PolicyClient {
     private let log: NodeLog
     private let node: String
     private let vehicle: NavRouting.VehicleProfile
+    private let routeInForce: () -> RoutePreferences?
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     /// The open questions and their calls; nil while the call is made, which may end before it has an id.
     private var open: [UInt64: CallID?] = [:]
@@ -25,15 +26,19 @@ final class PolicyClient {
 
     /// A client of the named node; empty for any node that serves Policy.
     ///
-    /// - Parameter vehicle: The vehicle for preferences that name no other.
+    /// - Parameters:
+    ///   - vehicle: The vehicle for preferences that name no other.
+    ///   - routeInForce: Returns the preferences of the route in force.
     init(
         _ context: NodeContext, node: String, vehicle: NavRouting.VehicleProfile,
+        routeInForce: @escaping () -> RoutePreferences?,
         answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     ) {
         self.context = context
         log = context.log.part("policy")
         self.node = node
         self.vehicle = vehicle
+        self.routeInForce = routeInForce
         self.answered = answered
         failures = context.counter("policy_failures")
     }
@@ -59,8 +64,9 @@ final class PolicyClient {
             switch message.question {
             case .shouldReroute(let question): try put(PolicyService.shouldReroute, question, request)
             case .rerouteOptions(let question):
-                try put(PolicyService.rerouteOptions, question, request) { [vehicle] answer throws(RouteFailure) in
-                    try NavNavigator.PolicyAnswer(answer, node: vehicle)
+                try put(PolicyService.rerouteOptions, question, request) {
+                    [vehicle, routeInForce] answer throws(RouteFailure) in
+                    try NavNavigator.PolicyAnswer(answer, node: vehicle, of: routeInForce())
                 }
             case .acceptReroute(let question): try put(PolicyService.acceptReroute, question, request)
             case .shouldTakeAlternative(let question): try put(PolicyService.shouldTakeAlternative, question, request)

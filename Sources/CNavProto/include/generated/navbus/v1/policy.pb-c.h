@@ -284,8 +284,8 @@ struct  Navbus__V1__RerouteOptionsAnswer
 {
   ProtobufCMessage base;
   /*
-   * Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid: neither has a meaning
-   * during a trip.
+   * Options to use instead; absent: unchanged. An answer with alternatives above 0 or with departure_ns is invalid unless they are those of
+   * the current route's own options: neither has a meaning during a trip.
    */
   Navbus__V1__RouteOptions *options;
   /*

@@ -553,7 +553,8 @@ struct  Navbus__V1__RouteOptions
   Navbus__V1__Polygon **exclude_areas;
   /*
    * Number of routes wanted in addition to the best one, 0 to 2; fewer may exist. Only CalculateRoute returns them; SetRoute and Reroute
-   * refuse a number above 0, since during guidance the node offers alternatives by itself. In a route: the number requested with it.
+   * refuse a number above 0, since during guidance the node offers alternatives by itself; Reroute ignores the number of the current
+   * route's own options. In a route: the number requested with it.
    */
   protobuf_c_boolean has_alternatives;
   uint32_t alternatives;
@@ -565,7 +566,7 @@ struct  Navbus__V1__RouteOptions
   /*
    * Departure, ns since the Unix epoch, UTC; absent: now. The arrival times of routes to choose from are counted from the departure, and
    * rules for certain hours apply as they do then, if the configuration has utc_offset_min. Times of a trip under way are counted from now;
-   * Reroute refuses a departure.
+   * Reroute ignores the departure of the current route's own options, and refuses any other.
    */
   protobuf_c_boolean has_departure_ns;
   int64_t departure_ns;
