@@ -1,7 +1,7 @@
 /// The index of a bag without its messages, taken from the summary or built by reading the whole bag.
-public struct BagIndex: Hashable, Sendable {
+package struct BagIndex: Hashable, Sendable {
     /// The origin of the index.
-    public enum Origin: Hashable, Sendable {
+    package enum Origin: Hashable, Sendable {
         case summary
         /// The whole bag was read, because it has no usable summary or the options ask for it.
         case scan(BagEnding, BagDamage)
@@ -12,7 +12,7 @@ public struct BagIndex: Hashable, Sendable {
         }
 
         /// A one-line description of the unreadable part of the bag; nil when no part is known to be unreadable.
-        public var loss: String? {
+        package var loss: String? {
             guard case .scan(let ending, let damage) = self else { return nil }
             if ending != .complete { return ending.description }
             if let first = damage.errors.first {
@@ -23,21 +23,21 @@ public struct BagIndex: Hashable, Sendable {
     }
 
     /// The origin of the index.
-    public internal(set) var origin: Origin
+    package internal(set) var origin: Origin
     /// All schemas by id.
-    public internal(set) var schemas: [BagSchema] = []
+    package internal(set) var schemas: [BagSchema] = []
     /// All channels by id.
-    public internal(set) var channels: [BagChannel] = []
+    package internal(set) var channels: [BagChannel] = []
     /// The spans of the messages, in file order.
-    public internal(set) var spans: [BagSpan] = []
+    package internal(set) var spans: [BagSpan] = []
     /// The attachments, in file order.
-    public internal(set) var attachments: [BagRecordLocation] = []
+    package internal(set) var attachments: [BagRecordLocation] = []
     /// The metadata records, in file order.
-    public internal(set) var metadata: [BagRecordLocation] = []
+    package internal(set) var metadata: [BagRecordLocation] = []
     /// The total number of messages; nil when the summary does not give it.
-    public internal(set) var messageCount: UInt64?
+    package internal(set) var messageCount: UInt64?
     /// The earliest and the latest log time, ns; nil without messages or when the summary does not give them.
-    public internal(set) var timeRange: ClosedRange<UInt64>?
+    package internal(set) var timeRange: ClosedRange<UInt64>?
     /// Message count, first and last log time by channel id; a summary gives only the count.
     var tallies: [UInt16: Tally] = [:]
 
@@ -54,19 +54,19 @@ public struct BagIndex: Hashable, Sendable {
     init(origin: Origin) { self.origin = origin }
 
     /// Returns the channel with an id.
-    public func channel(_ id: UInt16) -> BagChannel? {
+    package func channel(_ id: UInt16) -> BagChannel? {
         let place = channels.partitioningIndex { $0.id >= id }
         return place < channels.count && channels[place].id == id ? channels[place] : nil
     }
 
     /// Returns the schema with an id.
-    public func schema(_ id: UInt16) -> BagSchema? {
+    package func schema(_ id: UInt16) -> BagSchema? {
         let place = schemas.partitioningIndex { $0.id >= id }
         return place < schemas.count && schemas[place].id == id ? schemas[place] : nil
     }
 
     /// Returns the channels of a topic: usually one, more when several publishers were recorded separately.
-    public func channels(topic: String) -> [BagChannel] { channels.filter { $0.topic == topic } }
+    package func channels(topic: String) -> [BagChannel] { channels.filter { $0.topic == topic } }
 }
 
 extension Array {

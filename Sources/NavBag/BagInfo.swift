@@ -1,49 +1,49 @@
 /// A summary of a bag for display.
-public struct BagInfo: Hashable, Sendable {
+package struct BagInfo: Hashable, Sendable {
     /// One channel.
-    public struct Channel: Hashable, Sendable {
+    package struct Channel: Hashable, Sendable {
         /// Topic, encoding and metadata.
-        public let channel: BagChannel
+        package let channel: BagChannel
         /// The schema's name; empty without a schema.
-        public let schemaName: String
+        package let schemaName: String
         /// The number of messages; nil when the summary does not give it.
-        public let messageCount: UInt64?
+        package let messageCount: UInt64?
     }
 
     /// The chunks of one compression.
-    public struct Packing: Hashable, Sendable {
+    package struct Packing: Hashable, Sendable {
         /// The compression's name as in the bag; empty for uncompressed chunks.
-        public let compression: String
+        package let compression: String
         /// The number of chunks.
-        public let chunkCount: Int
+        package let chunkCount: Int
         /// Packed bytes.
-        public let compressedBytes: UInt64
+        package let compressedBytes: UInt64
         /// Unpacked bytes, as declared by the chunks.
-        public let uncompressedBytes: UInt64
+        package let uncompressedBytes: UInt64
         /// The ratio of unpacked to packed bytes; 1 when there are none.
-        public var ratio: Double {
+        package var ratio: Double {
             compressedBytes == 0 ? 1 : Double(uncompressedBytes) / Double(compressedBytes)
         }
     }
 
     /// The size of the whole bag in bytes.
-    public let fileBytes: Int
+    package let fileBytes: Int
     /// The number of messages; nil when the summary does not give it.
-    public let messageCount: UInt64?
+    package let messageCount: UInt64?
     /// The earliest and the latest log time, ns; nil without messages.
-    public let timeRange: ClosedRange<UInt64>?
+    package let timeRange: ClosedRange<UInt64>?
     /// The channels, sorted by topic, then by id.
-    public let channels: [Channel]
+    package let channels: [Channel]
     /// The chunks by compression, sorted by name.
-    public let packings: [Packing]
+    package let packings: [Packing]
 
     /// Time from the first message to the last, ns.
-    public var duration: UInt64 { timeRange.map { $0.upperBound - $0.lowerBound } ?? 0 }
+    package var duration: UInt64 { timeRange.map { $0.upperBound - $0.lowerBound } ?? 0 }
 }
 
 extension MCAPReader {
     /// Returns the figures of the bag, which its index has.
-    public func info() -> BagInfo {
+    package func info() -> BagInfo {
         let channels = index.channels.sorted { ($0.topic, $0.id) < ($1.topic, $1.id) }.map { channel in
             BagInfo.Channel(
                 channel: channel, schemaName: index.schema(channel.schemaID)?.name ?? "",

@@ -1,16 +1,16 @@
 /// The limits and checks of a reader.
-public struct BagReadOptions: Hashable, Sendable {
+package struct BagReadOptions: Hashable, Sendable {
     /// Whether to check the CRC-32 checksums that the bag has.
-    public var checkCRC = true
+    package var checkCRC = true
     /// The largest chunk in unpacked bytes, 1 KiB...1 GiB; a larger one is refused before memory is allocated.
-    public var maxChunkBytes = 128 << 20
+    package var maxChunkBytes = 128 << 20
     /// The most unpacked bytes of chunks that overlap in time, which are open together when merging by log time.
-    public var maxOpenBytes = 512 << 20
+    package var maxOpenBytes = 512 << 20
     /// Whether to build the index by reading the whole bag even if it has a summary.
-    public var ignoreSummary = false
+    package var ignoreSummary = false
 
     /// Creates options with checksums checked, at most 128 MiB per chunk and 512 MiB open together.
-    public init() {}
+    package init() {}
 
     /// The chunk limit, clamped to the bounds that the readers rely on: offsets inside a chunk fit 32 bits.
     var chunkLimit: Int { min(max(maxChunkBytes, 1 << 10), 1 << 30) }
@@ -19,7 +19,7 @@ public struct BagReadOptions: Hashable, Sendable {
 }
 
 /// The way a bag ends, found by reading the whole bag.
-public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
+package enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     /// With a footer and the closing magic bytes.
     case complete
     /// In the middle of a record: the recorder was killed, the disk was full, or a copy was interrupted.
@@ -28,7 +28,7 @@ public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     case malformed(BagError)
 
     /// A one-line description of what stopped the reader, and where.
-    public var description: String {
+    package var description: String {
         switch self {
         case .complete: "complete"
         case .truncated(let error), .malformed(let error): error.description
@@ -37,20 +37,20 @@ public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The damaged parts of a bag that a reader skipped.
-public struct BagDamage: Hashable, Sendable {
+package struct BagDamage: Hashable, Sendable {
     /// The first few causes, in file order.
-    public private(set) var errors: [BagError] = []
+    package private(set) var errors: [BagError] = []
     /// The number of all causes, including those not kept.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// The number of skipped messages of undefined channels.
-    public internal(set) var orphanMessages = 0
+    package internal(set) var orphanMessages = 0
     /// The number of skipped records of unknown opcodes, by opcode; the format allows them, so they are not damage.
-    public private(set) var unknownRecords: [UInt8: Int] = [:]
+    package private(set) var unknownRecords: [UInt8: Int] = [:]
 
     static let kept = 100
 
     /// Creates a value without damage.
-    public init() {}
+    package init() {}
 
     mutating func note(_ error: BagError) {
         count += 1
@@ -60,5 +60,5 @@ public struct BagDamage: Hashable, Sendable {
     mutating func noteUnknown(_ opcode: UInt8) { unknownRecords[opcode, default: 0] += 1 }
 
     /// Whether everything was readable.
-    public var isNone: Bool { count == 0 && orphanMessages == 0 }
+    package var isNone: Bool { count == 0 && orphanMessages == 0 }
 }

@@ -1,7 +1,7 @@
 /// A stretch of the bag that is read as a unit: a chunk, or a run of records outside chunks.
-public struct BagSpan: Hashable, Sendable {
+package struct BagSpan: Hashable, Sendable {
     /// The kind of stretch.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         case chunk
         /// A chunk record truncated by the end of the file; its beginning is readable.
         case partialChunk
@@ -10,21 +10,21 @@ public struct BagSpan: Hashable, Sendable {
     }
 
     /// The kind of stretch.
-    public let kind: Kind
+    package let kind: Kind
     /// Byte offset in the bag.
-    public let offset: Int
+    package let offset: Int
     /// Bytes in the bag, opcode and length included.
-    public let length: Int
+    package let length: Int
     /// The earliest log time, ns; 0 without messages.
-    public internal(set) var startTime: UInt64
+    package internal(set) var startTime: UInt64
     /// The latest log time, ns; 0 without messages.
-    public internal(set) var endTime: UInt64
+    package internal(set) var endTime: UInt64
     /// The name of the compression, which may be unsupported.
-    public let compression: String
+    package let compression: String
     /// Packed bytes of the records.
-    public let compressedSize: Int
+    package let compressedSize: Int
     /// Unpacked bytes of the records, as declared.
-    public let uncompressedSize: Int
+    package let uncompressedSize: Int
     /// The channels with messages in the chunk and the byte offset of each one's index; empty when unknown.
     var messageIndexes: [IndexOffset] = []
 

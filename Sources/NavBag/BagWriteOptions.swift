@@ -1,27 +1,27 @@
 /// The options of writing a bag.
-public struct BagWriteOptions: Hashable, Sendable {
+package struct BagWriteOptions: Hashable, Sendable {
     /// The header's profile; empty without one.
-    public var profile = ""
+    package var profile = ""
     /// The header's library, free text; constant, so that equal input gives equal bytes.
-    public var library = "navbus"
+    package var library = "navbus"
     /// The compression of chunks; ignored without chunks.
-    public var compression = BagCompression.zstd
+    package var compression = BagCompression.zstd
     /// The library's level: zstd 1...19, lz4 0...12. zstd 1 keeps up with a full bus on one core.
-    public var compressionLevel = 1
+    package var compressionLevel = 1
     /// The unpacked bytes after which a chunk closes, 1 KiB...32 MiB; 0 writes messages without chunks and index.
     ///
     /// A crash may lose one chunk, and a reader unpacks a whole chunk to read one message.
-    public var chunkSize = 1 << 20
+    package var chunkSize = 1 << 20
     /// The largest message, schema or attachment in bytes, 1 KiB...64 MiB: half of what the reader unpacks by default.
-    public var maxRecordBytes = 64 << 20
+    package var maxRecordBytes = 64 << 20
     /// Whether to write CRC-32 checksums of chunks, attachments, data and summary.
-    public var checksums = true
+    package var checksums = true
 
     /// Creates options for zstd chunks of 1 MiB with checksums.
-    public init() {}
+    package init() {}
 
     /// Creates the default options with another compression.
-    public init(compression: BagCompression, chunkSize: Int = 1 << 20) {
+    package init(compression: BagCompression, chunkSize: Int = 1 << 20) {
         self.compression = compression
         self.chunkSize = chunkSize
     }
@@ -47,23 +47,23 @@ public struct BagWriteOptions: Hashable, Sendable {
 }
 
 /// Totals of a bag.
-public struct BagStatistics: Hashable, Sendable {
+package struct BagStatistics: Hashable, Sendable {
     /// Messages.
-    public internal(set) var messageCount: UInt64 = 0
+    package internal(set) var messageCount: UInt64 = 0
     /// Schemas.
-    public internal(set) var schemaCount = 0
+    package internal(set) var schemaCount = 0
     /// Channels.
-    public internal(set) var channelCount = 0
+    package internal(set) var channelCount = 0
     /// Attachments.
-    public internal(set) var attachmentCount = 0
+    package internal(set) var attachmentCount = 0
     /// Metadata records.
-    public internal(set) var metadataCount = 0
+    package internal(set) var metadataCount = 0
     /// Chunks.
-    public internal(set) var chunkCount = 0
+    package internal(set) var chunkCount = 0
     /// The earliest log time, ns; 0 without messages.
-    public internal(set) var startTime: UInt64 = 0
+    package internal(set) var startTime: UInt64 = 0
     /// The latest log time, ns; 0 without messages.
-    public internal(set) var endTime: UInt64 = 0
+    package internal(set) var endTime: UInt64 = 0
     /// Messages by channel; the writer's ids are 1, 2, 3, ….
     var messageCounts: ContiguousArray<UInt64> = []
 

@@ -1,9 +1,9 @@
 /// A bag written to a file.
-public typealias BagWriter = MCAPWriter<FileSink>
+package typealias BagWriter = MCAPWriter<FileSink>
 
 extension MCAPWriter where Sink == FileSink {
     /// Creates the file at `path`; see ``FileSink/init(path:overwrite:durable:)``.
-    public init(
+    package init(
         path: String, overwrite: Bool = false, durable: Bool = false, options: BagWriteOptions = BagWriteOptions()
     ) throws(BagError) {
         try self.init(FileSink(path: path, overwrite: overwrite, durable: durable), options: options)
@@ -12,7 +12,7 @@ extension MCAPWriter where Sink == FileSink {
 
 extension MCAPWriter {
     /// Writes one message from an array.
-    public mutating func write(
+    package mutating func write(
         channel: UInt16, sequence: UInt32, logTime: UInt64, publishTime: UInt64, data: [UInt8]
     ) throws(BagError) {
         try data.span.withUnsafeBytes { (bytes) throws(BagError) in
@@ -21,7 +21,7 @@ extension MCAPWriter {
     }
 
     /// Writes one message from a slice, such as the data of a ``BagMessage``.
-    public mutating func write(
+    package mutating func write(
         channel: UInt16, sequence: UInt32, logTime: UInt64, publishTime: UInt64, data: ArraySlice<UInt8>
     ) throws(BagError) {
         try data.span.withUnsafeBytes { (bytes) throws(BagError) in

@@ -1,5 +1,5 @@
 /// A source of a bag's bytes with random access; it may map, read or hold them.
-public protocol ByteSource {
+package protocol ByteSource {
     /// The number of bytes, constant for the life of the source.
     var count: Int { get }
 
@@ -16,7 +16,7 @@ public protocol ByteSource {
 ///
 /// It may throw, for instance when the disk is full: the writer then reports ``BagError/Code/sinkFailed`` and keeps the
 /// refused bytes for a retry.
-public protocol ByteSink {
+package protocol ByteSink {
     /// Appends all of `bytes`, or throws and appends none; the pointer is valid only during the call.
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws
     /// Appends all of `bytes` as ``write(_:)`` does, followed by `tail`, which the next call replaces.
@@ -29,10 +29,10 @@ public protocol ByteSink {
 
 extension ByteSink {
     /// Does nothing; suits sinks without a buffer of their own.
-    public mutating func flush() throws {}
+    package mutating func flush() throws {}
 
     /// Appends `bytes` without the tail.
-    public mutating func write(
+    package mutating func write(
         _ bytes: UnsafeRawBufferPointer, provisionalTail tail: UnsafeRawBufferPointer
     ) throws { try write(bytes) }
 }

@@ -1,37 +1,37 @@
 /// The findings of ``checkBag(_:options:schemaProblem:)``.
-public struct BagCheck: Hashable, Sendable {
+package struct BagCheck: Hashable, Sendable {
     /// The messages of one channel.
-    public struct Channel: Hashable, Sendable {
+    package struct Channel: Hashable, Sendable {
         /// Topic, encoding and metadata.
-        public let channel: BagChannel
+        package let channel: BagChannel
         /// The schema's name; empty without a schema.
-        public let schemaName: String
+        package let schemaName: String
         /// The number of readable messages.
-        public internal(set) var messageCount: UInt64 = 0
+        package internal(set) var messageCount: UInt64 = 0
         /// The number of published messages missing from the bag, from sequence gaps.
         ///
         /// They are counted per run of a publisher, which has a channel with its `boot_id`.
-        public internal(set) var missingCount: UInt64 = 0
+        package internal(set) var missingCount: UInt64 = 0
         var last: UInt32?
     }
 
     /// The first hundred problems, in file order.
-    public private(set) var problems: [String] = []
+    package private(set) var problems: [String] = []
     /// The number of all problems, including those not kept.
-    public private(set) var problemCount = 0
+    package private(set) var problemCount = 0
     /// The number of readable messages.
-    public internal(set) var messageCount: UInt64 = 0
+    package internal(set) var messageCount: UInt64 = 0
     /// The earliest and the latest log time, ns; nil without messages.
-    public internal(set) var timeRange: ClosedRange<UInt64>?
+    package internal(set) var timeRange: ClosedRange<UInt64>?
     /// The number of messages whose log time is before the preceding message's, which the format allows.
-    public internal(set) var backwardCount: UInt64 = 0
+    package internal(set) var backwardCount: UInt64 = 0
     /// The longest gap between consecutive messages in file order, ns.
-    public internal(set) var longestGap: UInt64 = 0
+    package internal(set) var longestGap: UInt64 = 0
     /// The channels, sorted by topic, then by id.
-    public internal(set) var channels: [Channel] = []
+    package internal(set) var channels: [Channel] = []
 
     /// Whether the check found no problem.
-    public var isSound: Bool { problemCount == 0 }
+    package var isSound: Bool { problemCount == 0 }
 
     mutating func note(_ problem: String, count: Int = 1) {
         problemCount += count
@@ -46,7 +46,7 @@ public struct BagCheck: Hashable, Sendable {
 ///
 /// - Parameter schemaProblem: returns the reason why messages of a schema cannot be decoded; nil when they can.
 /// - Throws: the errors of ``MCAPLinearReader/init(_:topics:options:)`` and of the source.
-public func checkBag(
+package func checkBag(
     _ source: some ByteSource, options: BagReadOptions = BagReadOptions(), schemaProblem: (BagSchema) -> String?
 ) throws(BagError) -> BagCheck {
     var check = BagCheck()

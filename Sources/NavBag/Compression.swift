@@ -175,7 +175,7 @@ final class Decompressor {
 /// Unpacks an LZ4 frame, which other formats use for their chunks.
 ///
 /// - Throws: ``BagError/Code/malformed`` when the bytes are not an LZ4 frame, or do not unpack to `size` bytes.
-public func unpackLZ4(_ packed: [UInt8], size: Int) throws(BagError) -> [UInt8] {
+package func unpackLZ4(_ packed: [UInt8], size: Int) throws(BagError) -> [UInt8] {
     try packed.span.withUnsafeBytes { (bytes) throws(BagError) in
         try Decompressor().unpack(bytes, .lz4, size: size, partial: false, offset: 0)
     }

@@ -5,14 +5,14 @@ import Glibc
 /// The length is taken when the file is opened: of a bag that is still being recorded, only the part written by then is
 /// read. The file is read rather than mapped: if another process shortens it, or its disk fails, that is an error instead
 /// of a signal (SIGBUS).
-public final class BagFile: ByteSource, Sendable {
+package final class BagFile: ByteSource, Sendable {
     /// The number of bytes the file had when it was opened.
-    public let count: Int
+    package let count: Int
     private let path: String
     private let descriptor: Int32
 
     /// Opens the regular file at `path`; throws ``BagError/Code/io`` with the path and the system's reason.
-    public init(path: String) throws(BagError) {
+    package init(path: String) throws(BagError) {
         // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be refused.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw BagError.system("cannot open \(path)") }
@@ -32,7 +32,7 @@ public final class BagFile: ByteSource, Sendable {
     /// Reads `count` bytes and calls `body` with them.
     ///
     /// - Throws: ``BagError/Code/io`` when the file has become shorter or its disk fails.
-    public func withBytes<Result>(
+    package func withBytes<Result>(
         at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
     ) throws(BagError) -> Result {
         guard offset >= 0, count >= 0, offset <= self.count, count <= self.count - offset else {
@@ -69,9 +69,9 @@ public final class BagFile: ByteSource, Sendable {
 /// Each write leaves a provisional end after the data, which the next write replaces. The order of the steps keeps the file complete at all
 /// times: it writes the new end first, then all new data except its beginning, and finally that beginning, which overwrites the old end,
 /// where readers have stopped until then. A write that fails leaves the file unchanged.
-public final class FileSink: ByteSink {
+package final class FileSink: ByteSink {
     /// The path as it was given.
-    public let path: String
+    package let path: String
     private let descriptor: Int32
     private let durable: Bool
     /// Whether the file is regular, so that bytes can be replaced, unlike in a pipe or a device.
@@ -87,7 +87,7 @@ public final class FileSink: ByteSink {
     /// - Parameters:
     ///   - overwrite: replace an existing file; otherwise it is an error.
     ///   - durable: ``flush()`` waits until the bytes are on the disk (`fdatasync`).
-    public init(path: String, overwrite: Bool = false, durable: Bool = false) throws(BagError) {
+    package init(path: String, overwrite: Bool = false, durable: Bool = false) throws(BagError) {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL)
         descriptor = open(path, flags, 0o644)
         guard descriptor >= 0 else { throw BagError.system("cannot create \(path)") }
@@ -101,7 +101,7 @@ public final class FileSink: ByteSink {
 
     /// Writes all of `bytes`, including a footer at their end; a full disk or a quota is ``BagError/Code/io`` with the
     /// system's reason.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
         let footer = Layout.recordHeader + Layout.footerContent + Layout.magic.count
         let place = isRegular ? max(0, bytes.count - footer) : bytes.count
         try write(
@@ -112,7 +112,7 @@ public final class FileSink: ByteSink {
     }
 
     /// Writes all of `bytes` and then `tail`, where the next write begins.
-    public func write(
+    package func write(
         _ bytes: UnsafeRawBufferPointer, provisionalTail new: UnsafeRawBufferPointer
     ) throws(BagError) {
         guard isRegular else { return try append(bytes) }
@@ -164,7 +164,7 @@ public final class FileSink: ByteSink {
     }
 
     /// Waits until the bytes are on the disk if the sink is durable.
-    public func flush() throws(BagError) {
+    package func flush() throws(BagError) {
         guard durable, isRegular else { return }
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else { throw BagError.system("cannot write \(path) to the disk") }

@@ -2,7 +2,7 @@
 ///
 /// It returns every readable message, skips damaged chunks, and reports at the end why it stopped. Memory holds one chunk and the
 /// definitions.
-public struct MCAPLinearReader<Source: ByteSource> {
+package struct MCAPLinearReader<Source: ByteSource> {
     private var blocks: BlockReader<Source>
     private var definitions: Definitions
     private var current: BlockContents?
@@ -13,7 +13,7 @@ public struct MCAPLinearReader<Source: ByteSource> {
     /// be read.
     ///
     /// - Parameter topics: the topics to read; nil for all.
-    public init(
+    package init(
         _ source: Source, topics: [String]? = nil, options: BagReadOptions = BagReadOptions()
     ) throws(BagError) {
         blocks = try BlockReader(source, options: options)
@@ -30,15 +30,15 @@ public struct MCAPLinearReader<Source: ByteSource> {
     }
 
     /// The damage that was skipped so far.
-    public var damage: BagDamage { blocks.damage }
+    package var damage: BagDamage { blocks.damage }
     /// The reason why reading stopped; nil before ``next()`` has returned nil.
-    public var ending: BagEnding? { blocks.ending }
+    package var ending: BagEnding? { blocks.ending }
 
     /// Returns the channel with an id, if it was seen so far.
-    public func channel(_ id: UInt16) -> BagChannel? { definitions.channels[id] }
+    package func channel(_ id: UInt16) -> BagChannel? { definitions.channels[id] }
 
     /// Returns the next message, or nil after the last readable one; throws only the errors of the source.
-    public mutating func next() throws(BagError) -> BagMessage? {
+    package mutating func next() throws(BagError) -> BagMessage? {
         while true {
             if let message = current?.next() { return message }
             switch try advance() {

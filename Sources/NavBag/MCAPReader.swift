@@ -2,21 +2,21 @@
 ///
 /// Opening reads only the summary, whatever the size of the bag. A bag without a usable summary (unfinished, unindexed, damaged) is read
 /// once as a whole, and then works like an indexed one. ``BagIndex/origin`` states which case applies and how the bag ends.
-public struct MCAPReader<Source: ByteSource> {
+package struct MCAPReader<Source: ByteSource> {
     /// The source of the bytes.
-    public let source: Source
+    package let source: Source
     /// The options given to the initialiser.
-    public let options: BagReadOptions
+    package let options: BagReadOptions
     /// The writer of the bag.
-    public let header: BagHeader
+    package let header: BagHeader
     /// The index of the bag.
-    public let index: BagIndex
+    package let index: BagIndex
 
     /// Reads header and index.
     ///
     /// - Throws: ``BagError/Code/notMCAP`` for another kind of file, ``BagError/Code/truncated`` and
     ///   ``BagError/Code/malformed`` when the header cannot be read, ``BagError/Code/io`` from the source.
-    public init(_ source: Source, options: BagReadOptions = BagReadOptions()) throws(BagError) {
+    package init(_ source: Source, options: BagReadOptions = BagReadOptions()) throws(BagError) {
         self.source = source
         self.options = options
         let dataStart: Int
@@ -31,17 +31,17 @@ public struct MCAPReader<Source: ByteSource> {
     }
 
     /// Returns a cursor over the messages of a query.
-    public func messages(_ query: BagQuery = BagQuery()) -> MessageCursor<Source> {
+    package func messages(_ query: BagQuery = BagQuery()) -> MessageCursor<Source> {
         MessageCursor(source, index, query, options)
     }
 
     /// Reads one of ``BagIndex/metadata``.
-    public func metadata(_ location: BagRecordLocation) throws(BagError) -> BagMetadata {
+    package func metadata(_ location: BagRecordLocation) throws(BagError) -> BagMetadata {
         try source.metadata(location.offset, location.length, limit: options.storedLimit)
     }
 
     /// Reads one of ``BagIndex/attachments`` into memory, and checks its CRC if the options ask for it.
-    public func attachment(_ location: BagRecordLocation) throws(BagError) -> BagAttachment {
+    package func attachment(_ location: BagRecordLocation) throws(BagError) -> BagAttachment {
         try source.attachment(location.offset, location.length, options)
     }
 }
@@ -49,11 +49,11 @@ public struct MCAPReader<Source: ByteSource> {
 extension MCAPReader: Sendable where Source: Sendable {}
 
 /// A bag read from a file.
-public typealias BagReader = MCAPReader<BagFile>
+package typealias BagReader = MCAPReader<BagFile>
 
 extension MCAPReader where Source == BagFile {
     /// Opens the file at `path` and reads its index; see ``BagFile/init(path:)`` and ``init(_:options:)``.
-    public init(path: String, options: BagReadOptions = BagReadOptions()) throws(BagError) {
+    package init(path: String, options: BagReadOptions = BagReadOptions()) throws(BagError) {
         do throws(BagError) {
             try self.init(BagFile(path: path), options: options)
         } catch {
@@ -64,9 +64,9 @@ extension MCAPReader where Source == BagFile {
 }
 
 /// A selection of a bag's messages, and their order.
-public struct BagQuery: Hashable, Sendable {
+package struct BagQuery: Hashable, Sendable {
     /// The order of messages.
-    public enum Order: Hashable, Sendable {
+    package enum Order: Hashable, Sendable {
         /// By log time, then by file order; chunks that overlap in time are open together.
         case logTime
         /// File order; one chunk is open at a time.
@@ -74,15 +74,15 @@ public struct BagQuery: Hashable, Sendable {
     }
 
     /// The topics to read, nil for all; topics that are not in the bag match nothing.
-    public var topics: [String]?
+    package var topics: [String]?
     /// The first log time, inclusive, ns.
-    public var start: UInt64 = 0
+    package var start: UInt64 = 0
     /// The end of the log times, exclusive, ns; nil for no end.
-    public var end: UInt64?
-    public var order = Order.logTime
+    package var end: UInt64?
+    package var order = Order.logTime
 
     /// Creates a query, by default for all messages by log time.
-    public init(topics: [String]? = nil, start: UInt64 = 0, end: UInt64? = nil, order: Order = .logTime) {
+    package init(topics: [String]? = nil, start: UInt64 = 0, end: UInt64? = nil, order: Order = .logTime) {
         self.topics = topics
         self.start = start
         self.end = end

@@ -8,13 +8,13 @@
 /// The writer is a struct that owns its position in the sink: do not copy it. After the sink has thrown, every call throws
 /// ``BagError/Code/sinkFailed`` until ``flush()`` or ``close()`` finds that the sink accepts bytes again; no data written
 /// before is lost in that case.
-public struct MCAPWriter<Sink: ByteSink> {
+package struct MCAPWriter<Sink: ByteSink> {
     /// The sink of the bytes.
-    public private(set) var sink: Sink
+    package private(set) var sink: Sink
     /// The options given to the initialiser.
-    public let options: BagWriteOptions
+    package let options: BagWriteOptions
     /// The counts of what has been written so far.
-    public private(set) var statistics = BagStatistics()
+    package private(set) var statistics = BagStatistics()
 
     private enum State {
         case open
@@ -48,7 +48,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Writes the magic bytes and the header.
     ///
     /// - Throws: ``BagError/Code/invalidArgument`` for options out of range, and ``BagError/Code/sinkFailed``.
-    public init(_ sink: Sink, options: BagWriteOptions = BagWriteOptions()) throws(BagError) {
+    package init(_ sink: Sink, options: BagWriteOptions = BagWriteOptions()) throws(BagError) {
         try options.validate()
         self.sink = sink
         self.options = options
@@ -72,7 +72,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     ///   - encoding: `protobuf`, `jsonschema`, …
     ///   - data: for protobuf a serialised FileDescriptorSet with everything the type needs.
     /// - Throws: ``BagError/Code/limitExceeded`` for the 65,536th schema or one over the record limit.
-    public mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(BagError) -> UInt16 {
+    package mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(BagError) -> UInt16 {
         try checkOpen()
         let key = BagSchema(id: 0, name: name, encoding: encoding, data: data)
         if let known = schemaIDs[key] { return known }
@@ -100,7 +100,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     ///   - metadata: free key-value pairs.
     /// - Throws: ``BagError/Code/invalidArgument`` for an unknown schema, ``BagError/Code/limitExceeded`` for the
     ///   65,536th channel.
-    public mutating func addChannel(
+    package mutating func addChannel(
         topic: String, schemaID: UInt16, messageEncoding: String, metadata: [String: String] = [:]
     ) throws(BagError) -> UInt16 {
         try checkOpen()
@@ -134,7 +134,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Adds a channel and its schema in one step, reusing identical ones.
     ///
     /// See ``addChannel(topic:schemaID:messageEncoding:metadata:)`` for the errors.
-    public mutating func addChannel(
+    package mutating func addChannel(
         topic: String, schemaName: String, schemaEncoding: String, schemaData: [UInt8], messageEncoding: String,
         metadata: [String: String] = [:]
     ) throws(BagError) -> UInt16 {
@@ -156,7 +156,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     ///   - data: the encoded message.
     /// - Throws: ``BagError/Code/invalidArgument`` for an unknown channel, ``BagError/Code/limitExceeded`` for a
     ///   message over ``BagWriteOptions/maxRecordBytes``; the writer stays usable after both.
-    public mutating func write(
+    package mutating func write(
         channel: UInt16, sequence: UInt32, logTime: UInt64, publishTime: UInt64, data: UnsafeRawBufferPointer
     ) throws(BagError) {
         try checkOpen()
@@ -198,12 +198,12 @@ public struct MCAPWriter<Sink: ByteSink> {
     }
 
     /// The current size of the bag in bytes: those accepted by the sink, and those waiting to be packed.
-    public var byteCount: Int { drained + out.count + chunk.records.count }
+    package var byteCount: Int { drained + out.count + chunk.records.count }
 
     // MARK: Beside the messages
 
     /// Adds a metadata record.
-    public mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
+    package mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
         try checkOpen()
         let size = entries.reduce(name.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         try checkSize(size, "the metadata \(name)")
@@ -231,7 +231,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// - Parameters:
     ///   - logTime: when it was recorded, ns.
     ///   - createTime: when it was created, ns; 0 for unknown.
-    public mutating func addAttachment(
+    package mutating func addAttachment(
         name: String, mediaType: String, logTime: UInt64, createTime: UInt64, data: [UInt8]
     ) throws(BagError) {
         try checkOpen()
@@ -270,7 +270,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Closes the current chunk and passes everything to the sink, so that it survives a crash.
     ///
     /// Retries bytes that the sink has refused before.
-    public mutating func flush() throws(BagError) {
+    package mutating func flush() throws(BagError) {
         try retry()
         try checkOpen()
         try finishChunk()
@@ -281,7 +281,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Writes the summary and the footer, after which nothing can be written; a second call has no effect.
     ///
     /// After a failure a further call does what is missing. If that is only the sink's flush, every other call still throws.
-    public mutating func close() throws(BagError) {
+    package mutating func close() throws(BagError) {
         if case .closed = state { return }
         if !hasSummary { try finishFile() }
         try flushSink()
@@ -313,7 +313,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     }
 
     /// Passes the refused bytes to the sink again; does nothing when there are none.
-    public mutating func retry() throws(BagError) {
+    package mutating func retry() throws(BagError) {
         guard case .stalled = state, !hasSummary else { return }
         state = .open
         try drain()

@@ -1,7 +1,7 @@
 /// A cursor over the messages of a query, which opens chunks only as needed.
 ///
 /// After an error the damaged chunk is skipped, and ``next()`` may be called again for the messages after it.
-public struct MessageCursor<Source: ByteSource> {
+package struct MessageCursor<Source: ByteSource> {
     private let source: Source
     private let loader: BlockLoader
     private let query: BagQuery
@@ -17,7 +17,7 @@ public struct MessageCursor<Source: ByteSource> {
     private var deferred: [BagError] = []
 
     /// The number of skipped messages of channels that the index does not define.
-    public private(set) var orphanMessages = 0
+    package private(set) var orphanMessages = 0
 
     init(_ source: Source, _ index: BagIndex, _ query: BagQuery, _ options: BagReadOptions) {
         self.source = source
@@ -39,7 +39,7 @@ public struct MessageCursor<Source: ByteSource> {
     }
 
     /// The share of this query that has been read, 0...1, each chunk weighted equally, for a progress bar.
-    public var progress: Double {
+    package var progress: Double {
         let left = open.reduce(0.0) { $0 + Double($1.entries.count - $1.position) / Double($1.entries.count) }
         return spans.isEmpty ? 1 : (Double(nextSpan) - left) / Double(spans.count)
     }
@@ -49,7 +49,7 @@ public struct MessageCursor<Source: ByteSource> {
     /// - Throws: ``BagError/Code/malformed``, ``BagError/Code/crcMismatch``,
     ///   ``BagError/Code/unsupportedCompression`` or ``BagError/Code/limitExceeded`` for a chunk that cannot be read;
     ///   ``BagError/Code/io`` from the source.
-    public mutating func next() throws(BagError) -> BagMessage? {
+    package mutating func next() throws(BagError) -> BagMessage? {
         while true {
             if nextSpan < spans.count, open.isEmpty || mustOpenMore {
                 try openNext()

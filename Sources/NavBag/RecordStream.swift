@@ -1,20 +1,20 @@
 /// A stream of messages of one type on one topic, with the schema to decode them, independent of the file's format.
-public final class RecordChannel: Sendable {
+package final class RecordChannel: Sendable {
     /// The topic, such as `/gnss/fix`.
-    public let topic: String
+    package let topic: String
     /// `protobuf`, `cdr`, `ros1`, `json`, …
-    public let messageEncoding: String
+    package let messageEncoding: String
     /// The schema's name; empty without a schema.
-    public let schemaName: String
+    package let schemaName: String
     /// The schema's encoding; empty without a schema.
-    public let schemaEncoding: String
+    package let schemaEncoding: String
     /// The schema: for protobuf a serialised FileDescriptorSet.
-    public let schemaData: [UInt8]
+    package let schemaData: [UInt8]
     /// Free key-value pairs.
-    public let metadata: [String: String]
+    package let metadata: [String: String]
 
     /// Creates a channel with all its fields.
-    public init(
+    package init(
         topic: String, messageEncoding: String, schemaName: String, schemaEncoding: String, schemaData: [UInt8],
         metadata: [String: String] = [:]
     ) {
@@ -24,20 +24,20 @@ public final class RecordChannel: Sendable {
 }
 
 /// One message of a recording, independent of the file's format.
-public struct Record: Sendable {
+package struct Record: Sendable {
     /// The stream that the message belongs to.
-    public var channel: RecordChannel
+    package var channel: RecordChannel
     /// The publisher's counter, or 0.
-    public var sequence: UInt32
+    package var sequence: UInt32
     /// When it was recorded, ns.
-    public var logTime: UInt64
+    package var logTime: UInt64
     /// When it was published, ns.
-    public var publishTime: UInt64
+    package var publishTime: UInt64
     /// The encoded message.
-    public var data: ArraySlice<UInt8>
+    package var data: ArraySlice<UInt8>
 
     /// Creates a record with all its fields.
-    public init(
+    package init(
         channel: RecordChannel, sequence: UInt32 = 0, logTime: UInt64, publishTime: UInt64, data: ArraySlice<UInt8>
     ) {
         (self.channel, self.sequence, self.logTime) = (channel, sequence, logTime)
@@ -46,7 +46,7 @@ public struct Record: Sendable {
 }
 
 /// A recording that is read message by message, with bounded memory.
-public protocol RecordSource {
+package protocol RecordSource {
     /// Returns the next message, or nil after the last.
     ///
     /// After an error about a damaged part it may be called again for the messages after that part.
@@ -56,19 +56,19 @@ public protocol RecordSource {
 }
 
 /// The messages of a bag query as records.
-public struct BagRecords<Source: ByteSource>: RecordSource {
+package struct BagRecords<Source: ByteSource>: RecordSource {
     private var cursor: MessageCursor<Source>
     private let channels: [UInt16: RecordChannel]
 
     /// Creates a source of the messages of a query.
-    public init(_ reader: MCAPReader<Source>, _ query: BagQuery = BagQuery()) {
+    package init(_ reader: MCAPReader<Source>, _ query: BagQuery = BagQuery()) {
         cursor = reader.messages(query)
         channels = Dictionary(
             reader.index.channels.map { ($0.id, reader.recordChannel($0)) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Returns the next message.
-    public mutating func next() throws(BagError) -> Record? {
+    package mutating func next() throws(BagError) -> Record? {
         while let message = try cursor.next() {
             guard let channel = channels[message.channelID] else { continue }
             return Record(message, channel)
@@ -77,12 +77,12 @@ public struct BagRecords<Source: ByteSource>: RecordSource {
     }
 
     /// The share that has been read.
-    public var progress: Double { cursor.progress }
+    package var progress: Double { cursor.progress }
 }
 
 extension Record {
     /// Creates a record from a bag's message and its channel.
-    public init(_ message: BagMessage, _ channel: RecordChannel) {
+    package init(_ message: BagMessage, _ channel: RecordChannel) {
         self.init(
             channel: channel, sequence: message.sequence, logTime: message.logTime, publishTime: message.publishTime,
             data: message.data)
@@ -90,21 +90,21 @@ extension Record {
 }
 
 /// Several recordings merged by log time; at equal times the earlier recording comes first.
-public struct MergedRecords: RecordSource {
+package struct MergedRecords: RecordSource {
     private var sources: [any RecordSource]
     private var heads: [Record?]
     /// The sources whose next message is not known yet.
     private var pending: [Int]
 
     /// Merges sources, each of which is sorted by log time.
-    public init(_ sources: [any RecordSource]) {
+    package init(_ sources: [any RecordSource]) {
         self.sources = sources
         heads = Array(repeating: nil, count: sources.count)
         pending = Array(sources.indices.reversed())
     }
 
     /// Returns the earliest of the sources' next messages.
-    public mutating func next() throws(BagError) -> Record? {
+    package mutating func next() throws(BagError) -> Record? {
         while let place = pending.last {
             // After an error, the same source is read again.
             heads[place] = try sources[place].next()
@@ -121,7 +121,7 @@ public struct MergedRecords: RecordSource {
     }
 
     /// The mean share of the sources that has been read.
-    public var progress: Double {
+    package var progress: Double {
         sources.isEmpty ? 1 : sources.reduce(0) { $0 + $1.progress } / Double(sources.count)
     }
 }
@@ -130,7 +130,7 @@ extension MCAPWriter {
     /// Writes a record; the first one of a channel also adds the channel and its schema.
     ///
     /// - Parameter ids: the ids of the channels so far; pass the same map to each call.
-    public mutating func write(_ record: Record, ids: inout [ObjectIdentifier: UInt16]) throws(BagError) {
+    package mutating func write(_ record: Record, ids: inout [ObjectIdentifier: UInt16]) throws(BagError) {
         let key = ObjectIdentifier(record.channel)
         var id = ids[key]
         if id == nil {
@@ -154,7 +154,7 @@ extension MCAPWriter {
 
 extension MCAPReader {
     /// Returns a channel with its schema.
-    public func recordChannel(_ channel: BagChannel) -> RecordChannel {
+    package func recordChannel(_ channel: BagChannel) -> RecordChannel {
         let schema = index.schema(channel.schemaID)
         return RecordChannel(
             topic: channel.topic, messageEncoding: channel.messageEncoding, schemaName: schema?.name ?? "",
@@ -166,7 +166,7 @@ extension MCAPReader {
     /// Reads chunks backwards, only as far as needed.
     ///
     /// - Parameter channels: the channels that count; nil for all of the topics.
-    public func lastMessages(
+    package func lastMessages(
         of topics: [String], on channels: Set<UInt16>? = nil, before time: UInt64
     ) throws(BagError) -> [String: BagMessage] {
         var found: [String: BagMessage] = [:]
@@ -181,7 +181,7 @@ extension MCAPReader {
     /// Returns the latest log time of some topics before a log time; nil when they have no earlier message.
     ///
     /// - Parameter channels: the channels that count; nil for all of the topics.
-    public func lastTime(
+    package func lastTime(
         of topics: [String], on channels: Set<UInt16>? = nil, before time: UInt64
     ) throws(BagError) -> UInt64? {
         var latest: UInt64?

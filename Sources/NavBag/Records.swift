@@ -40,91 +40,91 @@ enum Layout {
 }
 
 /// The header of a bag: its writer and the conventions that it follows.
-public struct BagHeader: Hashable, Sendable {
+package struct BagHeader: Hashable, Sendable {
     /// The conventions that the bag follows, such as `ros2`; usually empty.
-    public var profile: String
+    package var profile: String
     /// The writing library, free text.
-    public var library: String
+    package var library: String
 
     /// Creates a header with both fields.
-    public init(profile: String, library: String) {
+    package init(profile: String, library: String) {
         self.profile = profile
         self.library = library
     }
 }
 
 /// The definition that decodes the messages of a channel.
-public struct BagSchema: Hashable, Sendable {
+package struct BagSchema: Hashable, Sendable {
     /// 1...65535, unique in the bag.
-    public let id: UInt16
+    package let id: UInt16
     /// The type's name, for protobuf the full name such as `navbus.v1.GnssFix`.
-    public let name: String
+    package let name: String
     /// `protobuf`, `ros2msg`, `jsonschema`, …; empty without a schema.
-    public let encoding: String
+    package let encoding: String
     /// For protobuf a serialised FileDescriptorSet.
-    public let data: [UInt8]
+    package let data: [UInt8]
 }
 
 /// A stream of messages of one type on one topic.
-public struct BagChannel: Hashable, Sendable {
+package struct BagChannel: Hashable, Sendable {
     /// 0...65535, unique in the bag.
-    public let id: UInt16
+    package let id: UInt16
     /// The id of the ``BagSchema``; 0 for none.
-    public let schemaID: UInt16
+    package let schemaID: UInt16
     /// The topic, such as `/gnss/fix`; several channels may share one.
-    public let topic: String
+    package let topic: String
     /// `protobuf`, `cdr`, `json`, …
-    public let messageEncoding: String
+    package let messageEncoding: String
     /// Free key-value pairs.
-    public let metadata: [String: String]
+    package let metadata: [String: String]
 }
 
 /// One message as it was recorded.
-public struct BagMessage: Hashable, Sendable {
+package struct BagMessage: Hashable, Sendable {
     /// The ``BagChannel/id`` of the channel.
-    public let channelID: UInt16
+    package let channelID: UInt16
     /// The publisher's counter, or 0.
-    public let sequence: UInt32
+    package let sequence: UInt32
     /// When it was recorded, ns since an epoch of the recorder's choice, usually Unix.
-    public let logTime: UInt64
+    package let logTime: UInt64
     /// When it was published, ns; equal to ``logTime`` if unknown.
-    public let publishTime: UInt64
+    package let publishTime: UInt64
     /// The payload, a slice of its chunk, which it keeps in memory: copy it if you keep it for long.
-    public let data: ArraySlice<UInt8>
+    package let data: ArraySlice<UInt8>
 }
 
 /// Named key-value pairs about the whole bag.
-public struct BagMetadata: Hashable, Sendable {
+package struct BagMetadata: Hashable, Sendable {
     /// The name; several records may share one.
-    public let name: String
-    public let entries: [String: String]
+    package let name: String
+    package let entries: [String: String]
 }
 
 /// A file carried inside a bag.
-public struct BagAttachment: Hashable, Sendable {
+package struct BagAttachment: Hashable, Sendable {
     /// A name such as `vehicle.yaml`.
-    public let name: String
+    package let name: String
     /// A media type such as `text/plain`.
-    public let mediaType: String
+    package let mediaType: String
     /// When it was recorded, ns.
-    public let logTime: UInt64
+    package let logTime: UInt64
     /// When it was created, ns; 0 for unknown.
-    public let createTime: UInt64
-    public let data: [UInt8]
+    package let createTime: UInt64
+    package let data: [UInt8]
 }
 
 /// The location of a metadata or attachment record in the bag.
-public struct BagRecordLocation: Hashable, Sendable {
+package struct BagRecordLocation: Hashable, Sendable {
     /// The record's name.
-    public let name: String
+    package let name: String
     /// Byte offset of the record.
-    public let offset: Int
+    package let offset: Int
     /// Bytes, opcode and length included.
-    public let length: Int
+    package let length: Int
 }
 
 /// The compression of a chunk's messages.
-public enum BagCompression: String, CaseIterable, Hashable, Sendable {
+package enum BagCompression: String, CaseIterable, Hashable, Sendable {
     /// Not compressed.
     case none = ""
     /// An LZ4 frame: about half the compression ratio of zstd, but faster.

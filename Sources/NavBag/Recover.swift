@@ -1,13 +1,13 @@
 /// The result of ``recoverBag(from:to:options:)``.
-public struct BagRecovery: Hashable, Sendable {
+package struct BagRecovery: Hashable, Sendable {
     /// Messages copied.
-    public internal(set) var messageCount: UInt64 = 0
+    package internal(set) var messageCount: UInt64 = 0
     /// Metadata records and attachments copied.
-    public internal(set) var recordCount = 0
+    package internal(set) var recordCount = 0
     /// The damaged parts that were skipped.
-    public internal(set) var damage = BagDamage()
+    package internal(set) var damage = BagDamage()
     /// The ending of the damaged bag.
-    public internal(set) var ending = BagEnding.complete
+    package internal(set) var ending = BagEnding.complete
 }
 
 /// Copies every readable part of a truncated or damaged bag into a new well-formed one, in file order.
@@ -17,7 +17,7 @@ public struct BagRecovery: Hashable, Sendable {
 ///   - options: the checks of the source; damaged chunks are skipped and reported.
 /// - Throws: ``BagError/Code/notMCAP``, ``BagError/Code/truncated`` or ``BagError/Code/malformed`` when neither the beginning of the
 ///   source nor any chunk can be read, and the errors of the writer.
-public func recoverBag<Sink: ByteSink>(
+package func recoverBag<Sink: ByteSink>(
     from source: some ByteSource, to writer: inout MCAPWriter<Sink>, options: BagReadOptions = BagReadOptions()
 ) throws(BagError) -> BagRecovery {
     var reader = try MCAPLinearReader(recovering: source, options: options)

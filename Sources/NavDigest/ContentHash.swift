@@ -1,22 +1,22 @@
 internal import CCrypto
 
 /// The SHA-256 of some content, which identifies it.
-public struct ContentHash: Sendable, Hashable {
+package struct ContentHash: Sendable, Hashable {
     /// An explanation of a missing hash, with what to do.
-    public static let refusal =
+    package static let refusal =
         "libcrypto cannot compute SHA-256 hashes; check the free memory and what OPENSSL_CONF allows"
 
     /// The 32 bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Creates a hash from its 32 bytes; nil for any other number of bytes.
-    public init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
 
     /// Creates a hash from 64 hexadecimal digits; nil for any other text.
-    public init?(hexadecimal text: String) {
+    package init?(hexadecimal text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 64 else { return nil }
         var bytes: [UInt8] = []
@@ -30,23 +30,23 @@ public struct ContentHash: Sendable, Hashable {
     }
 
     /// Creates the hash of some bytes; nil when the library refuses, for example for lack of memory.
-    public init?(of data: UnsafeRawBufferPointer) {
+    package init?(of data: UnsafeRawBufferPointer) {
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_Digest(data.baseAddress, data.count, &digest, nil, EVP_sha256(), nil) == 1 else { return nil }
         bytes = digest
     }
 
     /// Creates the hash of some bytes; nil when the library refuses.
-    public init?(of data: [UInt8]) {
+    package init?(of data: [UInt8]) {
         guard let hash = data.withUnsafeBytes({ ContentHash(of: $0) }) else { return nil }
         self = hash
     }
 
     /// The 64 lower-case hexadecimal digits.
-    public var hexadecimal: String { ContentHash.hexadecimal(bytes) }
+    package var hexadecimal: String { ContentHash.hexadecimal(bytes) }
 
     /// Returns two lower-case hexadecimal digits for each byte.
-    public static func hexadecimal(_ bytes: [UInt8]) -> String {
+    package static func hexadecimal(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
             for (index, byte) in bytes.enumerated() {
                 text[2 * index] = digit(byte >> 4)

@@ -1,24 +1,24 @@
 internal import CCrypto
 
 /// A computation of the SHA-256 of bytes as they arrive.
-public final class ContentHasher {
+package final class ContentHasher {
     private let context: OpaquePointer?
     private var isSound: Bool
 
-    public init() {
+    package init() {
         context = EVP_MD_CTX_new()
         isSound = context != nil && EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
     }
 
     deinit { EVP_MD_CTX_free(context) }
 
-    public func update(_ bytes: UnsafeRawBufferPointer) {
+    package func update(_ bytes: UnsafeRawBufferPointer) {
         guard isSound, let base = bytes.baseAddress, !bytes.isEmpty else { return }
         isSound = EVP_DigestUpdate(context, base, bytes.count) == 1
     }
 
     /// Returns the hash of all bytes so far; nil when the library refused.
-    public func finish() -> ContentHash? {
+    package func finish() -> ContentHash? {
         var digest = [UInt8](repeating: 0, count: 32)
         guard isSound, EVP_DigestFinal_ex(context, &digest, nil) == 1 else { return nil }
         isSound = false

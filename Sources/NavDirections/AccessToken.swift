@@ -1,14 +1,14 @@
 import Foundation
 
 /// An access token of a provider, whose value is never shown.
-public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     let value: String
 
     /// The longest token, bytes.
     static let longest = 4_096
 
     /// Creates a token; surrounding white space is ignored.
-    public init(_ text: String) throws(DirectionsError) {
+    package init(_ text: String) throws(DirectionsError) {
         let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !value.isEmpty, value.utf8.count <= Self.longest, value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
             throw DirectionsError(
@@ -20,7 +20,7 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
     /// Reads the token from a file, or else from the variable `NAVBUS_DIRECTIONS_TOKEN`; nil when neither is given.
     ///
     /// - Parameter file: a path; empty for none.
-    public static func read(file: String, environment: [String: String]) throws(DirectionsError) -> AccessToken? {
+    package static func read(file: String, environment: [String: String]) throws(DirectionsError) -> AccessToken? {
         if file.isEmpty {
             guard let text = environment["NAVBUS_DIRECTIONS_TOKEN"] else { return nil }
             return try AccessToken(text)
@@ -37,7 +37,7 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
     }
 
     /// A placeholder instead of the token.
-    public var description: String { "(a token)" }
+    package var description: String { "(a token)" }
     /// A placeholder instead of the token.
-    public var debugDescription: String { description }
+    package var debugDescription: String { description }
 }

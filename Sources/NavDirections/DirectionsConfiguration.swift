@@ -1,8 +1,8 @@
 import NavHTTP
 
 /// The configuration of an online provider: its address, its dialect and the limits of a request.
-public struct DirectionsConfiguration: Sendable, Hashable {
-    public enum Dialect: String, Sendable, CaseIterable {
+package struct DirectionsConfiguration: Sendable, Hashable {
+    package enum Dialect: String, Sendable, CaseIterable {
         /// OSRM's HTTP API v1, whose answers contain the OSM nodes by which routes are found on the map.
         case osrm
         /// Mapbox Directions v5: OSRM's shape with traffic.
@@ -13,49 +13,49 @@ public struct DirectionsConfiguration: Sendable, Hashable {
 
     /// The provider's address without the dialect's part: `https://host`, with a port and a path if necessary; empty
     /// for none.
-    public var url = ""
+    package var url = ""
     /// The provider's protocol.
-    public var dialect = Dialect.osrm
+    package var dialect = Dialect.osrm
     /// The profile of OSRM or Mapbox, or the costing of Valhalla; empty for the dialect's default for the vehicle.
-    public var profile = ""
+    package var profile = ""
     /// The longest total wait for an answer, seconds, 0.05 ... 60.
-    public var deadline = 3.0
+    package var deadline = 3.0
     /// The longest time of one attempt, seconds, 0.05 ... 60.
-    public var attemptTimeout = 2.0
+    package var attemptTimeout = 2.0
     /// The number of retries after a transient failure, 0 ... 10.
-    public var retries = 2
+    package var retries = 2
     /// The pause before the first retry, seconds, 0 ... 60.
     ///
     /// Each further pause is twice as long, and every pause is drawn at random from its upper half.
-    public var firstPause = 0.2
+    package var firstPause = 0.2
     /// The longest pause, seconds, 0 ... 60.
-    public var longestPause = 2.0
+    package var longestPause = 2.0
     /// The largest answer, bytes, 1 KiB ... 256 MiB; compression is not requested.
     ///
     /// A route of 500 km with its annotations takes about 2 MB.
-    public var maximumBytes = 8 << 20
+    package var maximumBytes = 8 << 20
     /// The number of alternatives to request, 0 ... 3.
-    public var alternatives = 0
+    package var alternatives = 0
     /// The language of names, an IETF tag; empty for the provider's default.
-    public var language = ""
+    package var language = ""
     /// Whether the provider's steps are requested; guidance is computed on board, so they only enlarge the answer.
-    public var includesSteps = false
+    package var includesSteps = false
     /// Whether a request's departure time is sent; without it the provider assumes now.
-    public var sendsDeparture = false
+    package var sendsDeparture = false
     /// `HOST:PORT` of an HTTP proxy, empty for none; environment variables are not read.
-    public var proxy = ""
+    package var proxy = ""
     /// A file of the only trusted certificates (PEM); empty to trust those of the machine.
-    public var authorities = ""
+    package var authorities = ""
     /// The number of consecutive failures that open the circuit breaker, 1 ... 100.
-    public var failuresToRest = 3
+    package var failuresToRest = 3
     /// The first rest of the circuit breaker, seconds, 0.1 ... 3,600; it doubles after each failed trial.
-    public var firstRest = 5.0
+    package var firstRest = 5.0
     /// The longest rest of the circuit breaker, seconds.
-    public var longestRest = 300.0
+    package var longestRest = 300.0
 
-    public init() {}
+    package init() {}
 
-    public var isEnabled: Bool { !url.isEmpty }
+    package var isEnabled: Bool { !url.isEmpty }
 
     /// The provider's address; nil when it is malformed.
     var address: HTTPAddress? { HTTPAddress(url) }

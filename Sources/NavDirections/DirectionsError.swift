@@ -1,8 +1,8 @@
-public import NavMap
+package import NavMap
 
 /// A failure of the provider to give a route.
-public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertible {
-    public enum Code: String, Sendable, CaseIterable {
+package struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
         /// The configuration is invalid; the message says what to change.
         case configuration
         /// The provider found no route between the places.
@@ -34,15 +34,15 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         case unmapped
     }
 
-    public var code: Code
+    package var code: Code
     /// A description of what happened and what to do; never holds the token.
-    public var message: String
+    package var message: String
     /// The seconds after which a retry may succeed; nil when unknown.
-    public var retryAfter: Double?
+    package var retryAfter: Double?
     /// The tiles needed to follow the route, by ascending id; with ``Code/unmapped`` only.
-    public var missingTiles: [RoadTileID]
+    package var missingTiles: [RoadTileID]
 
-    public init(_ code: Code, _ message: String, retryAfter: Double? = nil, missingTiles: [RoadTileID] = []) {
+    package init(_ code: Code, _ message: String, retryAfter: Double? = nil, missingTiles: [RoadTileID] = []) {
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
@@ -65,5 +65,5 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         }
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -1,11 +1,11 @@
 import Dispatch
-public import NavRouting
+package import NavRouting
 import Synchronization
 
 /// A running request, for a thread that waits for it.
 ///
 /// The answer is produced on the threads of the runtime, so wait on a separate thread, never inside a task.
-public final class OnlineCall: Sendable {
+package final class OnlineCall: Sendable {
     private let answer = Mutex<Result<OnlineRoutes, DirectionsError>?>(nil)
     private let finished = DispatchSemaphore(value: 0)
     private let task = Mutex<Task<Void, Never>?>(nil)
@@ -26,10 +26,10 @@ public final class OnlineCall: Sendable {
     }
 
     /// Cancels the request; ``wait()`` then returns soon.
-    public func cancel() { task.withLock { $0 }?.cancel() }
+    package func cancel() { task.withLock { $0 }?.cancel() }
 
     /// Returns the answer; blocks until it has arrived.
-    public func wait() -> Result<OnlineRoutes, DirectionsError> {
+    package func wait() -> Result<OnlineRoutes, DirectionsError> {
         finished.wait()
         finished.signal()
         return answer.withLock { $0 } ?? .failure(DirectionsError(.cancelled, "the request was cancelled"))
@@ -38,7 +38,7 @@ public final class OnlineCall: Sendable {
 
 extension OnlineRouteProvider {
     /// Starts a request as ``routes(_:on:deadline:)`` does, for a thread that waits for it.
-    public func call(_ request: RouteRequest, on router: Router, deadline: Double? = nil) -> OnlineCall {
+    package func call(_ request: RouteRequest, on router: Router, deadline: Double? = nil) -> OnlineCall {
         OnlineCall(self, request, on: router, deadline: deadline)
     }
 }

@@ -1,20 +1,20 @@
 import Foundation
-public import NavMatching
+package import NavMatching
 import NavRemote
-public import NavRouting
+package import NavRouting
 import Synchronization
 
 /// The routes of an online provider, mapped onto the on-board map.
-public struct OnlineRoutes: Sendable, Equatable {
+package struct OnlineRoutes: Sendable, Equatable {
     /// The provider's best route, followed by those alternatives that are on the map; at least one route.
-    public var routes: [MappedRoute]
+    package var routes: [MappedRoute]
     /// The number of attempts, at least 1.
-    public var attempts: Int
+    package var attempts: Int
     /// The body of the answer, as received.
-    public var body: [UInt8]
+    package var body: [UInt8]
 
     /// Decodes a recorded answer; the same request on an equal router gives the same routes.
-    public init(body: [UInt8], of request: RouteRequest, on router: Router) throws(DirectionsError) {
+    package init(body: [UInt8], of request: RouteRequest, on router: Router) throws(DirectionsError) {
         let answer = try ProviderAnswer(DirectionsReply(status: 200, body: Data(body)), to: request)
         try self.init(answer, request, router, attempts: 1)
     }
@@ -56,7 +56,7 @@ private struct ProviderAnswer {
 /// A request ends within the deadline, with routes on the on-board map or with a typed failure, after which the caller
 /// routes on board. A provider that fails repeatedly is not asked for a while, so that no caller waits for it. Then a
 /// single request is let through, and the first answer ends the pause.
-public struct OnlineRouteProvider: Sendable {
+package struct OnlineRouteProvider: Sendable {
     /// The state that copies share.
     private final class Core: Sendable {
         let configuration: DirectionsConfiguration
@@ -117,7 +117,7 @@ public struct OnlineRouteProvider: Sendable {
     /// - Parameters:
     ///   - token: sent with each request; nil for a provider that needs none.
     ///   - random: the generator of the random pauses between attempts.
-    public init(
+    package init(
         _ configuration: DirectionsConfiguration, token: AccessToken? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws(DirectionsError) {
@@ -129,7 +129,7 @@ public struct OnlineRouteProvider: Sendable {
     }
 
     /// The seconds until the provider is asked again after failures; nil when it may be asked now.
-    public var rest: Double? { core.breaker.withLock { $0.rest(at: core.now) }.map(\.inSeconds) }
+    package var rest: Double? { core.breaker.withLock { $0.rest(at: core.now) }.map(\.inSeconds) }
 
     /// Returns the provider's routes for a request, on a router's map.
     ///
@@ -137,7 +137,7 @@ public struct OnlineRouteProvider: Sendable {
     ///   - router: the router whose map, vehicle and traffic the routes must be legal on.
     ///   - deadline: the seconds that the caller can wait, limited by the configured deadline. Mapping the route to the
     ///     map takes extra time: milliseconds with node ids, up to a second for 500 km without.
-    public func routes(
+    package func routes(
         _ request: RouteRequest, on router: Router, deadline: Double? = nil
     ) async throws(DirectionsError) -> OnlineRoutes {
         let question = try DirectionsRequest(
@@ -157,7 +157,7 @@ public struct OnlineRouteProvider: Sendable {
     }
 
     /// Closes the provider's connections; running requests fail.
-    public func shutdown() async { await core.client.shutdown() }
+    package func shutdown() async { await core.client.shutdown() }
 
     /// Sends attempts until an answer arrives, a retry is useless, or the time is up.
     private func ask(

@@ -1,4 +1,4 @@
-public import NavMessages
+package import NavMessages
 
 /// A parser of a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
 ///
@@ -8,20 +8,20 @@ public import NavMessages
 /// fix, where there are several). Others, like `label`, are ignored.
 /// An empty field is unknown, as is `nan` in any case; a row with a malformed field is rejected as a whole. Times are read as
 /// decimals, exact to the nanosecond.
-public struct CSVTraceParser: Sendable {
+package struct CSVTraceParser: Sendable {
     /// Largest line in bytes.
-    public static let lineLimit = 64 << 10
-    public static let columnLimit = 64
+    package static let lineLimit = 64 << 10
+    package static let columnLimit = 64
 
     private enum Column {
         case time, latitude, longitude, speed, course, hdop, accuracy, received, receiver, ignored
     }
 
-    public private(set) var rejections = RejectionCounts()
+    package private(set) var rejections = RejectionCounts()
     /// The number of the first rejected line, from 1.
-    public private(set) var firstBadLine: Int?
+    package private(set) var firstBadLine: Int?
     /// The reason why the header is unusable, once it has been read; nil for a usable header.
-    public private(set) var headerProblem: String?
+    package private(set) var headerProblem: String?
 
     /// The times of interest, ns since the Unix epoch: other rows are skipped if their time comes first; nil for all.
     private let span: ClosedRange<Int64>?
@@ -32,16 +32,16 @@ public struct CSVTraceParser: Sendable {
     /// The fields of the present row, kept for its memory.
     private var row: [Bytes] = []
 
-    public init() { self.init(skippingOutside: nil) }
+    package init() { self.init(skippingOutside: nil) }
 
     /// Creates a parser that may skip rows whose times are outside a span, ns since the Unix epoch.
     package init(skippingOutside span: ClosedRange<Int64>?) { self.span = span }
 
     /// Whether the header was read and is usable.
-    public var hasHeader: Bool { !columns.isEmpty }
+    package var hasHeader: Bool { !columns.isEmpty }
 
     /// Takes the next chunk of the file and returns the fixes of its complete rows; none after an unusable header.
-    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+    package mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
         var fixes: [GnssFix] = []
         var position = 0
         let skipped = framer.skipped
@@ -51,7 +51,7 @@ public struct CSVTraceParser: Sendable {
     }
 
     /// Ends the file: the last row may lack its line end.
-    public mutating func finish() -> [GnssFix] {
+    package mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         if let line = framer.finish() { take(line, into: &fixes) }
         return fixes

@@ -1,35 +1,35 @@
-public import NavMessages
+package import NavMessages
 
 /// A parser of gpsd's JSON protocol (`gpsd_json`, protocol 3, checked against release 3.22): bytes in, one fix per TPV out.
 ///
 /// SKY adds satellites and dilutions to later TPVs of the same device; GST adds the covariance and ATT the heading of the
 /// body to the next TPV. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are limited to 64 KiB; unused
 /// input is counted. The result does not depend on how the bytes are split into chunks.
-public struct GPSDParser: Sendable {
+package struct GPSDParser: Sendable {
     /// The bytes that a client sends after connecting to request JSON reports.
-    public static let handshake: [UInt8] = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
+    package static let handshake: [UInt8] = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
 
     /// Largest line in bytes; gpsd's own limit is 10,240.
-    public static let lineLimit = 64 << 10
+    package static let lineLimit = 64 << 10
 
-    public private(set) var rejections = RejectionCounts()
+    package private(set) var rejections = RejectionCounts()
     /// The number of reports of a known class so far, used or not.
-    public private(set) var reports = 0
+    package private(set) var reports = 0
     /// Number of the first line that was not JSON of a known class, from 1.
-    public private(set) var firstBadLine: Int?
+    package private(set) var firstBadLine: Int?
     /// The message of the server's first error report.
-    public private(set) var firstError: String?
+    package private(set) var firstError: String?
 
     /// Whether the peer has sent something other than gpsd's reports, and none of them.
-    public var isForeign: Bool { reports == 0 && (firstBadLine != nil || rejections[.tooLong] > 0) }
+    package var isForeign: Bool { reports == 0 && (firstBadLine != nil || rejections[.tooLong] > 0) }
 
     private var framer = LineFramer(limit: Self.lineLimit)
     private var states: [GPSDDevice] = []
 
-    public init() {}
+    package init() {}
 
     /// Takes the next chunk of the stream and returns the fixes of its complete lines.
-    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+    package mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
         var fixes: [GnssFix] = []
         var position = 0
         let skipped = framer.skipped
@@ -39,7 +39,7 @@ public struct GPSDParser: Sendable {
     }
 
     /// Ends the stream: the last line may lack its line end.
-    public mutating func finish() -> [GnssFix] {
+    package mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         if let line = framer.finish() { take(line, into: &fixes) }
         return fixes

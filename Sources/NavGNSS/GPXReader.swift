@@ -1,4 +1,4 @@
-public import NavMessages
+package import NavMessages
 
 /// A reader of the track points of a GPX 1.0 or 1.1 document (`trk/trkseg/trkpt`) in their order; waypoints and routes are
 /// not a trace and are ignored.
@@ -7,15 +7,15 @@ public import NavMessages
 /// `geoidheight`, `fix`, `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true
 /// north), of GPX 1.0 or of an extension of any namespace. Any encoding that contains ASCII is read, and UTF-16;
 /// document types are skipped.
-public struct GPXReader: Sendable {
+package struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
-    public let fixes: [GnssFix]
-    public let rejections: RejectionCounts
+    package let fixes: [GnssFix]
+    package let rejections: RejectionCounts
     /// Whether the document has a `gpx` element.
-    public let isGPX: Bool
+    package let isGPX: Bool
 
     /// Reads a whole document; if it is truncated, only the complete points.
-    public init(_ document: [UInt8]) {
+    package init(_ document: [UInt8]) {
         let text = Self.utf8(document)
         var reading = GPXReading()
         var scanner = XMLScanner(text[...])

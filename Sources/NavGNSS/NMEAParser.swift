@@ -1,4 +1,4 @@
-public import NavMessages
+package import NavMessages
 
 /// A parser of NMEA 0183: bytes in, one fix per measurement time out.
 ///
@@ -13,9 +13,9 @@ public import NavMessages
 /// `rolloverPivotNs` moves earlier dates forward by multiples of 1024 weeks, and with `hostTimeNs` a date is moved by as
 /// many as bring it nearest to the host's time, so that none within 512 weeks of it changes. A leap second, 23:59:60, has
 /// the stamp of the next midnight.
-public struct NMEAParser: Sendable {
+package struct NMEAParser: Sendable {
     /// The rule that decides when an epoch is complete.
-    public enum EpochEnd: Sendable {
+    package enum EpochEnd: Sendable {
         /// When a sentence with another time begins the next epoch: no sentence is missed, but fixes are one epoch late.
         case nextEpoch
         /// When the sentence arrives that ended the last three epochs: no delay, for live receivers.
@@ -25,14 +25,14 @@ public struct NMEAParser: Sendable {
         case learned
     }
 
-    public private(set) var rejections = RejectionCounts()
+    package private(set) var rejections = RejectionCounts()
     /// The number of sentences so far with a valid frame and of a used kind.
-    public private(set) var sentencesUsed = 0
+    package private(set) var sentencesUsed = 0
 
     /// The host's time, ns since the Unix epoch, for a live receiver; nil moves no date because of it.
-    public var hostTimeNs: Int64?
+    package var hostTimeNs: Int64?
     /// The first date that was moved; nil when there was none.
-    public private(set) var movedDate: MovedDate?
+    package private(set) var movedDate: MovedDate?
 
     private let acceptsMissingChecksum: Bool
     private let epochEnd: EpochEnd
@@ -47,7 +47,7 @@ public struct NMEAParser: Sendable {
     ///   - acceptsMissingChecksum: whether to use sentences without a checksum; a wrong checksum is never accepted.
     ///   - rolloverPivotNs: the earliest credible date, ns since the Unix epoch; an earlier one is moved by multiples of
     ///     1024 weeks.
-    public init(
+    package init(
         acceptsMissingChecksum: Bool = false, epochEnd: EpochEnd = .nextEpoch, rolloverPivotNs: Int64? = nil
     ) {
         self.acceptsMissingChecksum = acceptsMissingChecksum
@@ -56,7 +56,7 @@ public struct NMEAParser: Sendable {
     }
 
     /// Takes the next chunk of the stream and returns the fixes that it completes, in order.
-    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+    package mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
         var fixes: [GnssFix] = []
         for byte in bytes { take(framer.push(byte), into: &fixes) }
         return fixes
@@ -65,7 +65,7 @@ public struct NMEAParser: Sendable {
     /// Returns the fix of the open epoch: at the end of the stream, or when a live receiver has paused.
     ///
     /// The stream may continue afterwards.
-    public mutating func finish() -> [GnssFix] {
+    package mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         take(framer.finish(), into: &fixes)
         close(into: &fixes)
@@ -192,13 +192,13 @@ public struct NMEAParser: Sendable {
 }
 
 /// A date that missed rollovers of the GPS week had set back.
-public struct MovedDate: Sendable, Equatable {
+package struct MovedDate: Sendable, Equatable {
     /// The beginning of the day that the receiver sent, ns since the Unix epoch.
-    public var sentNs: Int64
+    package var sentNs: Int64
     /// The beginning of the day that is used instead, ns since the Unix epoch.
-    public var usedNs: Int64
+    package var usedNs: Int64
 
-    public init(sentNs: Int64, usedNs: Int64) {
+    package init(sentNs: Int64, usedNs: Int64) {
         self.sentNs = sentNs
         self.usedNs = usedNs
     }

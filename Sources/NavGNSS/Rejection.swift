@@ -1,5 +1,5 @@
 /// A reason for rejecting a piece of input.
-public enum Rejection: String, CaseIterable, Sendable {
+package enum Rejection: String, CaseIterable, Sendable {
     /// Bytes that belong to no sentence, counted per uninterrupted run.
     case garbage
     /// A line or sentence longer than its limit.
@@ -40,18 +40,18 @@ public enum Rejection: String, CaseIterable, Sendable {
     case unfinishedDocument = "unfinished_document"
 }
 
-public struct RejectionCounts: Sendable, Equatable {
+package struct RejectionCounts: Sendable, Equatable {
     private var numbers: [Rejection: Int] = [:]
 
-    public subscript(reason: Rejection) -> Int { numbers[reason, default: 0] }
+    package subscript(reason: Rejection) -> Int { numbers[reason, default: 0] }
 
     /// The reasons that occurred, with their counts, in the order of `Rejection.allCases`.
-    public var all: [(reason: Rejection, count: Int)] {
+    package var all: [(reason: Rejection, count: Int)] {
         Rejection.allCases.compactMap { reason in numbers[reason].map { (reason: reason, count: $0) } }
     }
 
     /// The total of all counts.
-    public var total: Int { numbers.values.reduce(0, &+) }
+    package var total: Int { numbers.values.reduce(0, &+) }
 
     mutating func count(_ reason: Rejection) { numbers[reason, default: 0] &+= 1 }
 }

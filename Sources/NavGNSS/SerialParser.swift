@@ -1,13 +1,13 @@
-public import NavMessages
+package import NavMessages
 
 /// The moment at which bytes have arrived from a live receiver.
-public struct ReceptionTime: Sendable {
+package struct ReceptionTime: Sendable {
     /// Nanoseconds of a monotonic clock.
-    public var monotonicNs: Int64
+    package var monotonicNs: Int64
     /// The host's time, ns since the Unix epoch; nil when its clock is not plausible.
-    public var hostNs: Int64?
+    package var hostNs: Int64?
 
-    public init(monotonicNs: Int64, hostNs: Int64?) {
+    package init(monotonicNs: Int64, hostNs: Int64?) {
         self.monotonicNs = monotonicNs
         self.hostNs = hostNs
     }
@@ -18,7 +18,7 @@ public struct ReceptionTime: Sendable {
 /// A u-blox receiver may send both. Its NAV-PVT messages then replace the sentences, because each has the whole solution.
 /// Sentences are used again after a few seconds without such messages, since a receiver that has lost its configuration
 /// sends nothing else. Older messages, such as NAV-SOL, are used after a few seconds without fixes from sentences.
-public struct SerialParser: Sendable {
+package struct SerialParser: Sendable {
     /// The time without NAV-PVT messages after which sentences are used again, ns.
     private static let patience: Int64 = 3_000_000_000
     /// The number of positions in sentences that this also takes, since both protocols are delayed together.
@@ -36,18 +36,18 @@ public struct SerialParser: Sendable {
     private var sentenceAt: Int64?
 
     /// The first date that was moved by missed rollovers; nil when there was none.
-    public private(set) var movedDate: MovedDate?
+    package private(set) var movedDate: MovedDate?
 
     /// The rejections of the protocol in use; the counts start anew when it changes.
-    public var rejections: RejectionCounts { isBinary ? ubx.rejections : nmea.rejections }
+    package var rejections: RejectionCounts { isBinary ? ubx.rejections : nmea.rejections }
 
-    public init(_ nmea: NMEAParser) {
+    package init(_ nmea: NMEAParser) {
         self.nmea = nmea
         unusedNMEA = nmea
     }
 
     /// Takes the next chunk of the stream and returns the fixes that are complete.
-    public mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix] {
+    package mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix] {
         let binary = ubx.consume(bytes)
         let quiet = time.monotonicNs - (sentenceAt ?? time.monotonicNs)
         if sentenceAt == nil { sentenceAt = time.monotonicNs }
@@ -68,5 +68,5 @@ public struct SerialParser: Sendable {
     }
 
     /// Ends the stream and returns the fixes that its end completes.
-    public mutating func finish() -> [GnssFix] { isBinary ? ubx.finish() : nmea.finish() }
+    package mutating func finish() -> [GnssFix] { isBinary ? ubx.finish() : nmea.finish() }
 }

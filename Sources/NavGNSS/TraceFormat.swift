@@ -1,4 +1,4 @@
-public enum TraceFormat: String, CaseIterable, Sendable {
+package enum TraceFormat: String, CaseIterable, Sendable {
     /// NMEA 0183 sentences.
     case nmea
     /// gpsd's JSON, one report per line.
@@ -13,10 +13,10 @@ public enum TraceFormat: String, CaseIterable, Sendable {
     case mcap
 
     /// The number of bytes at the beginning of a file that `detect` looks at.
-    public static let sniffLength = 4096
+    package static let sniffLength = 4096
 
     /// Returns the format of a file from its first bytes, or else from its name's extension; `nil` if unknown.
-    public static func detect(_ bytes: [UInt8], name: String = "") -> TraceFormat? {
+    package static func detect(_ bytes: [UInt8], name: String = "") -> TraceFormat? {
         let head = GPXReader.utf8(Array(bytes.prefix(sniffLength)))
         if head.starts(with: [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a]) { return .mcap }
         let text = Self.withoutMark(head[...]).drop { $0.isSpace }

@@ -1,8 +1,8 @@
-public import NavMessages
+package import NavMessages
 
 /// An error that makes a whole trace unreadable.
-public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable {
+package struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
         /// Neither the content nor the name indicates the format.
         case unknownFormat = "unknown_format"
         case notThisFormat = "not_this_format"
@@ -11,30 +11,30 @@ public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
         case empty
     }
 
-    public let code: Code
-    public let format: TraceFormat?
+    package let code: Code
+    package let format: TraceFormat?
     /// The number of the line with the error, from 1, if known.
-    public let line: Int?
+    package let line: Int?
     /// A sentence about what is wrong and what to do.
-    public let reason: String
+    package let reason: String
 
     /// A one-line description.
-    public var description: String {
+    package var description: String {
         let place = line.map { "line \($0): " } ?? ""
         return (format.map { "\($0.rawValue): " } ?? "") + place + reason
     }
 }
 
 /// A recorded trace: its fixes in the order of the file, and the counts of rejected input.
-public struct Trace: Sendable {
-    public let format: TraceFormat
+package struct Trace: Sendable {
+    package let format: TraceFormat
     /// The fixes, in the order of the file.
-    public let fixes: [GnssFix]
+    package let fixes: [GnssFix]
     /// The counts of rejected input, by reason.
-    public let rejections: RejectionCounts
+    package let rejections: RejectionCounts
 }
 
-public enum TraceReader {
+package enum TraceReader {
     /// Reads the bytes of a file.
     ///
     /// - Parameters:
@@ -42,7 +42,7 @@ public enum TraceReader {
     ///   - format: its format, if known; otherwise it is detected.
     ///   - name: the file's name, which indicates the format when the content does not.
     /// - Throws: `TraceError` when the content is not in the format; single bad lines are only counted.
-    public static func read(
+    package static func read(
         _ bytes: [UInt8], format: TraceFormat? = nil, name: String = ""
     ) throws(TraceError) -> Trace {
         try read(bytes, format: format, name: name, skippingOutside: nil)

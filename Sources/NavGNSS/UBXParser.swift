@@ -1,5 +1,5 @@
 import Glibc
-public import NavMessages
+package import NavMessages
 
 /// A parser of u-blox's binary protocol (UBX): bytes in, one fix per NAV-PVT message out (u-blox 7 and later, "Interface
 /// Description", UBX-NAV-PVT).
@@ -9,16 +9,16 @@ public import NavMessages
 ///
 /// Other messages, and NMEA between them, are skipped and counted. The result does not depend on how the bytes are split into
 /// chunks.
-public struct UBXParser: Sendable {
+package struct UBXParser: Sendable {
     /// The largest payload in bytes: that of a RXM-RAWX with 255 signals is 8,176.
-    public static let payloadLimit = 8 << 10
+    package static let payloadLimit = 8 << 10
     private static let sync: [UInt8] = [0xb5, 0x62]
     /// The bytes of sync, class, id, length and checksum.
     private static let overhead = 8
 
-    public private(set) var rejections = RejectionCounts()
+    package private(set) var rejections = RejectionCounts()
     /// The number of messages with a valid checksum so far.
-    public private(set) var messageCount = 0
+    package private(set) var messageCount = 0
 
     private var buffer: [UInt8] = []
     private var isInGarbage = false
@@ -40,7 +40,7 @@ public struct UBXParser: Sendable {
     /// Whether the last fix is that of a NAV-PVT message.
     private(set) var isWhole = false
 
-    public init() {}
+    package init() {}
 
     /// Whether bytes begin with a whole message with a valid checksum.
     static func isMessage(_ bytes: Bytes) -> Bool {
@@ -49,7 +49,7 @@ public struct UBXParser: Sendable {
     }
 
     /// Takes the next chunk of the stream and returns the fixes of its complete messages.
-    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+    package mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
         buffer += bytes
         var fixes: [GnssFix] = []
         var at = 0
@@ -83,7 +83,7 @@ public struct UBXParser: Sendable {
     }
 
     /// Ends the stream.
-    public mutating func finish() -> [GnssFix] {
+    package mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         while !buffer.isEmpty {
             // The rest of the open message will not arrive, but messages may follow in the buffer.

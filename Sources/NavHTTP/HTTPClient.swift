@@ -29,21 +29,21 @@ package struct HTTPConfiguration: Sendable {
 }
 
 /// The limits of time and rate of an answer.
-public struct HTTPLimits: Sendable, Hashable {
+package struct HTTPLimits: Sendable, Hashable {
     /// Seconds to open a connection.
-    public var connectTimeout = 10.0
+    package var connectTimeout = 10.0
     /// Seconds until the head of an answer, and between two parts of its body.
-    public var idleTimeout = 15.0
+    package var idleTimeout = 15.0
     /// Seconds for one answer in all, without the time that a ``TransferMeter`` pauses it.
-    public var totalTimeout = 300.0
+    package var totalTimeout = 300.0
     /// The minimum rate over ``slowestWindow``, bytes per second; 0 for no limit.
-    public var slowestRate = 512.0
+    package var slowestRate = 512.0
     /// Seconds over which ``slowestRate`` is measured.
-    public var slowestWindow = 20.0
+    package var slowestWindow = 20.0
     /// The most redirects in a row; 0 to follow none.
-    public var redirects = 5
+    package var redirects = 5
 
-    public init() {}
+    package init() {}
 }
 
 /// An HTTP client over libcurl, which returns an answer of bounded size in bounded time, or a typed failure.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A token bucket that holds a quarter of a second's worth of bytes. Received bytes are taken out, and a transfer that
 /// overdraws the bucket waits until it is filled again, in order of arrival.
-public final class TransferMeter: Sendable {
+package final class TransferMeter: Sendable {
     private struct State {
         var rate: Double?
         /// The received bytes; the granted bytes grow up to them, and beyond them by the burst.
@@ -23,13 +23,13 @@ public final class TransferMeter: Sendable {
     /// - Parameters:
     ///   - bytesPerSecond: the rate limit; nil for no limit.
     ///   - now: a clock that never runs backwards.
-    public init(bytesPerSecond: Double?, now: @escaping @Sendable () -> Duration) {
+    package init(bytesPerSecond: Double?, now: @escaping @Sendable () -> Duration) {
         self.now = now
         state = Mutex(State(rate: bytesPerSecond.map { max($0, 1) }, refilled: now()))
     }
 
     /// The rate limit, bytes per second, nil for no limit; a new value takes effect within a tenth of a second.
-    public var bytesPerSecond: Double? {
+    package var bytesPerSecond: Double? {
         get { state.withLock { $0.rate } }
         set {
             let now = now()
@@ -41,7 +41,7 @@ public final class TransferMeter: Sendable {
     }
 
     /// The bytes received so far.
-    public var received: Int64 { state.withLock { $0.received } }
+    package var received: Int64 { state.withLock { $0.received } }
 
     /// A place in the queue for more bytes.
     package struct Ticket: Sendable {

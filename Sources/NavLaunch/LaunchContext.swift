@@ -2,20 +2,20 @@ internal import CSpawn
 internal import Glibc
 
 /// The context in which a launch file is read: folders of executables, and the environment.
-public struct LaunchContext: Sendable {
+package struct LaunchContext: Sendable {
     /// The folder of the running binary; nodes installed beside it take precedence.
-    public var binaryDirectory: String
+    package var binaryDirectory: String
     /// The environment that `${env:…}` reads and that processes inherit.
-    public var environment: [String: String]
+    package var environment: [String: String]
     /// The processors that a process may use, ascending; empty when unknown.
-    public var cpus: [Int]
+    package var cpus: [Int]
     /// The known topics, used to find misspelt ones; if empty, topics are not checked.
-    public var topics: [String]
+    package var topics: [String]
     /// The known services, likewise.
-    public var services: [String]
+    package var services: [String]
 
     /// Creates a context for tests and embedding.
-    public init(
+    package init(
         binaryDirectory: String, environment: [String: String], cpus: [Int] = [], topics: [String] = [],
         services: [String] = []
     ) {
@@ -27,7 +27,7 @@ public struct LaunchContext: Sendable {
     }
 
     /// Returns the context of the running process.
-    public static func current() -> LaunchContext {
+    package static func current() -> LaunchContext {
         var environment: [String: String] = [:]
         var cursor = cspawn_environment()
         while let entry = cursor?.pointee {

@@ -1,7 +1,7 @@
 /// A rule for restarting a process that ended, and the delay before the restart.
-public struct RestartPolicy: Sendable, Equatable {
+package struct RestartPolicy: Sendable, Equatable {
     /// The ends that lead to a restart.
-    public enum Mode: String, Sendable, CaseIterable {
+    package enum Mode: String, Sendable, CaseIterable {
         case never
         /// An exit status other than 0, a signal, or a start that failed.
         case onFailure = "on-failure"
@@ -9,16 +9,16 @@ public struct RestartPolicy: Sendable, Equatable {
     }
 
     /// The ends that lead to a restart.
-    public var mode: Mode
+    package var mode: Mode
     /// The delay before the first restart; it doubles with each further one, up to `maximumDelay`.
-    public var delay: Duration
+    package var delay: Duration
     /// The longest delay before a restart.
-    public var maximumDelay: Duration
+    package var maximumDelay: Duration
     /// The most consecutive restarts; a run of at least `SupervisorStateMachine.steadyAfter` resets the count.
-    public var limit: Int
+    package var limit: Int
 
     /// Creates a policy; the defaults are 0.5 s, doubling up to 30 s, ten times.
-    public init(
+    package init(
         mode: Mode = .never, delay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
         limit: Int = 10
     ) {
@@ -43,29 +43,29 @@ public struct RestartPolicy: Sendable, Equatable {
 }
 
 /// A process of a launch file, after substituting arguments and resolving paths.
-public struct LaunchNode: Sendable, Equatable {
+package struct LaunchNode: Sendable, Equatable {
     /// Name on the bus and in front of the output, namespace included (`left-player`).
-    public var name: String
+    package var name: String
     /// Absolute path of the executable.
-    public var executable: String
-    public var arguments: [String]
+    package var executable: String
+    package var arguments: [String]
     /// The variables that replace or extend the launcher's own environment; the last of equal names wins.
-    public var environment: [EnvironmentVariable]
+    package var environment: [EnvironmentVariable]
     /// Whether the end of this process ends the launch.
-    public var required: Bool
+    package var required: Bool
     /// The rule for restarts.
-    public var restart: RestartPolicy
+    package var restart: RestartPolicy
     /// The longest silence, after its first heartbeat (sd_notify(3), `WATCHDOG=1`), before the process counts as hung and
     /// is ended; zero turns this off.
-    public var watchdog: Duration
+    package var watchdog: Duration
     /// The condition that makes it ready; if nil, the process is ready when started.
-    public var readiness: Readiness?
+    package var readiness: Readiness?
     /// The names of the nodes that must be ready before it starts, and that are stopped after it.
-    public var after: [String]
-    public var settings: ProcessSettings
+    package var after: [String]
+    package var settings: ProcessSettings
 
     /// Creates a process from its path; a launch file supplies the rest.
-    public init(
+    package init(
         name: String, executable: String, arguments: [String] = [], environment: [EnvironmentVariable] = [],
         required: Bool = false, restart: RestartPolicy = RestartPolicy(), readiness: Readiness? = nil,
         after: [String] = [], settings: ProcessSettings = ProcessSettings(), watchdog: Duration = defaultWatchdog
@@ -83,15 +83,15 @@ public struct LaunchNode: Sendable, Equatable {
     }
 
     /// 10 s: an iteration of a node's loop takes less than a tenth of that, even on a machine short of memory.
-    public static let defaultWatchdog = Duration.seconds(10)
+    package static let defaultWatchdog = Duration.seconds(10)
 
     /// The command in shell syntax.
-    public var commandLine: String {
+    package var commandLine: String {
         ([executable] + arguments).map(shellQuoted).joined(separator: " ")
     }
 
     /// Further facts for display before a start, one per line: order, readiness, settings.
-    public var details: [String] {
+    package var details: [String] {
         var lines: [String] = []
         if !after.isEmpty { lines.append("after \(after.joined(separator: ", "))") }
         if let readiness {
@@ -107,27 +107,27 @@ public struct LaunchNode: Sendable, Equatable {
 }
 
 /// A variable of a process's environment.
-public struct EnvironmentVariable: Sendable, Equatable {
+package struct EnvironmentVariable: Sendable, Equatable {
     /// The name, non-empty and without `=`.
-    public var name: String
+    package var name: String
     /// The value, without NUL.
-    public var value: String
+    package var value: String
 
-    public init(_ name: String, _ value: String) {
+    package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
 /// A valid launch file: which processes to run, and how. <doc:LaunchFileReference> lists the keys.
-public struct LaunchFile: Sendable, Equatable {
+package struct LaunchFile: Sendable, Equatable {
     /// The nodes in the order of the files; they start in this order as far as `after` permits.
-    public let nodes: [LaunchNode]
+    package let nodes: [LaunchNode]
     /// The findings that are probably mistakes, or correct only on another machine.
-    public let warnings: [LaunchProblem]
+    package let warnings: [LaunchProblem]
 
     /// Creates a launch file for processes that no file describes.
-    public init(nodes: [LaunchNode], warnings: [LaunchProblem] = []) {
+    package init(nodes: [LaunchNode], warnings: [LaunchProblem] = []) {
         self.nodes = nodes
         self.warnings = warnings
     }
@@ -139,7 +139,7 @@ public struct LaunchFile: Sendable, Equatable {
     ///   - arguments: values for the file's `arguments`, by name.
     ///   - context: where executables are searched, and which environment `${env:…}` reads.
     /// - Throws: every problem found, each with its file and line.
-    public static func load(
+    package static func load(
         path: String, arguments: [String: String] = [:], context: LaunchContext = .current()
     ) throws(LaunchFileError) -> LaunchFile {
         var reader = LaunchFileReader(context: context)
@@ -149,7 +149,7 @@ public struct LaunchFile: Sendable, Equatable {
     /// Parses the `name:=value` words of a command line.
     ///
     /// - Throws: an error for a word of another form, or a name given twice.
-    public static func parseArguments(_ words: [String]) throws(LaunchFileError) -> [String: String] {
+    package static func parseArguments(_ words: [String]) throws(LaunchFileError) -> [String: String] {
         let problems = ProblemList()
         let place = Place(file: "command line", line: nil, column: nil)
         var arguments: [String: String] = [:]

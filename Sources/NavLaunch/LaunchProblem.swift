@@ -1,16 +1,16 @@
 /// A problem in a launch file, and its location.
-public struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
+package struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
     /// The file as it was named, or `command line`.
-    public let file: String
+    package let file: String
     /// The line, from 1; nil when the problem has no location in the file.
-    public let line: Int?
+    package let line: Int?
     /// The column, from 1.
-    public let column: Int?
+    package let column: Int?
     /// A description of what is wrong and what to do.
-    public let message: String
+    package let message: String
 
     /// The problem as `file:line:column: message`, which editors turn into a link.
-    public var description: String {
+    package var description: String {
         var text = file
         if let line { text += ":\(line)" }
         if let column { text += ":\(column)" }
@@ -19,12 +19,12 @@ public struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// An error that rejects a launch file, with all its problems in the order of the text.
-public struct LaunchFileError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct LaunchFileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The problems, at least one.
-    public let problems: [LaunchProblem]
+    package let problems: [LaunchProblem]
 
     /// The problems, one per line.
-    public var description: String {
+    package var description: String {
         problems.map(\.description).joined(separator: "\n")
     }
 }

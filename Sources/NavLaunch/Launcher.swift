@@ -9,19 +9,19 @@ internal import NavBus
 /// with its name. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: when it
 /// is killed with SIGKILL, the kernel kills its processes. A guardian process kills their children by process group, and
 /// those that left their group (`setsid`, a daemon) by the environment variable `NAVBUS_LAUNCH_ID`.
-public final class Launcher: Sendable {
-    public struct Options: Sendable {
+package final class Launcher: Sendable {
+    package struct Options: Sendable {
         /// The descriptor that lines go to; stdout by default.
-        public var output: Int32 = STDOUT_FILENO
+        package var output: Int32 = STDOUT_FILENO
         /// Whether prefixes are coloured; if nil, on a terminal unless `NO_COLOR` is set.
-        public var colored: Bool?
+        package var colored: Bool?
         /// The time between the signals of a stop.
-        public var grace = GracePeriods()
+        package var grace = GracePeriods()
         /// Whether to stop on SIGINT, SIGTERM and SIGHUP, and ignore SIGPIPE, while running; only one launcher per process may.
-        public var handlesSignals = true
+        package var handlesSignals = true
 
         /// Creates the defaults for a command line.
-        public init() {}
+        package init() {}
     }
 
     private let file: LaunchFile
@@ -31,7 +31,7 @@ public final class Launcher: Sendable {
     private let makeProbe: @Sendable (LaunchFile, [String: String]) -> any ReadinessProbe
 
     /// Creates a launcher without starting anything; the processes inherit `environment`.
-    public convenience init(
+    package convenience init(
         _ file: LaunchFile, options: Options = Options(),
         environment: [String: String] = LaunchContext.current().environment
     ) {
@@ -62,7 +62,7 @@ public final class Launcher: Sendable {
     }
 
     /// Requests a stop like SIGTERM, from any thread; a further call escalates at once.
-    public func stop() {
+    package func stop() {
         var byte = UInt8(SIGTERM)
         write(control.writeEnd, &byte, 1)
     }
@@ -73,7 +73,7 @@ public final class Launcher: Sendable {
     ///
     /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was requested, and every process that was then told
     ///   to stop did so cleanly; 1 otherwise.
-    public func run() -> Int32 {
+    package func run() -> Int32 {
         let isTerminal =
             isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
         var loop = SupervisorLoop(

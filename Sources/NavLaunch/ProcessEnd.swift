@@ -76,14 +76,14 @@ package enum StopSignal: Int, Sendable, Comparable, CaseIterable {
 ///
 /// The time after SIGINT is one budget for the whole stop. Nodes that no other node lists in `after` are signalled
 /// first; each further row is signalled no later than its equal share of the budget.
-public struct GracePeriods: Sendable, Equatable {
+package struct GracePeriods: Sendable, Equatable {
     /// The time after SIGINT for a process to complete its files and leave the bus.
-    public var interrupt: Duration
+    package var interrupt: Duration
     /// The time after SIGTERM.
-    public var terminate: Duration
+    package var terminate: Duration
 
     /// Creates the periods; the defaults are 5 s and 3 s.
-    public init(interrupt: Duration = .seconds(5), terminate: Duration = .seconds(3)) {
+    package init(interrupt: Duration = .seconds(5), terminate: Duration = .seconds(3)) {
         self.interrupt = interrupt
         self.terminate = terminate
     }

@@ -1,10 +1,10 @@
 /// The settings applied to a process between fork and exec; those not given are inherited from the launcher.
-public struct ProcessSettings: Sendable, Equatable {
+package struct ProcessSettings: Sendable, Equatable {
     /// The exclusive upper bound of processor numbers.
-    public static let maximumCPUs = 1024
+    package static let maximumCPUs = 1024
 
     /// The kernel's scheduling policy (sched(7)).
-    public enum Scheduler: Sendable, Equatable {
+    package enum Scheduler: Sendable, Equatable {
         /// `SCHED_OTHER`: fair shares, by niceness.
         case other
         /// `SCHED_BATCH`: fair shares, for non-interactive work.
@@ -17,27 +17,27 @@ public struct ProcessSettings: Sendable, Equatable {
         case roundRobin(Int)
     }
 
-    public enum Limit: Sendable, Equatable {
+    package enum Limit: Sendable, Equatable {
         case unlimited
         /// A number in the unit of the resource.
         case value(UInt64)
     }
 
     /// The processors it may run on, ascending and unique (`sched_setaffinity`); if empty, the launcher's.
-    public var cpus: [Int]
+    package var cpus: [Int]
     /// Niceness from -20, the most favoured, to 19 (`setpriority`).
-    public var nice: Int?
+    package var nice: Int?
     /// Scheduling policy (`sched_setscheduler`).
-    public var scheduler: Scheduler?
+    package var scheduler: Scheduler?
     /// Largest core file in bytes (`RLIMIT_CORE`).
-    public var coreLimit: Limit?
+    package var coreLimit: Limit?
     /// The limit of private memory, heap and private mappings, in bytes (`RLIMIT_DATA`); mapped files do not count.
-    public var memoryLimit: Limit?
+    package var memoryLimit: Limit?
     /// Most open descriptors (`RLIMIT_NOFILE`).
-    public var openFiles: Limit?
+    package var openFiles: Limit?
 
     /// Creates settings; those omitted are inherited from the launcher.
-    public init(
+    package init(
         cpus: [Int] = [], nice: Int? = nil, scheduler: Scheduler? = nil, coreLimit: Limit? = nil,
         memoryLimit: Limit? = nil, openFiles: Limit? = nil
     ) {

@@ -1,7 +1,7 @@
 /// The condition by which a node counts as ready, so that nodes that come `after` it may start.
-public struct Readiness: Sendable, Equatable {
+package struct Readiness: Sendable, Equatable {
     /// A condition that can be observed from outside.
-    public enum Condition: Sendable, Equatable, CustomStringConvertible {
+    package enum Condition: Sendable, Equatable, CustomStringConvertible {
         /// The node has announced that it publishes the topic, by its name on the bus.
         case topic(String)
         /// A message from the node has arrived on the topic, by its name on the bus.
@@ -10,7 +10,7 @@ public struct Readiness: Sendable, Equatable {
         case service(String)
 
         /// The condition as a phrase: `the topic /nav/state`.
-        public var description: String {
+        package var description: String {
             switch self {
             case .topic(let name): return "the topic \(name)"
             case .message(let name): return "a message on \(name)"
@@ -20,7 +20,7 @@ public struct Readiness: Sendable, Equatable {
     }
 
     /// The action when a node is not ready in time.
-    public enum Timeout: String, Sendable, CaseIterable {
+    package enum Timeout: String, Sendable, CaseIterable {
         /// The launch fails and everything is stopped.
         case stop
         /// The node counts as ready, and those that come after it start.
@@ -28,14 +28,14 @@ public struct Readiness: Sendable, Equatable {
     }
 
     /// The conditions, all of which must hold; at least one.
-    public var conditions: [Condition]
+    package var conditions: [Condition]
     /// The longest time from the start until the node is ready.
-    public var timeout: Duration
+    package var timeout: Duration
     /// The action on a timeout.
-    public var onTimeout: Timeout
+    package var onTimeout: Timeout
 
     /// Creates a condition; by default the launch fails after 30 s.
-    public init(_ conditions: [Condition], timeout: Duration = .seconds(30), onTimeout: Timeout = .stop) {
+    package init(_ conditions: [Condition], timeout: Duration = .seconds(30), onTimeout: Timeout = .stop) {
         self.conditions = conditions
         self.timeout = timeout
         self.onTimeout = onTimeout

@@ -1,7 +1,7 @@
-public import NavGeo
+package import NavGeo
 
 /// A harmless irregularity of the input.
-public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable,
+package enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable,
     CustomStringConvertible
 {
     /// Road nodes that are missing in the extract: the road is cut there.
@@ -20,7 +20,7 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     case unknownCountry
 
     /// A description of the irregularity, to be printed after its count.
-    public var description: String {
+    package var description: String {
         switch self {
         case .missingNodes: "nodes of roads are missing in the extract; the roads are cut there"
         case .shortWays: "roads with fewer than two nodes are left out"
@@ -35,41 +35,41 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
 }
 
 /// The roads of a country in a map.
-public struct CountryShare: Sendable, Codable, Equatable {
+package struct CountryShare: Sendable, Codable, Equatable {
     /// ISO 3166-1, two upper-case letters; empty for roads in no known country.
-    public var country: String
+    package var country: String
     /// The length of its edges, metres, counting each direction.
-    public var edgeLength: Double
+    package var edgeLength: Double
 }
 
-public struct BuildReport: Sendable, Codable, Equatable {
-    public var nodes = 0
-    public var ways = 0
-    public var relations = 0
-    public var roads = 0
-    public var graphNodes = 0
+package struct BuildReport: Sendable, Codable, Equatable {
+    package var nodes = 0
+    package var ways = 0
+    package var relations = 0
+    package var roads = 0
+    package var graphNodes = 0
     /// Directed edges of the road graph.
-    public var edges = 0
+    package var edges = 0
     /// The length of the edges, metres, counting each direction.
-    public var edgeLength = 0.0
-    public var tiles = 0
-    public var bytes = 0
+    package var edgeLength = 0.0
+    package var tiles = 0
+    package var bytes = 0
     /// Turn restrictions that have an effect.
-    public var restrictions = 0
+    package var restrictions = 0
     /// Turn restrictions without an effect, by reason.
-    public var restrictionProblems: [RestrictionProblem: Int] = [:]
+    package var restrictionProblems: [RestrictionProblem: Int] = [:]
     /// Maneuver relations that have an effect.
-    public var maneuvers = 0
+    package var maneuvers = 0
     /// Maneuver relations without an effect, by reason.
-    public var maneuverProblems: [RestrictionProblem: Int] = [:]
-    public var warnings: [BuildWarning: Int] = [:]
-    public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
+    package var maneuverProblems: [RestrictionProblem: Int] = [:]
+    package var warnings: [BuildWarning: Int] = [:]
+    package var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
     /// The country that all roads lie in; empty for several or none.
-    public var country = ""
+    package var country = ""
     /// The countries of the roads, those with the longest roads first.
-    public var countries: [CountryShare] = []
+    package var countries: [CountryShare] = []
     /// The map's version: a hash over its tiles.
-    public var mapVersion = ""
+    package var mapVersion = ""
 
-    public init() {}
+    package init() {}
 }

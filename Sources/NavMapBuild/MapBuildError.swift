@@ -1,6 +1,6 @@
 /// An error in building a map: what went wrong, where, and what to do about it.
-public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible {
-    public enum Code: Sendable, Equatable {
+package struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Code: Sendable, Equatable {
         /// The input cannot be opened or read.
         case unreadable
         /// The input is not an OSM PBF file.
@@ -24,14 +24,14 @@ public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible
         case unhashed
     }
 
-    public let code: Code
-    public let path: String
+    package let code: Code
+    package let path: String
     /// The offset in the file, in bytes; nil if the error has no offset.
-    public let offset: Int?
-    public let reason: String
-    public let advice: String
+    package let offset: Int?
+    package let reason: String
+    package let advice: String
 
-    public init(_ code: Code, path: String, offset: Int? = nil, reason: String, advice: String) {
+    package init(_ code: Code, path: String, offset: Int? = nil, reason: String, advice: String) {
         self.code = code
         self.path = path
         self.offset = offset
@@ -40,7 +40,7 @@ public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible
     }
 
     /// One line: file, place, reason, advice.
-    public var description: String {
+    package var description: String {
         let place = offset.map { " at byte \($0)" } ?? ""
         return "\(path): \(reason)\(place). \(advice)."
     }

@@ -1,40 +1,40 @@
 import NavDigest
 internal import Foundation
 internal import NavGeo
-public import NavMap
+package import NavMap
 
 /// A builder of road tiles from OpenStreetMap data.
 ///
 /// The tiles depend on the data alone: two builds of the same input are byte-identical, whatever the number of jobs.
-public struct MapBuilder: Sendable {
-    public struct Options: Sendable, Equatable {
+package struct MapBuilder: Sendable {
+    package struct Options: Sendable, Equatable {
         /// The number of threads that work at once, at least 1.
-        public var jobs: Int
+        package var jobs: Int
         /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags decide for single roads.
-        public var leftHandTraffic: Bool
+        package var leftHandTraffic: Bool
         /// The country of the input, ISO 3166-1, two upper-case letters.
         ///
         /// Its general limits and its side of the road apply where tags do not decide. Nil finds the country of each road:
         /// from the borders in the input, else from the road's own zone tags, else from the addresses and zone tags of the
         /// whole input.
-        public var country: String?
+        package var country: String?
 
         /// Creates options; `jobs` defaults to the number of processors.
-        public init(jobs: Int? = nil, leftHandTraffic: Bool = false, country: String? = nil) {
+        package init(jobs: Int? = nil, leftHandTraffic: Bool = false, country: String? = nil) {
             self.country = country
             self.jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
             self.leftHandTraffic = leftHandTraffic
         }
     }
 
-    public struct BuiltTile: Sendable, Equatable {
-        public let id: RoadTileID
-        public let bytes: [UInt8]
+    package struct BuiltTile: Sendable, Equatable {
+        package let id: RoadTileID
+        package let bytes: [UInt8]
         /// The bytes of the file with the ranks of its edges.
-        public let ranks: [UInt8]
+        package let ranks: [UInt8]
 
         /// A view of the tile in memory.
-        public var roadTile: RoadTile {
+        package var roadTile: RoadTile {
             get throws(TileError) {
                 try RoadTile(TileStorage(copying: bytes), expected: id, ranks: TileStorage(copying: ranks))
             }
@@ -42,11 +42,11 @@ public struct MapBuilder: Sendable {
     }
 
     /// The attribution to display with the map, from OpenStreetMap's licence, ODbL 4.3.
-    public static let attribution = "© OpenStreetMap contributors"
+    package static let attribution = "© OpenStreetMap contributors"
 
-    public let options: Options
+    package let options: Options
 
-    public init(_ options: Options = Options()) { self.options = options }
+    package init(_ options: Options = Options()) { self.options = options }
 
     /// Builds the tiles of an .osm.pbf or .osm file into a directory, with its `tileset.json`.
     ///
@@ -56,7 +56,7 @@ public struct MapBuilder: Sendable {
     ///     only after the new one is complete; anything else is left alone and refused.
     ///   - progress: Receives the progress of all phases, from the working threads.
     /// - Throws: ``MapBuildError`` when the input is invalid or the output cannot be written.
-    public func build(
+    package func build(
         input: String, output: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> BuildReport {
         let directory = try OutputDirectory(output)
@@ -81,7 +81,7 @@ public struct MapBuilder: Sendable {
     }
 
     /// Builds the tiles of data in memory, by ascending id.
-    public func build(_ data: OSMData) throws(MapBuildError) -> (tiles: [BuiltTile], report: BuildReport) {
+    package func build(_ data: OSMData) throws(MapBuildError) -> (tiles: [BuiltTile], report: BuildReport) {
         var report = BuildReport()
         let tiles = try assemble(data, source: "data", progress: { _, _ in }, &report) {
             tile throws(MapBuildError) in tile

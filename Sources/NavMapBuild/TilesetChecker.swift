@@ -4,28 +4,28 @@ internal import NavMap
 
 /// A checker of a whole tileset on disk: every file named in its `tileset.json`, every tile's invariants, and, if all tiles
 /// are valid, the consistency between tiles.
-public enum TilesetChecker {
-    public struct Problem: Sendable, Codable, Equatable {
+package enum TilesetChecker {
+    package struct Problem: Sendable, Codable, Equatable {
         /// The file, relative to the directory.
-        public let file: String
-        public let reason: String
+        package let file: String
+        package let reason: String
     }
 
-    public struct Report: Sendable, Codable, Equatable {
+    package struct Report: Sendable, Codable, Equatable {
         /// The map's version according to the tileset.
-        public var mapVersion = ""
+        package var mapVersion = ""
         /// The number of tiles in the tileset.
-        public var tiles = 0
+        package var tiles = 0
         /// The tiles of which a file is missing.
-        public var missing = 0
+        package var missing = 0
         /// The directed edges, nodes and prohibited paths of the valid tiles.
-        public var edges = 0, nodes = 0, prohibitedPaths = 0
+        package var edges = 0, nodes = 0, prohibitedPaths = 0
         /// The readable bytes of the tiles and their ranks.
-        public var bytes = 0
+        package var bytes = 0
         /// The problems by file; empty for a valid tileset.
-        public var problems: [Problem] = []
+        package var problems: [Problem] = []
 
-        public init() {}
+        package init() {}
     }
 
     private static let largestIndex = 256 << 20
@@ -38,7 +38,7 @@ public enum TilesetChecker {
     ///   - jobs: The number of threads that check tiles at once; the report does not depend on it.
     ///   - progress: Receives the completed share, 0 … 1, from the working threads.
     /// - Throws: When there is no tileset to check.
-    public static func check(
+    package static func check(
         _ directory: String, isPartial: Bool = false, jobs: Int = 1,
         progress: @escaping @Sendable (Double) -> Void = { _ in }
     ) throws(MapBuildError) -> Report {

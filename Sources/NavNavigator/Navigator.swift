@@ -1,8 +1,8 @@
-public import NavGeo
+package import NavGeo
 import NavGuidance
-public import NavMap
-public import NavMatching
-public import NavPositioning
+package import NavMap
+package import NavMatching
+package import NavPositioning
 import NavRouting
 
 /// The navigation core: events in, effects out.
@@ -13,7 +13,7 @@ import NavRouting
 /// Each concern has a type that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives,
 /// faster routes, preview, refresh, legs, simulation and policy. Those with kilobytes of state that are used at each fix are classes: a call
 /// of a struct's method copies it.
-public final class Navigator {
+package final class Navigator {
     var config: NavigatorConfig
     var map: MapSnapshot
     // Positioning.
@@ -44,8 +44,9 @@ public final class Navigator {
     private var missingTiles = MissingTileCounter()
     private var effects: [Effect] = []
 
-    public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig())
-    {
+    package init(
+        map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig()
+    ) {
         self.config = config
         self.map = map
         positioning = Positioning(metric: map.metric, config: config.positioning, matcher: matcher)
@@ -56,7 +57,7 @@ public final class Navigator {
     }
 
     /// Handles one event and returns the effects, in order.
-    public func handle(_ event: NavigatorEvent) -> [Effect] {
+    package func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
         var event = event
         switch event.kind {
@@ -95,7 +96,7 @@ public final class Navigator {
     }
 
     /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event comes first; nil for never.
-    public var due: Timestamp? {
+    package var due: Timestamp? {
         func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
             guard let one, let other else { return one ?? other }
             return min(one, other)
@@ -105,15 +106,15 @@ public final class Navigator {
     }
 
     /// The stamp of the last accepted fix; nil before the first.
-    public var lastFix: Timestamp? { positioning.timing.lastFix }
+    package var lastFix: Timestamp? { positioning.timing.lastFix }
 
-    public var fasterRoutes: FasterRouteCounts { faster.counts }
+    package var fasterRoutes: FasterRouteCounts { faster.counts }
 
     /// The tiles whose absence keeps the wanted route from being found; empty when nothing is wanted, or when it fails for other reasons.
-    public var routeMissingTiles: [RoadTileID] { search.missingTiles }
+    package var routeMissingTiles: [RoadTileID] { search.missingTiles }
 
     /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile around it, loaded or missing.
-    public var isOutsideMap: Bool {
+    package var isOutsideMap: Bool {
         guard let position = lastPosition, !isLost, position.isSeen, position.road == nil, position.coordinate.isValid
         else { return false }
         let place = position.coordinate
@@ -125,13 +126,13 @@ public final class Navigator {
     }
 
     /// Seconds by which odometry is ahead of the fixes (negative when behind) while it is unused for that reason; nil while it is used.
-    public var odometryLead: Double? { positioning.odometryLead }
+    package var odometryLead: Double? { positioning.odometryLead }
 
     /// Whether odometry is close enough in time to the fixes; odometry that is not must not become an event.
-    public func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
+    package func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
     /// Returns the current time implied by a fix's arrival and the usual delay of fixes; nil when it cannot be derived.
-    public func time(reportedBy fix: Fix) -> Timestamp? { positioning.timing.time(reportedBy: fix) }
+    package func time(reportedBy fix: Fix) -> Timestamp? { positioning.timing.time(reportedBy: fix) }
 
     /// Performs everything that is due by the time of an event.
     private func passTime(_ event: NavigatorEvent) {

@@ -1,7 +1,7 @@
 /// When faster routes are searched for, and how they are approved.
-public struct FasterRouteConfig: Sendable, Hashable {
+package struct FasterRouteConfig: Sendable, Hashable {
     /// The party that approves a faster route.
-    public enum Approval: String, Sendable, Hashable, CaseIterable {
+    package enum Approval: String, Sendable, Hashable, CaseIterable {
         /// No approval is required: the route is taken.
         case automatic = "auto"
         /// The owner's policy; no answer is a refusal.
@@ -10,27 +10,27 @@ public struct FasterRouteConfig: Sendable, Hashable {
         case manual
     }
 
-    public var isEnabled = true
+    package var isEnabled = true
     /// Time between two searches, seconds. 120: Mapbox.
-    public var interval = 120.0
+    package var interval = 120.0
     /// Shortest remaining time for a search, seconds. 120: one interval, so that the last search of a drive can still gain something. With
     /// Mapbox's 600, a drive through a city would never be searched.
-    public var minimumRemaining = 120.0
+    package var minimumRemaining = 120.0
     /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself
     /// requires 70 s to the next maneuver of any kind, which is rare in a city.
-    public var minimumToManeuver = 15.0
+    package var minimumToManeuver = 15.0
     /// The least gain as a share of the remaining time. 0.1: Mapbox.
-    public var minimumGain = 0.1
+    package var minimumGain = 0.1
     /// The least gain, seconds. 30: the change from which MapLibre reports a new arrival time.
-    public var minimumGainSeconds = 30.0
-    public var approval = Approval.automatic
+    package var minimumGainSeconds = 30.0
+    package var approval = Approval.automatic
     /// The time that a user has for approval, seconds. 30: our own judgement; less than the time to the first maneuver.
-    public var acceptFor = 30.0
+    package var acceptFor = 30.0
 }
 
 /// When alternatives are searched for, and which are shown.
-public struct AlternativesConfig: Sendable, Hashable {
-    public enum Acceptance: String, Sendable, Hashable, CaseIterable {
+package struct AlternativesConfig: Sendable, Hashable {
+    package enum Acceptance: String, Sendable, Hashable, CaseIterable {
         case unfiltered
         /// Alternatives that take less time than the route in force.
         case faster
@@ -38,28 +38,28 @@ public struct AlternativesConfig: Sendable, Hashable {
         case shorter
     }
 
-    public var isEnabled = true
+    package var isEnabled = true
     /// Time between two searches, seconds. 300, not below ``shortestInterval``: Mapbox.
-    public var interval = 300.0
+    package var interval = 300.0
     /// The lower limit of ``interval``, seconds: Mapbox.
-    public static let shortestInterval = 30.0
+    package static let shortestInterval = 30.0
     /// The largest number of alternatives, 0 ... 2.
-    public var limit = 2
-    public var acceptance = Acceptance.unfiltered
+    package var limit = 2
+    package var acceptance = Acceptance.unfiltered
     /// The least movement between two searches, metres. 50: as between two reroutes; a stationary vehicle never searches.
-    public var minimumMovement = 50.0
+    package var minimumMovement = 50.0
     /// The consecutive fixes on an alternative, past its fork, that switch to it. 2: one alone may be noise, and the debounce of a
     /// deviation would be too late.
-    public var takingFixes = 2
+    package var takingFixes = 2
     /// The least matching probability of the alternative's road for a fix to count.
-    public var takingProbability = 0.6
+    package var takingProbability = 0.6
 }
 
 /// When the route's durations are refreshed.
-public struct RefreshConfig: Sendable, Hashable {
-    public var isEnabled = true
+package struct RefreshConfig: Sendable, Hashable {
+    package var isEnabled = true
     /// Longest time between two refreshes, seconds. 120: Mapbox.
-    public var interval = 120.0
+    package var interval = 120.0
     /// Shortest time between two refreshes for new traffic, seconds. 5: traffic may change every second, and a route is a large message.
-    public var minimumInterval = 5.0
+    package var minimumInterval = 5.0
 }

@@ -1,19 +1,19 @@
 import NavGeo
-public import NavMap
-public import NavRouting
+package import NavMap
+package import NavRouting
 
 /// A path to drive: connected edges, with the start on the first and the end on the last.
-public struct DrivePath: Sendable, Equatable {
-    public var edges: [EdgeIndex]
+package struct DrivePath: Sendable, Equatable {
+    package var edges: [EdgeIndex]
     /// The distance along the first edge to the start, metres.
-    public var start: Double
+    package var start: Double
     /// The distance along the last edge to the end, metres.
-    public var end: Double
+    package var end: Double
     /// The distance from the start to where the path leaves the planned route, metres; nil when it never does.
-    public var deviation: Double?
+    package var deviation: Double?
 
     /// Creates the path of a route; nil when the graph does not hold all its edges.
-    public init?(_ route: Route, graph: RoadGraph) {
+    package init?(_ route: Route, graph: RoadGraph) {
         let resolved = route.edges.map { graph.edge($0.key) }
         let edges = resolved.compactMap { $0 }
         guard edges.count == resolved.count, let first = route.edges.first, let last = route.edges.last else {
@@ -40,15 +40,15 @@ public struct DrivePath: Sendable, Equatable {
 }
 
 /// Plans the path of a driver who takes a wrong turn and is rerouted from there.
-public struct DetourPlanner {
+package struct DetourPlanner {
     private let router: Router
     private let workspace: SearchWorkspace
 
     /// The distance that the driver stays on the wrong road before following directions again, metres: long enough for any system to detect
     /// the deviation.
-    public static let wrongDistance = 250.0
+    package static let wrongDistance = 250.0
 
-    public init(router: Router, workspace: SearchWorkspace) {
+    package init(router: Router, workspace: SearchWorkspace) {
         self.router = router
         self.workspace = workspace
     }
@@ -57,7 +57,7 @@ public struct DetourPlanner {
     /// none.
     ///
     /// The driver then continues for ``wrongDistance`` as straight as possible, and takes the fastest way to the waypoints still ahead.
-    public func path(along route: Route, wrongTurnAfter distance: Double) -> DrivePath? {
+    package func path(along route: Route, wrongTurnAfter distance: Double) -> DrivePath? {
         let metric = router.metric
         let graph = metric.turns.graph
         guard let planned = DrivePath(route, graph: graph), let destination = route.waypoints.last else { return nil }

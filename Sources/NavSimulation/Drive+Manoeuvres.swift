@@ -1,4 +1,4 @@
-public import NavMap
+package import NavMap
 import NavGeo
 
 extension Drive {
@@ -12,7 +12,7 @@ extension Drive {
     /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stops, and then sets out.
     ///
     /// - Parameter distance: The distance to reverse, metres, at most the line's length; 0 sets out at once.
-    public func states(rate: Double, backingUp distance: Double) -> [DriveState] {
+    package func states(rate: Double, backingUp distance: Double) -> [DriveState] {
         let forward = states(rate: rate)
         let distance = min(distance, line.length)
         guard distance > 0, let first = forward.first else { return forward }
@@ -54,7 +54,7 @@ extension Drive {
     /// Returns the times at which the vehicle is in tunnels of the map, in seconds of the states' time.
     ///
     /// - Parameter length: The minimum length of a tunnel, metres; satellites remain visible through the ends of shorter ones.
-    public func tunnels(_ states: [DriveState], on graph: RoadGraph, from length: Double = 30) -> [ClosedRange<Double>]
+    package func tunnels(_ states: [DriveState], on graph: RoadGraph, from length: Double = 30) -> [ClosedRange<Double>]
     {
         var isDark = [Bool](repeating: false, count: edges.count)
         var index = 0

@@ -1,46 +1,46 @@
-public import NavGeo
-public import NavMap
-public import NavRouting
+package import NavGeo
+package import NavMap
+package import NavRouting
 import Glibc
 
 /// The true state of a simulated vehicle at a moment.
-public struct DriveState: Sendable, Equatable {
+package struct DriveState: Sendable, Equatable {
     /// Seconds since the drive's start.
-    public var time: Double
+    package var time: Double
     /// Metres from the drive's start.
-    public var offset: Double
-    public var coordinate: Coordinate
+    package var offset: Double
+    package var coordinate: Coordinate
     /// Direction of travel, radians clockwise from north.
-    public var course: Double
+    package var course: Double
     /// Speed, m/s.
-    public var speed: Double
+    package var speed: Double
     /// The index of the edge in ``Drive/edges``.
-    public var edge: Int
+    package var edge: Int
     /// Whether the vehicle reverses; its body then points against ``course``.
-    public var reverses = false
+    package var reverses = false
 
     /// Direction of the body, radians clockwise from north.
-    public var heading: Double { reverses ? Angle.normalised(course + .pi) : course }
+    package var heading: Double { reverses ? Angle.normalised(course + .pi) : course }
 }
 
 /// A drive along a path of edges, with the speeds of a calm driver.
-public struct Drive: Sendable {
+package struct Drive: Sendable {
     /// The edges driven, in order.
-    public let edges: [EdgeIndex]
-    public let line: Polyline
+    package let edges: [EdgeIndex]
+    package let line: Polyline
 
     /// Comfortable acceleration, m/s² (ISO 15622 allows 2; a calm driver takes less).
-    public static let acceleration = 1.5
+    package static let acceleration = 1.5
     /// Comfortable deceleration, m/s².
-    public static let deceleration = 2.0
+    package static let deceleration = 2.0
     /// Comfortable lateral acceleration, m/s².
-    public static let lateralAcceleration = 2.5
+    package static let lateralAcceleration = 2.5
 
     private let speedLimits: [Double]
     private let edgeOfSegment: [Int]
 
     /// Creates a drive over connected edges, from a distance along the first to a distance along the last; nil for a path of length 0.
-    public init?(_ metric: Metric, edges: [EdgeIndex], from start: Double, to end: Double) {
+    package init?(_ metric: Metric, edges: [EdgeIndex], from start: Double, to end: Double) {
         let graph = metric.turns.graph
         var coordinates: [Coordinate] = []
         var limits: [Double] = []
@@ -73,7 +73,7 @@ public struct Drive: Sendable {
     ///
     /// Speeds follow the edges' speeds, drop in bends and turns to keep the lateral acceleration comfortable, and change no faster than
     /// ``acceleration`` and ``deceleration``. The result is empty for a rate that is not a number above 0.
-    public func states(rate: Double) -> [DriveState] {
+    package func states(rate: Double) -> [DriveState] {
         guard rate > 0, rate.isFinite else { return [] }
         let profile = speedProfile()
         var states: [DriveState] = []

@@ -1,21 +1,21 @@
-public import NavGeo
+package import NavGeo
 import NavMatching
-public import NavPositioning
+package import NavPositioning
 
 /// The errors of a simulated vehicle's own sensors.
-public struct OdometryModel: Sendable, Hashable {
+package struct OdometryModel: Sendable, Hashable {
     /// The relative error of the wheel speed, positive when the speed is too high: tyres cause up to 2 %.
-    public var scaleError: Double
+    package var scaleError: Double
     /// Standard deviation of the speed, m/s.
-    public var speedNoise: Double
+    package var speedNoise: Double
     /// The bias of the yaw rate, rad/s: 0.1 to 0.5 °/s for a gyroscope in a car.
-    public var turnBias: Double
+    package var turnBias: Double
     /// Standard deviation of the yaw rate, rad/s.
-    public var turnNoise: Double
+    package var turnNoise: Double
     /// The smallest speed that the wheels report, m/s.
-    public var resolution: Double
+    package var resolution: Double
 
-    public init(
+    package init(
         scaleError: Double = 0.01, speedNoise: Double = 0.05, turnBias: Double = 0.003, turnNoise: Double = 0.003,
         resolution: Double = 0.02
     ) {
@@ -29,7 +29,7 @@ public struct OdometryModel: Sendable, Hashable {
     /// Returns the sensors of a random car, chosen by a seed.
     ///
     /// The wheels' error has a standard deviation of 0.8 % and is at most 2 %; the gyroscope's 0.15 °/s, and at most 0.5 °/s.
-    public static func car(seed: UInt64) -> OdometryModel {
+    package static func car(seed: UInt64) -> OdometryModel {
         var random = SeededRandom(seed: seed)
         return OdometryModel(
             scaleError: min(max(0.008 * random.gaussian(), -0.02), 0.02),
@@ -40,7 +40,7 @@ public struct OdometryModel: Sendable, Hashable {
     private static let fastestTurn = 0.8
 
     /// Returns the odometry of a drive that starts at `start`: one report per state.
-    public func reports(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Odometry] {
+    package func reports(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Odometry] {
         var random = SeededRandom(seed: seed)
         var heading = states.first?.heading ?? 0
         var previous = states.first?.time ?? 0

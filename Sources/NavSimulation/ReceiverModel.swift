@@ -1,9 +1,9 @@
-public import NavGeo
-public import NavMatching
+package import NavGeo
+package import NavMatching
 import Glibc
 
-public struct ReceiverModel: Sendable, Hashable {
-    public enum Environment: String, Sendable, CaseIterable {
+package struct ReceiverModel: Sendable, Hashable {
+    package enum Environment: String, Sendable, CaseIterable {
         case none
         /// Open sky: 1.5 m of slowly wandering error, 0.5 m of noise.
         case open
@@ -12,18 +12,18 @@ public struct ReceiverModel: Sendable, Hashable {
     }
 
     /// Standard deviation of the wandering error on each axis, metres.
-    public var wander: Double
+    package var wander: Double
     /// The correlation time of the wandering error, seconds (a first-order Gauss-Markov process).
-    public var correlationTime: Double
+    package var correlationTime: Double
     /// Standard deviation of the noise on each axis, metres.
-    public var noise: Double
+    package var noise: Double
     /// Standard deviation of the speed, m/s.
-    public var speedNoise: Double
+    package var speedNoise: Double
     /// Periods of the drive without fixes, seconds since its start.
-    public var outages: [ClosedRange<Double>]
+    package var outages: [ClosedRange<Double>]
 
     /// The errors in an environment, as large as in the recordings that the matcher is tested with (2-D p50 about 1.9 m open, 5 m urban).
-    public init(_ environment: Environment, outages: [ClosedRange<Double>] = []) {
+    package init(_ environment: Environment, outages: [ClosedRange<Double>] = []) {
         switch environment {
         case .none: (wander, noise, speedNoise) = (0, 0, 0)
         case .open: (wander, noise, speedNoise) = (1.5, 0.5, 0.1)
@@ -34,7 +34,7 @@ public struct ReceiverModel: Sendable, Hashable {
     }
 
     /// Returns the fixes of a drive that starts at `start`: one per state, none during outages.
-    public func fixes(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Fix] {
+    package func fixes(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Fix] {
         var random = SeededRandom(seed: seed)
         var error = LocalPoint(east: wander * random.gaussian(), north: wander * random.gaussian())
         var previous = states.first?.time ?? 0

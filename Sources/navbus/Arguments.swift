@@ -7,7 +7,7 @@ import NavGeo
 public import NavGuidance
 import NavMap
 public import NavRouting
-public import NavSimulation
+package import NavSimulation
 
 extension Coordinate {
     /// Parses `LAT,LON` in degrees, the value of an option.

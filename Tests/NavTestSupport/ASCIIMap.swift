@@ -1,7 +1,7 @@
-public import NavGeo
-public import NavMap
+package import NavGeo
+package import NavMap
 import NavMapBuild
-public import NavRouting
+package import NavRouting
 
 /// A road map drawn with characters, after the idea of Valhalla's gurka tests.
 ///
@@ -11,24 +11,24 @@ public import NavRouting
 ///
 ///     let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary"]])
 ///     #expect(try map.route("AC") == "ABC")
-public struct ASCIIMap: Sendable {
+package struct ASCIIMap: Sendable {
     /// The place of a drawing on Earth.
-    public enum Placement: Sendable {
+    package enum Placement: Sendable {
         /// The first character of the first line is at this place.
         case northWest(Coordinate)
         /// The middle of the drawing is at this place.
         case centre(Coordinate)
 
         /// In the middle of a tile of every layer, so that the drawing is one tile per layer.
-        public static let insideTiles = Placement.centre(TestPlaces.insideTiles)
+        package static let insideTiles = Placement.centre(TestPlaces.insideTiles)
         /// On a corner of four tiles of the local layer that is within one tile of the other layers.
-        public static let localTileCorner = Placement.centre(TestPlaces.localTileCorner)
+        package static let localTileCorner = Placement.centre(TestPlaces.localTileCorner)
         /// On a corner of four tiles in every layer.
-        public static let everyTileCorner = Placement.centre(TestPlaces.everyTileCorner)
+        package static let everyTileCorner = Placement.centre(TestPlaces.everyTileCorner)
     }
 
     /// A turn restriction: `kind` is the value of the `restriction` tag.
-    public struct Restriction: Sendable {
+    package struct Restriction: Sendable {
         var kind: String
         var from: String
         var via: String
@@ -37,7 +37,7 @@ public struct ASCIIMap: Sendable {
 
         /// A restriction between ways given by their strings, several separated by spaces; `via` is a node, or ways
         /// separated by spaces. `?` is a member that the map lacks.
-        public init(_ kind: String, from: String, via: String, to: String, tags: [String: String] = [:]) {
+        package init(_ kind: String, from: String, via: String, to: String, tags: [String: String] = [:]) {
             self.kind = kind
             self.from = from
             self.via = via
@@ -47,21 +47,21 @@ public struct ASCIIMap: Sendable {
     }
 
     /// A mistake in a drawing, or in a question about it.
-    public struct Mistake: Error, CustomStringConvertible {
+    package struct Mistake: Error, CustomStringConvertible {
         /// A description of the mistake.
-        public let description: String
+        package let description: String
 
         init(_ description: String) { self.description = description }
     }
 
     /// The tiles, by ascending id.
-    public let tiles: [RoadTile]
+    package let tiles: [RoadTile]
     /// All tiles as one graph.
-    public let graph: RoadGraph
+    package let graph: RoadGraph
     /// The graph's turns.
-    public let turns: TurnGraph
+    package let turns: TurnGraph
     /// Number of turn restrictions that have an effect.
-    public let restrictionCount: Int
+    package let restrictionCount: Int
 
     private let coordinates: [Character: Coordinate]
     private let wayIDs: [String: Int64]
@@ -77,7 +77,7 @@ public struct ASCIIMap: Sendable {
     ///   - nodes: Tags of nodes.
     ///   - restrictions: Turn restrictions.
     ///   - leftHandTraffic: Whether traffic keeps to the left.
-    public init(
+    package init(
         _ drawing: String, gridMetres: Double = 100, placement: Placement = .insideTiles,
         ways: KeyValuePairs<String, [String: String]>, nodes: [Character: [String: String]] = [:],
         restrictions: [Restriction] = [], leftHandTraffic: Bool = false
@@ -88,7 +88,7 @@ public struct ASCIIMap: Sendable {
     }
 
     /// Creates a map of roads that are known only at run time.
-    public init(
+    package init(
         _ drawing: String, gridMetres: Double = 100, placement: Placement = .insideTiles,
         roads: [(way: String, tags: [String: String])], nodes: [Character: [String: String]],
         restrictions: [Restriction], leftHandTraffic: Bool = false
@@ -127,10 +127,10 @@ public struct ASCIIMap: Sendable {
     private static let missingID: Int64 = 999_999
 
     /// The OSM id of a node: its Unicode number.
-    public static func nodeID(_ node: Character) -> Int64 { Int64(node.unicodeScalars.first?.value ?? 0) }
+    package static func nodeID(_ node: Character) -> Int64 { Int64(node.unicodeScalars.first?.value ?? 0) }
 
     /// The nodes of a drawing with their columns and lines, from the top left.
-    public static func cells(of drawing: String) throws -> [(node: Character, column: Int, line: Int)] {
+    package static func cells(of drawing: String) throws -> [(node: Character, column: Int, line: Int)] {
         var cells: [(node: Character, column: Int, line: Int)] = []
         for (line, text) in drawing.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             for (column, character) in text.enumerated() where character.isASCII {
@@ -196,7 +196,7 @@ public struct ASCIIMap: Sendable {
 
 extension ASCIIMap {
     /// Returns the place of a node, or a place some metres away from it.
-    public func coordinate(_ node: Character, east: Double = 0, north: Double = 0) throws -> Coordinate {
+    package func coordinate(_ node: Character, east: Double = 0, north: Double = 0) throws -> Coordinate {
         guard let coordinate = coordinates[node] else { throw Mistake("\(node) is not drawn") }
         if east == 0 && north == 0 { return coordinate }
         return LocalFrame(origin: coordinate).coordinate(of: LocalPoint(east: east, north: north))
@@ -204,7 +204,7 @@ extension ASCIIMap {
 
     /// Returns a place on the straight line between two nodes, `share` of the distance along it, and `right` metres to
     /// its right.
-    public func position(between first: Character, _ second: Character, at share: Double = 0.5, right: Double = 0)
+    package func position(between first: Character, _ second: Character, at share: Double = 0.5, right: Double = 0)
         throws
         -> Coordinate
     {
@@ -220,12 +220,12 @@ extension ASCIIMap {
     }
 
     /// The direction from one node to another, radians clockwise from north.
-    public func bearing(_ first: Character, _ second: Character) throws -> Double {
+    package func bearing(_ first: Character, _ second: Character) throws -> Double {
         Geodesy.bearing(from: try coordinate(first), to: try coordinate(second))
     }
 
     /// Returns the node of the graph at a drawn node; throws for a node within a road that is not a junction.
-    public func node(_ node: Character) throws -> NodeIndex {
+    package func node(_ node: Character) throws -> NodeIndex {
         guard let index = graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID(node)) else {
             throw Mistake("\(node) is not a node of the graph")
         }
@@ -233,7 +233,7 @@ extension ASCIIMap {
     }
 
     /// The edge that passes `first` and then, next on its line, `second`.
-    public func edge(_ first: Character, _ second: Character) throws -> EdgeIndex {
+    package func edge(_ first: Character, _ second: Character) throws -> EdgeIndex {
         let (from, to) = (ASCIIMap.nodeID(first), ASCIIMap.nodeID(second))
         for number in 0..<graph.edgeCount {
             let shape = graph.shape(of: EdgeIndex(number))
@@ -245,19 +245,19 @@ extension ASCIIMap {
     }
 
     /// The OSM id of a way given by its string.
-    public func wayID(_ way: String) throws -> Int64 {
+    package func wayID(_ way: String) throws -> Int64 {
         guard let id = wayIDs[way] else { throw Mistake("\(way) is not a way") }
         return id
     }
 
     /// The nodes that an edge passes, in travel order.
-    public func letters(of edge: EdgeIndex) -> String {
+    package func letters(of edge: EdgeIndex) -> String {
         let shape = graph.shape(of: edge)
         return String(shape.indices.map { letter(shape.nodeID($0)) })
     }
 
     /// Returns the nodes that a route passes, including those just before its start and just after its end.
-    public func letters(of route: Route) -> String {
+    package func letters(of route: Route) -> String {
         var nodes: [Int64] = []
         for (index, segment) in route.segments.enumerated() {
             // If a leg starts or ends at a node, a piece without length names the rest of its segment.
@@ -270,7 +270,7 @@ extension ASCIIMap {
     }
 
     /// Returns the names of the roads that a route takes, consecutive repetitions left out.
-    public func names(of route: Route) -> [String] {
+    package func names(of route: Route) -> [String] {
         var names: [String] = []
         for edge in route.edges where edge.length > 0.01 && names.last != edge.attributes.name {
             names.append(edge.attributes.name)
@@ -283,17 +283,17 @@ extension ASCIIMap {
     }
 
     /// A router for a vehicle.
-    public func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
+    package func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
         Router(Metric(turns, model: CostModel(profile: profile)))
     }
 
     /// The answer to a request for a route through places.
-    public func outcome(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) -> RouteOutcome {
+    package func outcome(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) -> RouteOutcome {
         router(profile).route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
     }
 
     /// The route through places.
-    public func route(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) throws -> Route {
+    package func route(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) throws -> Route {
         switch outcome(waypoints, profile) {
         case .found(let route): return route
         case let other: throw Mistake("no route but \(other)")
@@ -301,19 +301,19 @@ extension ASCIIMap {
     }
 
     /// The route that stops at nodes, as the nodes that it passes.
-    public func route(_ stops: String, _ profile: VehicleProfile = VehicleProfile()) throws -> String {
+    package func route(_ stops: String, _ profile: VehicleProfile = VehicleProfile()) throws -> String {
         letters(of: try route(try stops.map { Waypoint(try coordinate($0)) }, profile))
     }
 
     /// Returns a graph of some of the tiles, in which the other tiles are known, or only those that its roads lead to.
-    public func graph(without missing: Set<RoadTileID>, knowsAll: Bool = false) -> RoadGraph {
+    package func graph(without missing: Set<RoadTileID>, knowsAll: Bool = false) -> RoadGraph {
         RoadGraph(
             tiles: tiles.filter { !missing.contains($0.id) }, mapVersion: graph.mapVersion,
             catalogue: knowsAll ? tiles.map(\.id) : nil)
     }
 
     /// Returns the tile of the edges of a layer that start at a node.
-    public func tile(_ layer: RoadLayer, at node: Character) throws -> RoadTileID {
+    package func tile(_ layer: RoadLayer, at node: Character) throws -> RoadTileID {
         RoadTileID(layer: layer, containing: try coordinate(node))
     }
 }

@@ -33,7 +33,7 @@ import NavRouting
 /// `width`, `length` (metres), `weight` or `axle` (load, tonnes), and then optionally `hazmat` (carries dangerous goods). A place is a
 /// node, or `A>B`: halfway from A to B, heading for B. `on Mo 08:00` or `on Jul 4 08:00` gives the time (in 2026). `A or B` allows either,
 /// `no route` expects none. `relations with an effect: 1` is the number that the importer applied.
-public struct DrawnCase: Sendable {
+package struct DrawnCase: Sendable {
     /// An expectation of a case.
     private struct Expectation: Sendable {
         var line: String
@@ -44,7 +44,7 @@ public struct DrawnCase: Sendable {
     }
 
     /// The behaviour that the case describes.
-    public let summary: String
+    package let summary: String
     private let map: ASCIIMap
     private var expectations: [Expectation] = []
     private var effects: Int?
@@ -52,7 +52,7 @@ public struct DrawnCase: Sendable {
     /// Reads a case.
     ///
     /// - Throws: ``ASCIIMap/Mistake`` with the line that is not understood.
-    public init(_ text: String) throws {
+    package init(_ text: String) throws {
         var sections: [String: [String]] = [:]
         var heading = ""
         var mapHeading = ""
@@ -184,7 +184,7 @@ public struct DrawnCase: Sendable {
     }
 
     /// Returns the failed expectations, one per line; empty when all are met.
-    public func failures() throws -> [String] {
+    package func failures() throws -> [String] {
         var failures: [String] = []
         if let effects, effects != map.restrictionCount {
             failures.append("\(map.restrictionCount) relations have an effect, not \(effects)")

@@ -1,19 +1,19 @@
-public import NavNavigator
+package import NavNavigator
 
 /// The order of a reroute's events: will, fetching, fetched, applied, or an earlier end as failed or rejected; one reroute after the other.
-public struct RerouteOrder {
+package struct RerouteOrder {
     /// The last event of a reroute.
-    public enum Stage: Sendable { case announced, fetching, fetched }
+    package enum Stage: Sendable { case announced, fetching, fetched }
     /// The reroute that has not ended yet.
-    public private(set) var open: (id: UInt64, stage: Stage)?
+    package private(set) var open: (id: UInt64, stage: Stage)?
     private var known: Set<UInt64> = []
     private var starts: Set<UInt64> = []
 
     /// Creates the state before any event.
-    public init() {}
+    package init() {}
 
     /// Handles an effect; returns the violation of the order, nil when there is none.
-    public mutating func breach(_ effect: Effect) -> String? {
+    package mutating func breach(_ effect: Effect) -> String? {
         switch effect {
         case .requestRoute(let query) where query.purpose == .start: starts.insert(query.requestID)
         case .publish(_, .reroute(let event)): return take(event)
@@ -55,15 +55,15 @@ public struct RerouteOrder {
 }
 
 /// The order of a switch's events: an announced switch to an alternative is completed or fails before the next one.
-public struct SwitchOrder {
+package struct SwitchOrder {
     /// The alternative of the switch that has not ended yet.
-    public private(set) var open: UInt64?
+    package private(set) var open: UInt64?
 
     /// Creates the state before any event.
-    public init() {}
+    package init() {}
 
     /// Handles an event; returns the violation of the order, nil when there is none.
-    public mutating func breach(_ event: AlternativeSwitch) -> String? {
+    package mutating func breach(_ event: AlternativeSwitch) -> String? {
         switch event.phase {
         case .willTake:
             if open != nil { return "two switches at once" }
@@ -77,15 +77,15 @@ public struct SwitchOrder {
 }
 
 /// The order of a faster route's events: a detected one is applied or rejected before the next one.
-public struct FasterRouteOrder {
+package struct FasterRouteOrder {
     /// Whether a faster route has not ended yet.
-    public private(set) var isOpen = false
+    package private(set) var isOpen = false
 
     /// Creates the state before any event.
-    public init() {}
+    package init() {}
 
     /// Handles an event; returns the violation of the order, nil when there is none.
-    public mutating func breach(_ event: FasterRouteEvent) -> String? {
+    package mutating func breach(_ event: FasterRouteEvent) -> String? {
         switch event.phase {
         case .detected:
             if isOpen { return "a faster route is detected while another is open" }
@@ -99,15 +99,15 @@ public struct FasterRouteOrder {
 }
 
 /// The order of a prediction's events: it will begin, begins, will end and ends, each time for one reason.
-public struct SimulationOrder {
+package struct SimulationOrder {
     /// The last event.
-    public private(set) var last: SimulationEvent?
+    package private(set) var last: SimulationEvent?
 
     /// Creates the state before any event.
-    public init() {}
+    package init() {}
 
     /// Handles an event; returns the violation of the order, nil when there is none.
-    public mutating func breach(_ event: SimulationEvent) -> String? {
+    package mutating func breach(_ event: SimulationEvent) -> String? {
         let before: SimulationEvent.Phase
         switch event.phase {
         case .willBegin: before = .ended

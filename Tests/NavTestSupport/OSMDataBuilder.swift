@@ -1,9 +1,9 @@
-public import NavGeo
-public import NavMap
-public import NavMapBuild
+package import NavGeo
+package import NavMap
+package import NavMapBuild
 
 /// A builder of ``OSMData`` from single objects, for maps that are drawn instead of read.
-public struct OSMDataBuilder: Sendable {
+package struct OSMDataBuilder: Sendable {
     private struct Node: Sendable {
         var id: Int64
         var position: FixedCoordinate
@@ -15,22 +15,22 @@ public struct OSMDataBuilder: Sendable {
     private var data = OSMData()
 
     /// Creates a builder without objects.
-    public init() {}
+    package init() {}
 
     /// Adds a node. Only nodes that a way or a relation refers to are kept.
-    public mutating func addNode(id: Int64, position: FixedCoordinate, tags: [String: String] = [:]) {
+    package mutating func addNode(id: Int64, position: FixedCoordinate, tags: [String: String] = [:]) {
         nodes.append(Node(id: id, position: position, tags: tags))
     }
 
     /// Adds a way through nodes.
-    public mutating func addWay(id: Int64, nodes: [Int64], tags: [String: String]) {
+    package mutating func addWay(id: Int64, nodes: [Int64], tags: [String: String]) {
         ways.parts.append(contentsOf: nodes)
         OSMDataBuilder.add(tags, to: &ways.tags, &data.strings)
         ways.close(id: id)
     }
 
     /// Adds a relation of members with their roles.
-    public mutating func addRelation(
+    package mutating func addRelation(
         id: Int64, members: [(kind: OSMData.Member.Kind, id: Int64, role: String)], tags: [String: String]
     ) {
         for member in members {
@@ -42,7 +42,7 @@ public struct OSMDataBuilder: Sendable {
     }
 
     /// The data of all objects added so far.
-    public func build() -> OSMData {
+    package func build() -> OSMData {
         var builder = self
         return builder.finish()
     }
@@ -93,7 +93,7 @@ extension RoadTags {
     ///
     /// - Parameter country: The country whose general limits apply unless the tags name another, two letters; empty
     ///   when unknown.
-    public static func attributes(
+    package static func attributes(
         of tags: [String: String], country: String = ""
     ) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
         var builder = OSMDataBuilder()
@@ -108,7 +108,7 @@ extension RoadTags {
 
 extension NodeTags {
     /// Returns the flags of a node with these tags.
-    public static func flags(of tags: [String: String]) -> NodeFlags {
+    package static func flags(of tags: [String: String]) -> NodeFlags {
         var builder = OSMDataBuilder()
         builder.addWay(id: 1, nodes: [], tags: tags)
         let data = builder.build()

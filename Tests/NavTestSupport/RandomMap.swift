@@ -1,24 +1,24 @@
-public import NavGeo
-public import NavMap
+package import NavGeo
+package import NavMap
 import NavMapBuild
 import NavRouting
-public import NavSimulation
+package import NavSimulation
 
 /// A random town on an irregular grid, the same for the same seed: two-way and one-way streets of all classes, gaps, private ways, turning
 /// circles, signals, and turn restrictions at nodes and over several ways.
-public struct RandomMap: Sendable {
+package struct RandomMap: Sendable {
     /// The tiles, by ascending id.
-    public let tiles: [RoadTile]
+    package let tiles: [RoadTile]
     /// All tiles as one graph.
-    public let graph: RoadGraph
+    package let graph: RoadGraph
     /// The bounds of the town.
-    public let bounds: BoundingBox
+    package let bounds: BoundingBox
 
     /// Creates a town of `size` × `size` crossings, around a corner of tiles in all layers unless stated otherwise.
     ///
     /// - Parameter hasRules: Whether there are rules for some vehicles or times only, on turns and on roads, and private gates.
     ///   - gone: The streets that no longer exist, by the order in which they were drawn: the same town in a later year.
-    public init(
+    package init(
         seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
         hasRules: Bool = false, without gone: Set<Int> = []
     ) throws {
@@ -53,7 +53,7 @@ public struct RandomMap: Sendable {
     }
 
     /// A random place in the town.
-    public func place(_ random: inout SeededRandom) -> Coordinate {
+    package func place(_ random: inout SeededRandom) -> Coordinate {
         Coordinate(
             latitude: bounds.south + (bounds.north - bounds.south) * random.uniform(),
             longitude: bounds.west + (bounds.east - bounds.west) * random.uniform())

@@ -1,10 +1,10 @@
-public import NavGeo
-public import NavMap
-public import NavSimulation
+package import NavGeo
+package import NavMap
+package import NavSimulation
 
 extension RoadGraph {
     /// Draws the place of one of the nodes.
-    public func randomPlace(_ random: inout SeededRandom) -> Coordinate {
+    package func randomPlace(_ random: inout SeededRandom) -> Coordinate {
         nodePositions[Int(random.next() % UInt64(nodeCount))].coordinate
     }
 }

@@ -1,34 +1,34 @@
 import Foundation
-public import NavMap
+package import NavMap
 import NavMapBuild
-public import NavRouting
+package import NavRouting
 import NavTestKit
 
 /// A real extract as tiles, graph and turns, built once per test run.
-public struct RealMap: Sendable {
+package struct RealMap: Sendable {
     /// The tiles, by ascending id.
-    public let tiles: [RoadTile]
+    package let tiles: [RoadTile]
     /// All tiles as one graph.
-    public let graph: RoadGraph
+    package let graph: RoadGraph
     /// The graph's turns.
-    public let turns: TurnGraph
+    package let turns: TurnGraph
 
     /// Central Helsinki, part of the project.
-    public static let helsinki = Result { try RealMap(path: TestData.fixture("helsinki.osm.pbf")) }
+    package static let helsinki = Result { try RealMap(path: TestData.fixture("helsinki.osm.pbf")) }
     /// Andorra, of the shared data.
-    public static let andorra = Result { try RealMap(path: TestData.osm("andorra")) }
+    package static let andorra = Result { try RealMap(path: TestData.osm("andorra")) }
     /// Porto, of the shared data.
-    public static let porto = Result { try RealMap(path: TestData.osm("porto")) }
+    package static let porto = Result { try RealMap(path: TestData.osm("porto")) }
 
     /// The path of an extract; nil when it is missing.
-    public static func path(_ name: String) -> String? {
+    package static func path(_ name: String) -> String? {
         [TestData.osm(name), TestData.fixture("\(name).osm.pbf")].first {
             FileManager.default.fileExists(atPath: $0)
         }
     }
 
     /// Builds an extract in memory.
-    public init(path: String) throws {
+    package init(path: String) throws {
         let data = try OSMPBFReader.read(path: path, jobs: 2)
         let built = try MapBuilder(MapBuilder.Options(jobs: 2)).build(data)
         tiles = try built.tiles.map { try $0.roadTile }
@@ -37,7 +37,7 @@ public struct RealMap: Sendable {
     }
 
     /// A router for a vehicle.
-    public func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
+    package func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
         Router(Metric(turns, model: CostModel(profile: profile)))
     }
 }

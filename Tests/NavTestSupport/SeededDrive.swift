@@ -1,23 +1,23 @@
-public import NavGeo
-public import NavMap
-public import NavMatching
-public import NavRouting
-public import NavSimulation
+package import NavGeo
+package import NavMap
+package import NavMatching
+package import NavRouting
+package import NavSimulation
 
 /// A simulated drive with the fixes of a receiver, from a seed.
-public struct SeededDrive: Sendable {
+package struct SeededDrive: Sendable {
     /// The truth, one state per fix interval.
-    public let states: [DriveState]
+    package let states: [DriveState]
     /// The edges driven.
-    public let edges: [EdgeIndex]
+    package let edges: [EdgeIndex]
     /// The receiver's fixes.
-    public let fixes: [Fix]
+    package let fixes: [Fix]
 
     /// The moment at which drives start, 2026-01-01T00:00:00 UTC.
-    public static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
+    package static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
 
     /// Creates a drive along a path; nil for a path without length.
-    public init?(
+    package init?(
         _ metric: Metric, path: DrivePath, rate: Double = 1, environment: ReceiverModel.Environment = .open,
         outages: [ClosedRange<Double>] = [], seed: UInt64 = 1
     ) {
@@ -28,7 +28,7 @@ public struct SeededDrive: Sendable {
     }
 
     /// Creates a drive along a route; nil when the graph lacks an edge of it.
-    public init?(
+    package init?(
         _ metric: Metric, route: Route, rate: Double = 1, environment: ReceiverModel.Environment = .open,
         outages: [ClosedRange<Double>] = [], seed: UInt64 = 1
     ) {
@@ -38,16 +38,16 @@ public struct SeededDrive: Sendable {
 }
 
 /// A clock that tests move by hand.
-public struct SimulatedClock: Sendable {
+package struct SimulatedClock: Sendable {
     /// The current moment.
-    public private(set) var now: Timestamp
+    package private(set) var now: Timestamp
 
     /// Creates a clock that shows a moment.
-    public init(_ now: Timestamp = SeededDrive.start) { self.now = now }
+    package init(_ now: Timestamp = SeededDrive.start) { self.now = now }
 
     /// Advances the clock and returns the new moment.
     @discardableResult
-    public mutating func advance(_ seconds: Double) -> Timestamp {
+    package mutating func advance(_ seconds: Double) -> Timestamp {
         now = now.advanced(bySeconds: seconds)
         return now
     }

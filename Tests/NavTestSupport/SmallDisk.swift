@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 
 /// A file system in memory of a few megabytes, for tests of a full disk; needs root.
-public final class SmallDisk {
+package final class SmallDisk {
     /// The folder in which it is mounted.
-    public let path: String
+    package let path: String
 
     /// Mounts the file system; nil if this user may not mount.
-    public init?(megabytes: Int) {
+    package init?(megabytes: Int) {
         path = NSTemporaryDirectory() + "navbus-disk-" + UUID().uuidString
         guard mkdir(path, 0o755) == 0 else { return nil }
         guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
@@ -25,7 +25,7 @@ public final class SmallDisk {
     ///
     /// The disk is busy for a moment where a test beside this one starts a process: until that executes its program, it has copies of all
     /// open files, also of those that were closed here meanwhile.
-    public func remount(_ how: String) -> Bool {
+    package func remount(_ how: String) -> Bool {
         let flags = UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0)
         for _ in 0..<1_000 {
             if mount("tmpfs", path, "tmpfs", flags, nil) == 0 { return true }
@@ -36,7 +36,7 @@ public final class SmallDisk {
     }
 
     /// Writes files until no further byte fits.
-    public func fillUp() {
+    package func fillUp() {
         for (number, size) in [1 << 20, 1 << 14, 1 << 12].enumerated() {
             let file = open("\(path)/other-\(number)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
             guard file >= 0 else { continue }
@@ -47,7 +47,7 @@ public final class SmallDisk {
     }
 
     /// Frees so many bytes of those that ``fillUp()`` wrote.
-    public func free(_ bytes: Int) {
+    package func free(_ bytes: Int) {
         var left = bytes
         for number in 0..<3 {
             let file = "\(path)/other-\(number)"
@@ -60,5 +60,5 @@ public final class SmallDisk {
     }
 
     /// Whether this process may create one.
-    public static let isPossible = SmallDisk(megabytes: 1) != nil
+    package static let isPossible = SmallDisk(megabytes: 1) != nil
 }

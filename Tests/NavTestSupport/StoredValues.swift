@@ -1,7 +1,7 @@
-public import NavGeo
+package import NavGeo
 
 /// A search through the values that a value stores.
-public enum StoredValues {
+package enum StoredValues {
     /// The objects that are owned by the navigator or the session; others are shared or injected.
     private static let owned: Set<String> = [
         "NavigationSession", "PublicationEncoder", "Navigator", "Trip", "RouteSearch", "AlternativesKeeper",
@@ -9,7 +9,7 @@ public enum StoredValues {
     ]
 
     /// Returns every value of a type that is stored in a value, by its path.
-    public static func all<Value>(_ type: Value.Type, in value: Any, at path: String = "") -> [(
+    package static func all<Value>(_ type: Value.Type, in value: Any, at path: String = "") -> [(
         path: String, value: Value
     )] {
         if let found = value as? Value { return [(path, found)] }
@@ -24,7 +24,7 @@ public enum StoredValues {
     }
 
     /// Returns every moment that is stored in a value, by its path; placeholders, which are the epoch or the earliest moment, do not count.
-    public static func moments(in value: Any) -> [(path: String, value: Timestamp)] {
+    package static func moments(in value: Any) -> [(path: String, value: Timestamp)] {
         all(Timestamp.self, in: value).filter { ![0, .min].contains($0.value.nanoseconds) }
     }
 }

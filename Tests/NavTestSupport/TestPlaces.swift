@@ -1,16 +1,16 @@
-public import NavGeo
+package import NavGeo
 import NavMap
 
 /// Places with useful positions relative to tiles.
-public enum TestPlaces {
+package enum TestPlaces {
     /// Far from any tile's border.
-    public static let insideTiles: Coordinate = centre(TileID(zoom: 12, x: 2331, y: 1180))
+    package static let insideTiles: Coordinate = centre(TileID(zoom: 12, x: 2331, y: 1180))
 
     /// Where four tiles of the local layer meet inside one tile of each other layer.
-    public static let localTileCorner: Coordinate = corner(TileID(zoom: 12, x: 2331, y: 1180))
+    package static let localTileCorner: Coordinate = corner(TileID(zoom: 12, x: 2331, y: 1180))
 
     /// Where four tiles of each layer meet.
-    public static let everyTileCorner: Coordinate = corner(TileID(zoom: 12, x: 36 << 6, y: 18 << 6))
+    package static let everyTileCorner: Coordinate = corner(TileID(zoom: 12, x: 36 << 6, y: 18 << 6))
 
     private static func corner(_ tile: TileID?) -> Coordinate {
         tile?.northWest ?? Coordinate(latitude: 0, longitude: 0)

@@ -1,7 +1,7 @@
 internal import NavMap
 
 /// A reason why a turn restriction or a prescribed maneuver has no effect.
-public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
+package enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
     /// `from`, `via` or `to` is missing, or there are too many of them.
     case incompleteMembers
     /// A member is outside the extract, or not a road for vehicles.

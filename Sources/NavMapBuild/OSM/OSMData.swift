@@ -5,17 +5,17 @@ package import NavGeo
 /// Nodes are those that ways or restrictions refer to, including nodes missing in the extract. Ways are potential roads and
 /// country borders; relations are restrictions and those borders. All three ascend by id. Tags are (key, text number) pairs
 /// of the keys in ``TagKey``.
-public struct OSMData: Sendable {
-    public struct Member: Sendable, Equatable {
+package struct OSMData: Sendable {
+    package struct Member: Sendable, Equatable {
         /// The type of a relation's member.
-        public enum Kind: UInt8, Sendable {
+        package enum Kind: UInt8, Sendable {
             case node, way, relation
         }
 
-        public var kind: Kind
-        public var id: Int64
+        package var kind: Kind
+        package var id: Int64
         /// The role, a text number of ``OSMData/strings``.
-        public var role: UInt32
+        package var role: UInt32
 
         package init(kind: Kind, id: Int64, role: UInt32) {
             (self.kind, self.id, self.role) = (kind, id, role)
@@ -23,19 +23,19 @@ public struct OSMData: Sendable {
     }
 
     /// The counts of objects that were read and omitted.
-    public struct Statistics: Sendable, Equatable {
-        public var nodes = 0, ways = 0, relations = 0
+    package struct Statistics: Sendable, Equatable {
+        package var nodes = 0, ways = 0, relations = 0
         /// The number of repeated ids; the last object counts.
-        public var duplicateIDs = 0
+        package var duplicateIDs = 0
         /// The number of nodes with coordinates out of range.
-        public var invalidCoordinates = 0
+        package var invalidCoordinates = 0
 
-        public init() {}
+        package init() {}
     }
 
     /// The extract's time stamp, seconds since 1970 UTC; nil when its header has none.
-    public internal(set) var timestamp: Int64?
-    public package(set) var statistics = Statistics()
+    package internal(set) var timestamp: Int64?
+    package var statistics = Statistics()
 
     package var strings = StringTable()
     package var nodeIDs: ContiguousArray<Int64> = []

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-public enum BuildPhase: String, Sendable, CaseIterable {
+package enum BuildPhase: String, Sendable, CaseIterable {
     case readingWays = "reading ways"
     case readingNodes = "reading nodes"
     /// Interpreting tags and splitting ways at intersections.
@@ -13,13 +13,13 @@ public enum BuildPhase: String, Sendable, CaseIterable {
 /// A progress callback, which receives the phase and its completed share, 0 to 1, never falling within a phase.
 ///
 /// It is called from any of the working threads, one call at a time.
-public typealias BuildProgress = @Sendable (BuildPhase, Double) -> Void
+package typealias BuildProgress = @Sendable (BuildPhase, Double) -> Void
 
 /// A reader of OpenStreetMap's .osm.pbf files.
 ///
 /// It makes two passes: first over ways and relations, then over the nodes that they need, so that memory depends on the
 /// roads and not on the extract.
-public enum OSMPBFReader {
+package enum OSMPBFReader {
     /// The supported features that a file's header may require.
     private static let features: Set<String> = ["OsmSchema-V0.6", "DenseNodes", "HistoricalInformation"]
 
@@ -30,7 +30,7 @@ public enum OSMPBFReader {
     ///   - jobs: The number of threads that read at once; the result does not depend on it.
     ///   - progress: Receives the progress of the two reading phases.
     /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM PBF; it gives the place.
-    public static func read(
+    package static func read(
         path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {
         let file = try PBFFile(path: path)

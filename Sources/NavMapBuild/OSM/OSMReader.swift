@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// A reader of OpenStreetMap files in PBF or XML.
-public enum OSMReader {
+package enum OSMReader {
     /// Reads the road data of an .osm.pbf or .osm (XML) file; the first bytes indicate the format.
     ///
     /// - Parameters:
@@ -9,7 +9,7 @@ public enum OSMReader {
     ///   - jobs: The number of threads that read at once; the result does not depend on it. XML is read by one thread.
     ///   - progress: Receives the progress of the two reading phases.
     /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or in neither format; it gives the place.
-    public static func read(
+    package static func read(
         path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {
         if try looksLikeXML(path) { return try OSMXMLReader.read(path: path, progress: progress) }

@@ -5,14 +5,14 @@ internal import NavGeo
 /// It makes two passes, like ``OSMPBFReader``, and a third if country borders have ways that are not tagged as borders.
 ///
 /// Objects that an editor marks as deleted (`visible="false"`, `action="delete"`) are left out.
-public enum OSMXMLReader {
+package enum OSMXMLReader {
     /// Reads the road data of a file.
     ///
     /// - Parameters:
     ///   - path: The file.
     ///   - progress: Receives the progress of the two reading phases.
     /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM XML; it gives the place.
-    public static func read(
+    package static func read(
         path: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {
         let file = try PBFFile(path: path)

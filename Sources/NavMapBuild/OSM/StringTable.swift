@@ -1,23 +1,23 @@
 /// A table of distinct texts by number: 0 is the empty text, then come the words of ``Word``, then the interned texts.
 ///
 /// Numbers are assigned in order of first appearance, so the same texts in the same order get the same numbers.
-public struct StringTable: Sendable {
+package struct StringTable: Sendable {
     private var bytes: ContiguousArray<UInt8> = []
     private var ends: ContiguousArray<UInt32> = []
     private var slots: ContiguousArray<UInt32>
 
     /// Creates a table with only the known words.
-    public init() {
+    package init() {
         slots = ContiguousArray(repeating: .max, count: 1024)
         for word in Word.allCases {
             _ = intern(word.text)
         }
     }
 
-    public var count: Int { ends.count }
+    package var count: Int { ends.count }
 
     /// Returns the number of `text`, adding it if it is new.
-    public mutating func intern(_ text: String) -> UInt32 {
+    package mutating func intern(_ text: String) -> UInt32 {
         var text = text
         return text.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
     }
@@ -52,7 +52,7 @@ public struct StringTable: Sendable {
     /// Returns the text with a number; empty for a number that the table has not assigned.
     ///
     /// Bytes that are not UTF-8 are replaced, as OSM's texts come from files.
-    public subscript(id: UInt32) -> String {
+    package subscript(id: UInt32) -> String {
         withBytes(id) { String(decoding: $0, as: UTF8.self) }
     }
 

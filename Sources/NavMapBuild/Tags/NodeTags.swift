@@ -1,7 +1,7 @@
 package import NavMap
 
 /// An interpreter of the tags of nodes on roads.
-public enum NodeTags {
+package enum NodeTags {
     /// The direction of travel that a sign or signal applies to.
     package enum Facing: Sendable {
         case forward, backward, both

@@ -1,7 +1,7 @@
 import NavMap
 
 /// An interpreter of the tags of ways, as a pure function.
-public enum RoadTags {
+package enum RoadTags {
     /// Whether a way may be a road, judged by a few tags; the reader omits the others.
     package static func mayBeRoad(highway: Word?, route: Word?, namesVehicles: Bool) -> Bool {
         if let highway, roadClass(highway) != nil { return true }

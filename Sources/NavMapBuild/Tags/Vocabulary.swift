@@ -1,7 +1,7 @@
 /// The OSM keys that the importer reads.
 ///
 /// A case is spelled like the key, with two underscores for the colon; the exceptions are in ``text``.
-public enum TagKey: UInt8, CaseIterable, Sendable {
+package enum TagKey: UInt8, CaseIterable, Sendable {
     case highway, route, ferry, junction, oneway, oneway__motor_vehicle, oneway__motorcar, area, service
     case access, access__forward, access__backward, vehicle, vehicle__forward, vehicle__backward
     case motor_vehicle, motor_vehicle__forward, motor_vehicle__backward
@@ -51,7 +51,7 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case name__en, name__de, name__fr, name__es, name__fi, name__zhHans, name__zh, int_name, name__pronunciation
 
     /// The key as OSM writes it.
-    public var text: String {
+    package var text: String {
         switch self {
         case .iso3166: "ISO3166-1"
         case .iso3166Alpha2: "ISO3166-1:alpha2"
@@ -64,7 +64,7 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
 /// The OSM values and member roles that the importer compares with.
 ///
 /// A case is spelled like the value, with two underscores for the colon; the exceptions are in ``text``.
-public enum Word: UInt32, CaseIterable, Sendable {
+package enum Word: UInt32, CaseIterable, Sendable {
     case empty, yes, no, isTrue, isFalse, one, zero, minusOne, reverse, reversible, alternating
     case motorway, motorway_link, trunk, trunk_link, primary, primary_link, secondary, secondary_link
     case tertiary, tertiary_link, unclassified, residential, living_street, service, road, track
@@ -98,7 +98,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case winter_road, ice_road, foot, bicycle, taxi, share_taxi, minibus, emergency_vehicle, minor, widening
 
     /// The value as OSM writes it.
-    public var text: String {
+    package var text: String {
         switch self {
         case .empty: ""
         case .isTrue: "true"

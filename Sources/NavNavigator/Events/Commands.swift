@@ -1,52 +1,52 @@
-public import NavGeo
-public import NavGuidance
-public import NavRouting
+package import NavGeo
+package import NavGuidance
+package import NavRouting
 
 /// The preferences for the routes of a trip, reroutes included.
-public struct RoutePreferences: Sendable, Hashable {
+package struct RoutePreferences: Sendable, Hashable {
     /// Roads and areas to avoid, and where the vehicle may turn round.
-    public var options = RouteOptions()
+    package var options = RouteOptions()
     /// The vehicle profile; nil for the node's own.
-    public var vehicle: VehicleProfile?
+    package var vehicle: VehicleProfile?
     /// The planned departure; nil for now.
-    public var departure: Timestamp?
+    package var departure: Timestamp?
     /// Whether a configured online provider may be asked.
-    public var allowsOnline = true
+    package var allowsOnline = true
     /// Whether live traffic is used.
-    public var usesTraffic = true
+    package var usesTraffic = true
     /// The language of instructions, a BCP 47 tag; nil for the node's.
-    public var language: String?
+    package var language: String?
     /// The units of spoken and shown distances; nil for the node's.
-    public var units: DistanceUnits?
+    package var units: DistanceUnits?
     /// The number of alternatives that were asked for with the route; nil when none was named.
-    public var alternatives: Int?
+    package var alternatives: Int?
 
-    public init() {}
+    package init() {}
 
-    public init(options: RouteOptions, vehicle: VehicleProfile? = nil, allowsOnline: Bool = true) {
+    package init(options: RouteOptions, vehicle: VehicleProfile? = nil, allowsOnline: Bool = true) {
         self.options = options
         self.vehicle = vehicle
         self.allowsOnline = allowsOnline
     }
 
     /// Returns the node's own wording in the requested language and units.
-    public func wording(_ own: Wording) -> Wording {
+    package func wording(_ own: Wording) -> Wording {
         var wording = own
         (wording.language, wording.units) = (language ?? own.language, units ?? own.units)
         return wording
     }
 }
 
-public struct RouteOrder: Sendable, Hashable {
+package struct RouteOrder: Sendable, Hashable {
     /// The origin; nil for the vehicle's position.
-    public var origin: Waypoint?
+    package var origin: Waypoint?
     /// Stops and pass-through points; the last one is the destination.
-    public var waypoints: [Waypoint]
-    public var preferences: RoutePreferences
+    package var waypoints: [Waypoint]
+    package var preferences: RoutePreferences
     /// The number of alternatives to the best route, 0 ... 2.
-    public var alternatives: Int
+    package var alternatives: Int
 
-    public init(
+    package init(
         origin: Waypoint? = nil, waypoints: [Waypoint], preferences: RoutePreferences = RoutePreferences(),
         alternatives: Int = 0
     ) {
@@ -58,23 +58,23 @@ public struct RouteOrder: Sendable, Hashable {
 }
 
 /// A drive along the route without a vehicle, for a demonstration or for testing consumers.
-public struct SimulatedDrive: Sendable, Hashable {
+package struct SimulatedDrive: Sendable, Hashable {
     /// The multiple of the traffic's speed, within ``speedRange``.
-    public var speedFactor: Double
+    package var speedFactor: Double
 
     /// The valid speed factors.
-    public static let speedRange = 0.1...10.0
+    package static let speedRange = 0.1...10.0
 
-    public init(speedFactor: Double = 1) { self.speedFactor = speedFactor }
+    package init(speedFactor: Double = 1) { self.speedFactor = speedFactor }
 }
 
-public enum PreviewChoice: Sendable, Hashable {
+package enum PreviewChoice: Sendable, Hashable {
     /// The index among the previewed routes, from 0.
     case index(Int)
     case route(UInt64)
 }
 
-public enum NavigatorCommand: Sendable, Equatable {
+package enum NavigatorCommand: Sendable, Equatable {
     /// Find routes; those of a preview are kept for a choice until guidance starts or is stopped.
     case calculate(RouteOrder, isPreview: Bool)
     case selectPreview(PreviewChoice)
@@ -105,7 +105,7 @@ public enum NavigatorCommand: Sendable, Equatable {
 }
 
 /// The answer to a command, sent to its caller.
-public enum CommandReply: Sendable, Equatable {
+package enum CommandReply: Sendable, Equatable {
     /// Guidance continues along a route.
     case following(sessionID: UInt64, routeID: UInt64)
     /// Guidance begins with the first position that is good enough; events report what follows.

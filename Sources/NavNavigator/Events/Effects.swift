@@ -1,20 +1,20 @@
-public import NavGeo
-public import NavGuidance
-public import NavMap
-public import NavMatching
-public import NavPositioning
-public import NavRouting
+package import NavGeo
+package import NavGuidance
+package import NavMap
+package import NavMatching
+package import NavPositioning
+package import NavRouting
 
-public struct EventContext: Sendable, Hashable {
-    public var stamp: Timestamp
+package struct EventContext: Sendable, Hashable {
+    package var stamp: Timestamp
     /// The trip's id: its start time in nanoseconds; 0 without a trip.
-    public var sessionID: UInt64
+    package var sessionID: UInt64
     /// The route in force, counted from 1 across all trips; 0 without one.
-    public var routeID: UInt64
+    package var routeID: UInt64
     /// Sequence of the message that caused the event; 0 for none.
-    public var causeSequence: UInt64
+    package var causeSequence: UInt64
     /// Counts published events from 1.
-    public var eventSequence: UInt64
+    package var eventSequence: UInt64
 }
 
 extension EventContext {
@@ -26,7 +26,7 @@ extension EventContext {
 }
 
 /// An action that the shell performs after an event; effects are performed in order.
-public enum Effect: Sendable {
+package enum Effect: Sendable {
     case publish(EventContext, Publication)
     /// Find routes and answer with the request's id.
     indirect case requestRoute(RouteQuery)
@@ -43,7 +43,7 @@ public enum Effect: Sendable {
     indirect case keepTrip(TripSnapshot?)
 }
 
-public indirect enum Publication: Sendable {
+package indirect enum Publication: Sendable {
     case state(NavigatorState)
     case position(VehiclePosition)
     /// The vehicle's progress along the route.
@@ -75,7 +75,7 @@ public indirect enum Publication: Sendable {
 }
 
 /// The reason why a route came into force.
-public enum RouteChange: Sendable, Hashable, CaseIterable {
+package enum RouteChange: Sendable, Hashable, CaseIterable {
     case started, set, rerouted, stopped
     /// A trip of the previous process was resumed.
     case resumed
@@ -87,8 +87,8 @@ public enum RouteChange: Sendable, Hashable, CaseIterable {
     case refreshed
 }
 
-public struct NavigatorState: Sendable, Hashable {
-    public enum Phase: Sendable, Hashable {
+package struct NavigatorState: Sendable, Hashable {
+    package enum Phase: Sendable, Hashable {
         case idle
         case freeDrive
         /// Routes to choose from, no guidance yet.
@@ -96,32 +96,32 @@ public struct NavigatorState: Sendable, Hashable {
         case guidance(GuidanceState)
     }
 
-    public enum GuidanceState: Sendable, Hashable {
+    package enum GuidanceState: Sendable, Hashable {
         /// A route is in force, but the vehicle has not been seen on it yet.
         case initialized
         case tracking, uncertain, offRoute
         case complete
     }
 
-    public var phase: Phase
+    package var phase: Phase
     /// Whether a new route is being found.
-    public var isRerouting: Bool
+    package var isRerouting: Bool
     /// The current leg, from 0.
-    public var leg: Int
-    public var legCount: Int
+    package var leg: Int
+    package var legCount: Int
     /// Whether the vehicle waits at a waypoint for the next leg to be started.
-    public var isHeld: Bool
-    public var destination: Waypoint?
+    package var isHeld: Bool
+    package var destination: Waypoint?
     /// The health of positioning; nil before the first fix.
-    public var health: PositionHealth?
+    package var health: PositionHealth?
     /// The kind of the last position; nil before the first, and after a prediction was given up.
-    public var positions: PositionKind?
+    package var positions: PositionKind?
     /// The number of road tiles around the vehicle that the tileset has but that are not loaded.
-    public var missingTiles = 0
+    package var missingTiles = 0
     /// The version of the map in use.
-    public var mapVersion = ""
+    package var mapVersion = ""
 
-    public enum PositionKind: Sendable, Hashable, CaseIterable {
+    package enum PositionKind: Sendable, Hashable, CaseIterable {
         case measured, predicted, simulated
     }
 }
@@ -159,7 +159,7 @@ enum MapSurroundings {
 }
 
 /// The reason why positions are generated without fixes.
-public enum SimulationReason: Sendable, Hashable, CaseIterable {
+package enum SimulationReason: Sendable, Hashable, CaseIterable {
     /// A user requested a drive without a vehicle.
     case manual
     /// No usable fix arrived for too long.
@@ -176,21 +176,21 @@ public enum SimulationReason: Sendable, Hashable, CaseIterable {
 }
 
 /// The start or end of positions generated without fixes.
-public struct SimulationEvent: Sendable, Hashable {
+package struct SimulationEvent: Sendable, Hashable {
     /// The phase. `willBegin` and `began` come together, as do `willEnd` and `ended`, so that a consumer can prepare on the first.
-    public enum Phase: UInt8, Sendable, CaseIterable {
+    package enum Phase: UInt8, Sendable, CaseIterable {
         case willBegin, began, willEnd, ended
     }
 
-    public var phase: Phase
-    public var reason: SimulationReason
+    package var phase: Phase
+    package var reason: SimulationReason
     /// The vehicle's estimated position; nil when unknown.
-    public var position: VehiclePosition?
+    package var position: VehiclePosition?
     /// The reason for the end; nil at the beginning.
-    public var end: End?
+    package var end: End?
 
     /// The reason why the simulation ended.
-    public enum End: Sendable, Hashable, CaseIterable {
+    package enum End: Sendable, Hashable, CaseIterable {
         /// Fixes give the position again.
         case fixes
         /// The position became too uncertain to predict.
@@ -213,7 +213,7 @@ public struct SimulationEvent: Sendable, Hashable {
 }
 
 /// The vehicle's relation to its route: an observation, not a decision.
-public enum DeviationState: Sendable, Hashable, CaseIterable {
+package enum DeviationState: Sendable, Hashable, CaseIterable {
     case onRoute
     /// The position contradicts the route, but not for long enough to be sure.
     case uncertain
@@ -224,89 +224,89 @@ public enum DeviationState: Sendable, Hashable, CaseIterable {
     case wrongWay
 }
 
-public struct Deviation: Sendable, Hashable {
+package struct Deviation: Sendable, Hashable {
     /// The vehicle's relation to the route.
-    public var state: DeviationState
+    package var state: DeviationState
     /// Metres between the position and the route.
-    public var distance: Double
+    package var distance: Double
     /// The matcher's probability that the vehicle is on no reachable part of the route, 0 ... 1.
-    public var probability: Double
+    package var probability: Double
     /// Angle between the course and the route, radians 0 ... π; nil without a course.
-    public var courseDifference: Double?
+    package var courseDifference: Double?
     /// The moment at which the state began.
-    public var since: Timestamp
+    package var since: Timestamp
 }
 
 /// The vehicle's progress along its route.
-public struct RouteProgress: Sendable, Equatable {
+package struct RouteProgress: Sendable, Equatable {
     /// Metres from the route's start.
-    public var offset: Double
+    package var offset: Double
     /// The current leg, from 0.
-    public var leg: Int
-    public var legCount: Int
+    package var leg: Int
+    package var legCount: Int
     /// The step in the leg, from 0.
-    public var step: Int
-    public var stepCount: Int
+    package var step: Int
+    package var stepCount: Int
     /// The index of the last passed point of the route's line.
-    public var point: Int
+    package var point: Int
     /// Metres to the destination, here and below including the straight way back to the route while off the route.
-    public var distanceRemaining: Double
+    package var distanceRemaining: Double
     /// The driven share of the route's length, 0 ... 1.
-    public var fraction: Double
+    package var fraction: Double
     /// Seconds to the destination.
-    public var durationRemaining: Double
+    package var durationRemaining: Double
     /// Metres to the leg's end.
-    public var legDistanceRemaining: Double
+    package var legDistanceRemaining: Double
     /// Seconds to the leg's end.
-    public var legDurationRemaining: Double
+    package var legDurationRemaining: Double
     /// Metres to the next maneuver.
-    public var stepDistanceRemaining: Double
+    package var stepDistanceRemaining: Double
     /// Seconds to the next maneuver.
-    public var stepDurationRemaining: Double
+    package var stepDurationRemaining: Double
     /// The vehicle's relation to the route.
-    public var deviation: Deviation
+    package var deviation: Deviation
     /// Seconds of traffic delay on the rest of the route; nil when no traffic is known there.
-    public var trafficDelayRemaining: Double?
+    package var trafficDelayRemaining: Double?
     /// The stamp of the newest traffic behind the times; nil without traffic.
-    public var trafficStamp: Timestamp?
+    package var trafficStamp: Timestamp?
     /// The current edge: the route's, or when off-route the vehicle's; nil off the roads.
-    public var edge: EdgeKey?
+    package var edge: EdgeKey?
     /// The current road: the route's, or when off-route the vehicle's; nil off the roads.
-    public var attributes: RoadAttributes?
-    public var nextManeuver: Maneuver?
+    package var attributes: RoadAttributes?
+    package var nextManeuver: Maneuver?
     /// The lanes before the next junction on the route, from left to right; empty when none are known.
-    public var lanes: [Lane] = []
+    package var lanes: [Lane] = []
     /// Metres to that junction; nil without lanes.
-    public var lanesDistance: Double?
-    public var visualInstruction: InstructionID?
-    public var spokenInstruction: InstructionID?
-    public var position: VehiclePosition
+    package var lanesDistance: Double?
+    package var visualInstruction: InstructionID?
+    package var spokenInstruction: InstructionID?
+    package var position: VehiclePosition
     /// Whether the vehicle is displayed on its route.
-    public var isSnapped: Bool
+    package var isSnapped: Bool
     /// The point on the route; when off-route, the position on the road or as measured.
-    public var snapped: Coordinate
+    package var snapped: Coordinate
     /// Direction of the road there, radians clockwise from north; nil when unknown.
-    public var snappedBearing: Double?
+    package var snappedBearing: Double?
     /// The number of stops and pass-through points ahead.
-    public var waypointsRemaining: Int
+    package var waypointsRemaining: Int
     /// The number of stops ahead, the destination included.
-    public var stopsRemaining: Int
+    package var stopsRemaining: Int
 }
 
-public struct ArrivalEvent: Sendable, Equatable {
-    public enum Phase: Sendable, Equatable {
+package struct ArrivalEvent: Sendable, Equatable {
+    package enum Phase: Sendable, Equatable {
         case approaching(isFirst: Bool)
         case arrived, held, legStarted
     }
 
-    public var phase: Phase
+    package var phase: Phase
     /// The leg that ends at the waypoint; for a started leg, the leg itself.
-    public var leg: Int
+    package var leg: Int
     /// The waypoint's index in the route.
-    public var waypoint: Int
-    public var isDestination: Bool
+    package var waypoint: Int
+    package var isDestination: Bool
     /// Metres to go.
-    public var distanceRemaining: Double
+    package var distanceRemaining: Double
     /// Seconds to go.
-    public var durationRemaining: Double
+    package var durationRemaining: Double
 }

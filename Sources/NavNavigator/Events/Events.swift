@@ -1,10 +1,10 @@
-public import NavGeo
-public import NavMatching
-public import NavPositioning
+package import NavGeo
+package import NavMatching
+package import NavPositioning
 
 /// An input to a ``Navigator``; nothing else changes it.
-public struct NavigatorEvent: Sendable {
-    public enum Kind: Sendable {
+package struct NavigatorEvent: Sendable {
+    package enum Kind: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
         /// The vehicle measured its own motion.
@@ -24,12 +24,12 @@ public struct NavigatorEvent: Sendable {
         indirect case configured(NavigatorConfig)
     }
 
-    public var stamp: Timestamp
+    package var stamp: Timestamp
     /// The sequence of the message that brought the event; 0 for none.
-    public var causeSequence: UInt64
-    public var kind: Kind
+    package var causeSequence: UInt64
+    package var kind: Kind
 
-    public init(stamp: Timestamp, causeSequence: UInt64 = 0, kind: Kind) {
+    package init(stamp: Timestamp, causeSequence: UInt64 = 0, kind: Kind) {
         self.stamp = stamp
         self.causeSequence = causeSequence
         self.kind = kind

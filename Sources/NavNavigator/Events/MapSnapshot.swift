@@ -1,18 +1,18 @@
-public import NavGeo
-public import NavMap
-public import NavRouting
+package import NavGeo
+package import NavMap
+package import NavRouting
 
 /// An immutable snapshot of the loaded tiles.
-public struct MapSnapshot: Sendable {
-    public let graph: RoadGraph
-    public let turns: TurnGraph
+package struct MapSnapshot: Sendable {
+    package let graph: RoadGraph
+    package let turns: TurnGraph
     /// The vehicle's costs without traffic, for map matching: the vehicle may be on a road that is reported closed.
-    public let metric: Metric
+    package let metric: Metric
 
     /// Finds routes with these costs; uses a contraction hierarchy when the tiles carry ranks.
-    public let router: Router
+    package let router: Router
     /// The snapshot's number, counted from 1 by its maker.
-    public var number: UInt64 = 1
+    package var number: UInt64 = 1
 
     /// A snapshot for a vehicle; expands, prices and contracts the graph.
     ///
@@ -20,7 +20,7 @@ public struct MapSnapshot: Sendable {
     ///   - traffic: The known traffic; nil for none.
     ///   - now: Speeds that expired before this moment are left out; nil leaves none out.
     ///   - forEach: Runs the parts of the work that can be parallel; on the calling thread unless given.
-    public init(
+    package init(
         graph: RoadGraph, model: CostModel = CostModel(), traffic: TrafficOverlay? = nil, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) {
@@ -31,7 +31,7 @@ public struct MapSnapshot: Sendable {
     }
 
     /// A snapshot of the same roads with another router, such as ``Router/live(_:at:forEach:)`` for new traffic.
-    public init(_ base: MapSnapshot, router: Router) {
+    package init(_ base: MapSnapshot, router: Router) {
         graph = base.graph
         turns = base.turns
         metric = base.metric

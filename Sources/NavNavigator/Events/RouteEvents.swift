@@ -1,9 +1,9 @@
-public import NavGeo
-public import NavPositioning
+package import NavGeo
+package import NavPositioning
 import NavRouting
 
-public struct RerouteEvent: Sendable, Equatable {
-    public enum Phase: Sendable, Equatable {
+package struct RerouteEvent: Sendable, Equatable {
+    package enum Phase: Sendable, Equatable {
         case willReroute
         case fetching(attempt: Int)
         case fetched
@@ -14,7 +14,7 @@ public struct RerouteEvent: Sendable, Equatable {
     }
 
     /// The reason why a found route was rejected.
-    public enum Rejection: Sendable, Hashable, CaseIterable {
+    package enum Rejection: Sendable, Hashable, CaseIterable {
         case backOnRoute
         /// Another route or command came first.
         case superseded
@@ -27,7 +27,7 @@ public struct RerouteEvent: Sendable, Equatable {
     }
 
     /// The reason for a search for a route.
-    public enum Reason: Sendable, Hashable, CaseIterable {
+    package enum Reason: Sendable, Hashable, CaseIterable {
         case offRoute, wrongWay, manual
         /// Part of the route ahead is closed or no longer exists.
         case routeInvalidated
@@ -36,96 +36,96 @@ public struct RerouteEvent: Sendable, Equatable {
         case waypoint
     }
 
-    public var phase: Phase
-    public var reason: Reason
-    public var requestID: UInt64?
+    package var phase: Phase
+    package var reason: Reason
+    package var requestID: UInt64?
     /// The number of the attempt to find the route, from 1; nil before the first.
-    public var attempt: Int?
-    public var position: VehiclePosition?
+    package var attempt: Int?
+    package var position: VehiclePosition?
     /// The distance from the vehicle within which maneuvers are avoided, metres; 0 for none.
-    public var maneuverAvoidance = 0.0
+    package var maneuverAvoidance = 0.0
     /// The provider of the route; nil until it is known.
-    public var provider: RouteProvider?
+    package var provider: RouteProvider?
 
     /// Whether the search did not start because the vehicle left the route.
-    public var isProactive: Bool { reason == .fasterRoute }
+    package var isProactive: Bool { reason == .fasterRoute }
 }
 
 /// An alternative to the route in force, as seen from the vehicle.
-public struct OfferedAlternative: Sendable, Equatable {
+package struct OfferedAlternative: Sendable, Equatable {
     /// The alternative with its guidance; it starts at the vehicle's position when it was found.
-    public var plan: AlternativePlan
+    package var plan: AlternativePlan
     /// Metres from the start of the route in force to the fork.
-    public var forkOffset: Double
+    package var forkOffset: Double
     /// The place where it rejoins the route in force; nil when it rejoins only at the destination.
-    public var join: Coordinate?
+    package var join: Coordinate?
     /// The point of the route in force at the fork.
-    public var forkPoint: Int
+    package var forkPoint: Int
     /// Metres from the vehicle to the fork; 0 once it is passed.
-    public var distanceToFork: Double
+    package var distanceToFork: Double
     /// Seconds from the vehicle to the fork.
-    public var durationToFork: Double
+    package var durationToFork: Double
     /// Seconds that it takes longer than the route in force, with the latest traffic; negative when it is faster.
-    public var durationDelta: Double
+    package var durationDelta: Double
 
     /// Its number, the same for the same route at every update.
-    public var id: UInt64 { plan.alternative.id }
+    package var id: UInt64 { plan.alternative.id }
     /// Metres from the vehicle to the destination along it.
-    public var distance: Double { distanceToFork + plan.alternative.lengthFromFork }
+    package var distance: Double { distanceToFork + plan.alternative.lengthFromFork }
     /// Seconds from the vehicle to the destination along it.
-    public var duration: Double { durationToFork + plan.alternative.durationFromFork }
+    package var duration: Double { durationToFork + plan.alternative.durationFromFork }
 }
 
 /// The complete list of alternatives to the route in force, with what changed.
-public struct AlternativesUpdate: Sendable, Equatable {
+package struct AlternativesUpdate: Sendable, Equatable {
     /// The reason why an alternative was removed.
-    public enum Removal: Sendable, Hashable, CaseIterable {
+    package enum Removal: Sendable, Hashable, CaseIterable {
         case forkPassed, taken, routeChanged, notAccepted, invalidated, stopped
     }
 
-    public struct Removed: Sendable, Hashable {
-        public var id: UInt64
-        public var reason: Removal
+    package struct Removed: Sendable, Hashable {
+        package var id: UInt64
+        package var reason: Removal
     }
 
     /// All current alternatives, the most useful first.
-    public var alternatives: [OfferedAlternative]
+    package var alternatives: [OfferedAlternative]
     /// The numbers of the new alternatives.
-    public var added: [UInt64] = []
-    public var removed: [Removed] = []
+    package var added: [UInt64] = []
+    package var removed: [Removed] = []
     /// The reason why there are none; nil when the search succeeded.
-    public var failure: RouteFailure?
+    package var failure: RouteFailure?
 }
 
 /// A phase of switching to an alternative.
-public struct AlternativeSwitch: Sendable, Equatable {
-    public enum Phase: Sendable, Equatable {
+package struct AlternativeSwitch: Sendable, Equatable {
+    package enum Phase: Sendable, Equatable {
         /// Before the route in force changes.
         case willTake
         case taken(oldRouteID: UInt64)
         case failed(RouteFailure)
     }
 
-    public var phase: Phase
-    public var id: UInt64
+    package var phase: Phase
+    package var id: UInt64
     /// Whether the vehicle turned onto it, rather than a user requesting it.
-    public var isByDriving: Bool
-    public var position: VehiclePosition?
+    package var isByDriving: Bool
+    package var position: VehiclePosition?
 }
 
-public struct FasterRouteGain: Sendable, Hashable {
-    public var seconds: Double
+package struct FasterRouteGain: Sendable, Hashable {
+    package var seconds: Double
     /// The gain as a share of the time left on the route in force, 0 ... 1.
-    public var share: Double
+    package var share: Double
     /// The provider whose durations are compared for both routes.
-    public var pricing: RouteProvider
+    package var pricing: RouteProvider
     /// The stamp of the newest traffic behind these durations; nil without traffic.
-    public var trafficStamp: Timestamp?
+    package var trafficStamp: Timestamp?
 }
 
 /// A phase in the handling of a faster route.
-public struct FasterRouteEvent: Sendable, Equatable {
-    public enum Rejection: Sendable, Hashable {
+package struct FasterRouteEvent: Sendable, Equatable {
+    package enum Rejection: Sendable, Hashable {
         /// A user or the owner's policy refused it, for the reason that they gave, if any.
         case refused(String)
         /// The approval did not arrive in time.
@@ -140,23 +140,23 @@ public struct FasterRouteEvent: Sendable, Equatable {
         case ended
     }
 
-    public enum Phase: Sendable, Equatable {
+    package enum Phase: Sendable, Equatable {
         /// `acceptUntil` is the user's deadline to decide; nil when the decision is immediate.
         case detected(acceptUntil: Timestamp?)
         case applied(oldRouteID: UInt64)
         case rejected(Rejection)
     }
 
-    public var phase: Phase
+    package var phase: Phase
     /// The faster route's number, which it keeps when it comes into force.
-    public var id: UInt64
-    public var plan: RoutePlan
-    public var gain: FasterRouteGain
+    package var id: UInt64
+    package var plan: RoutePlan
+    package var gain: FasterRouteGain
 }
 
 /// A refresh of the durations of the route in force.
-public struct RefreshEvent: Sendable, Equatable {
-    public enum Phase: Sendable, Equatable {
+package struct RefreshEvent: Sendable, Equatable {
+    package enum Phase: Sendable, Equatable {
         case refreshing
         /// `changedSegments` segments of the route have new durations or speed limits.
         case refreshed(changedSegments: Int)
@@ -165,28 +165,28 @@ public struct RefreshEvent: Sendable, Equatable {
         case invalidated
     }
 
-    public var phase: Phase
+    package var phase: Phase
     /// Seconds by which the arrival is later than last reported; negative when it is earlier.
-    public var delta: Double
-    public var plan: RoutePlan
+    package var delta: Double
+    package var plan: RoutePlan
     /// The progress along the route with the new durations; nil before the vehicle was seen on it.
-    public var progress: RouteProgress?
+    package var progress: RouteProgress?
 }
 
-public struct PreviewedRoute: Sendable, Equatable {
+package struct PreviewedRoute: Sendable, Equatable {
     /// Its number, the same for the same route at every update; 0 for the best one.
-    public var id: UInt64
-    public var plan: RoutePlan
+    package var id: UInt64
+    package var plan: RoutePlan
     /// The roads that distinguish it from the others.
-    public var via: [String]
+    package var via: [String]
 }
 
 /// Up to three routes to choose from before the start.
-public struct RoutePreview: Sendable, Equatable {
+package struct RoutePreview: Sendable, Equatable {
     /// The routes, the best first; empty once the choice is over.
-    public var routes: [PreviewedRoute]
+    package var routes: [PreviewedRoute]
     /// The index of the chosen route.
-    public var active: Int
+    package var active: Int
     /// The reason why there are none, or fewer than requested.
-    public var failure: RouteFailure?
+    package var failure: RouteFailure?
 }

@@ -1,36 +1,36 @@
-public import NavGeo
-public import NavGuidance
-public import NavMap
-public import NavRouting
+package import NavGeo
+package import NavGuidance
+package import NavMap
+package import NavRouting
 
 /// A route with its guidance, as it comes into force.
-public struct RoutePlan: Sendable, Equatable {
-    public var route: Route
-    public let guidance: RouteGuidance
-    public var provider: RouteProvider
+package struct RoutePlan: Sendable, Equatable {
+    package var route: Route
+    package let guidance: RouteGuidance
+    package var provider: RouteProvider
     /// Seconds that the search took; nil when not measured.
-    public var computeDuration: Double?
+    package var computeDuration: Double?
     /// The number of times that its durations were refreshed while it was in force.
-    public internal(set) var refreshCount = 0
+    package internal(set) var refreshCount = 0
     /// Metres from the route's start to the vehicle; 0 before departure.
-    public internal(set) var offset = 0.0
+    package internal(set) var offset = 0.0
     /// The preferences that it was requested with; nil when unknown.
-    public internal(set) var preferences: RoutePreferences?
+    package internal(set) var preferences: RoutePreferences?
     /// The number of the route that the driver chose for the trip, which reroutes prefer; 0 without a trip.
-    public internal(set) var chosenRouteID: UInt64 = 0
+    package internal(set) var chosenRouteID: UInt64 = 0
 
-    public init(route: Route, guidance: RouteGuidance, provider: RouteProvider = .onBoard) {
+    package init(route: Route, guidance: RouteGuidance, provider: RouteProvider = .onBoard) {
         self.route = route
         self.guidance = guidance
         self.provider = provider
     }
 
     /// Records the preferences that it was requested with.
-    public mutating func ask(for preferences: RoutePreferences) { self.preferences = preferences }
+    package mutating func ask(for preferences: RoutePreferences) { self.preferences = preferences }
 
     /// The duration of each step of ``guidance`` in seconds, by the route's current durations; the steps of a leg sum to the leg's
     /// duration.
-    public var stepDurations: [Double] {
+    package var stepDurations: [Double] {
         guidance.steps.indices.map { index in
             let step = guidance.steps[index]
             let leg = route.legs[step.leg].edges
@@ -45,14 +45,14 @@ public struct RoutePlan: Sendable, Equatable {
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }
 }
 
-public enum RouteProvider: Sendable, Hashable, CaseIterable {
+package enum RouteProvider: Sendable, Hashable, CaseIterable {
     case onBoard
     case online
     /// Given by a user or another node.
     case external
 }
 
-public enum RoutePurpose: Sendable, Hashable, CaseIterable {
+package enum RoutePurpose: Sendable, Hashable, CaseIterable {
     /// To show before the start.
     case calculate
     case start
@@ -63,55 +63,55 @@ public enum RoutePurpose: Sendable, Hashable, CaseIterable {
     case alternatives
 }
 
-public struct RouteQuery: Sendable, Equatable {
+package struct RouteQuery: Sendable, Equatable {
     /// The id that the answer repeats.
-    public var requestID: UInt64
-    public var purpose: RoutePurpose
-    public var request: RouteRequest
+    package var requestID: UInt64
+    package var purpose: RoutePurpose
+    package var request: RouteRequest
     /// The vehicle profile; nil for the node's own.
-    public var vehicle: VehicleProfile?
+    package var vehicle: VehicleProfile?
     /// Whether an online provider may be asked.
-    public var allowsOnline: Bool
-    public var usesTraffic: Bool
+    package var allowsOnline: Bool
+    package var usesTraffic: Bool
     /// The language and units of its guidance.
-    public var wording: Wording
+    package var wording: Wording
     /// The largest number of alternatives to the best route.
-    public var alternatives: Int
+    package var alternatives: Int
     /// The route being driven, which the alternatives must differ from; nil for the best route found.
-    public var current: Route?
+    package var current: Route?
     /// The deadline for the answer.
-    public var deadline: Timestamp
+    package var deadline: Timestamp
 }
 
-public struct AlternativePlan: Sendable, Equatable {
-    public var alternative: AlternativeRoute
-    public let guidance: RouteGuidance
+package struct AlternativePlan: Sendable, Equatable {
+    package var alternative: AlternativeRoute
+    package let guidance: RouteGuidance
     /// The preferences that it was requested with; nil when unknown.
     var preferences: RoutePreferences?
 
-    public init(alternative: AlternativeRoute, guidance: RouteGuidance) {
+    package init(alternative: AlternativeRoute, guidance: RouteGuidance) {
         self.alternative = alternative
         self.guidance = guidance
     }
 
-    public var plan: RoutePlan {
+    package var plan: RoutePlan {
         var plan = RoutePlan(route: alternative.route, guidance: guidance)
         plan.preferences = preferences
         return plan
     }
 }
 
-public struct FoundRoutes: Sendable, Equatable {
+package struct FoundRoutes: Sendable, Equatable {
     /// The best route, or the rest of the one being driven.
-    public var main: RoutePlan
+    package var main: RoutePlan
     /// Whether ``main`` is the rest of the route being driven.
-    public var mainIsCurrent: Bool
+    package var mainIsCurrent: Bool
     /// The roads that distinguish ``main`` from the others.
-    public var via: [String]
+    package var via: [String]
     /// The other routes, the most useful first.
-    public var alternatives: [AlternativePlan]
+    package var alternatives: [AlternativePlan]
 
-    public init(
+    package init(
         main: RoutePlan, mainIsCurrent: Bool = false, via: [String] = [], alternatives: [AlternativePlan] = []
     ) {
         self.main = main
@@ -122,14 +122,14 @@ public struct FoundRoutes: Sendable, Equatable {
 }
 
 /// The answer to ``Effect/requestRoute(_:)``.
-public enum RouteAnswer: Sendable, Equatable {
+package enum RouteAnswer: Sendable, Equatable {
     case found(FoundRoutes)
     case failed(RouteFailure)
 }
 
 /// The reason why there is no route, or why a command failed.
-public struct RouteFailure: Sendable, Equatable, Error {
-    public enum Code: Sendable, Hashable, CaseIterable {
+package struct RouteFailure: Sendable, Equatable, Error {
+    package enum Code: Sendable, Hashable, CaseIterable {
         case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
             `internal`
         /// The vehicle's position is not known.
@@ -143,18 +143,18 @@ public struct RouteFailure: Sendable, Equatable, Error {
         case resourceExhausted
     }
 
-    public var code: Code
+    package var code: Code
     /// A human-readable description.
-    public var message: String
+    package var message: String
     /// Tiles that are needed to decide the request.
-    public var missingTiles: [RoadTileID]
+    package var missingTiles: [RoadTileID]
     /// Metres from the place that is too far from a road to the nearest road on which the route can start; nil when none is near, and for
     /// codes other than ``Code/noRoute`` and ``Code/noRoadNearby``.
-    public var nearestRoad: Double?
+    package var nearestRoad: Double?
     /// Whether the same request fails again, although its code does not say so.
-    public var isFinal = false
+    package var isFinal = false
 
-    public init(code: Code, message: String, missingTiles: [RoadTileID] = [], nearestRoad: Double? = nil) {
+    package init(code: Code, message: String, missingTiles: [RoadTileID] = [], nearestRoad: Double? = nil) {
         self.code = code
         self.message = message
         self.missingTiles = missingTiles
@@ -162,7 +162,7 @@ public struct RouteFailure: Sendable, Equatable, Error {
     }
 
     /// Whether the same request may succeed later.
-    public var isRetryable: Bool {
+    package var isRetryable: Bool {
         switch code {
         case _ where isFinal: false
         case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition,

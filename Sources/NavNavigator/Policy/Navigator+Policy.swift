@@ -1,4 +1,4 @@
-public import NavGeo
+package import NavGeo
 import NavGuidance
 import NavMatching
 import NavPositioning
@@ -33,7 +33,7 @@ extension Navigator {
     }
 
     /// Returns the time of a pending question on the clock in use, which may have been set since; nil when the question is not pending.
-    public func stamp(ofQuestion id: UInt64) -> Timestamp? { questions[id]?.stamp }
+    package func stamp(ofQuestion id: UInt64) -> Timestamp? { questions[id]?.stamp }
 
     func handle(_ answer: PolicyAnswer, _ id: UInt64, _ event: NavigatorEvent) {
         guard let request = questions.take(id) else { return }

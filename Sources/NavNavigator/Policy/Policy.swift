@@ -1,11 +1,11 @@
-public import NavGeo
-public import NavGuidance
-public import NavMatching
-public import NavPositioning
-public import NavRouting
+package import NavGeo
+package import NavGuidance
+package import NavMatching
+package import NavPositioning
+package import NavRouting
 
 /// The kinds of decisions that the vehicle's owner may take.
-public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
+package enum PolicyKind: String, Sendable, Hashable, CaseIterable {
     case shouldReroute = "should_reroute"
     case rerouteOptions = "reroute_options"
     case acceptReroute = "accept_reroute"
@@ -39,7 +39,7 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A decision to take, with its subject.
-public enum PolicyQuestion: Sendable, Equatable {
+package enum PolicyQuestion: Sendable, Equatable {
     case shouldReroute(RerouteEvent.Reason, DeviationState)
     /// The preferences and the waypoints for the new route.
     case rerouteOptions(RerouteEvent.Reason, RoutePreferences, [Waypoint])
@@ -56,7 +56,7 @@ public enum PolicyQuestion: Sendable, Equatable {
     case shouldAdvanceLeg(waypoint: Int, RouteWaypoint)
     case reviseInstruction(Instruction, distance: Double, duration: Double)
 
-    public var kind: PolicyKind {
+    package var kind: PolicyKind {
         switch self {
         case .shouldReroute: .shouldReroute
         case .rerouteOptions: .rerouteOptions
@@ -72,17 +72,17 @@ public enum PolicyQuestion: Sendable, Equatable {
 }
 
 /// A question to the owner's policy, with its default answer.
-public struct PolicyRequest: Sendable, Equatable {
+package struct PolicyRequest: Sendable, Equatable {
     /// The id that the answer repeats.
-    public var requestID: UInt64
-    public var question: PolicyQuestion
+    package var requestID: UInt64
+    package var question: PolicyQuestion
     /// The default answer, used when none comes.
-    public var standard: Bool
+    package var standard: Bool
     /// The deadline for the answer.
-    public var deadline: Timestamp
-    public var stamp: Timestamp
+    package var deadline: Timestamp
+    package var stamp: Timestamp
     /// The sequence of the message that led to the question, 0 for none: the cause of the effects of its answer or timeout.
-    public internal(set) var causeSequence: UInt64 = 0
+    package internal(set) var causeSequence: UInt64 = 0
 
     /// Moves its moments when the clock is set.
     mutating func moveClock(by nanoseconds: Int64) {
@@ -91,7 +91,7 @@ public struct PolicyRequest: Sendable, Equatable {
     }
 }
 
-public enum PolicyDecider: Sendable, Hashable, CaseIterable {
+package enum PolicyDecider: Sendable, Hashable, CaseIterable {
     case standard
     /// The owner's node.
     case client
@@ -103,19 +103,19 @@ public enum PolicyDecider: Sendable, Hashable, CaseIterable {
     case recorded
 }
 
-public struct RevisedInstruction: Sendable, Hashable {
-    public struct Line: Sendable, Hashable {
-        public var text: String
-        public var components: [BannerComponent]
+package struct RevisedInstruction: Sendable, Hashable {
+    package struct Line: Sendable, Hashable {
+        package var text: String
+        package var components: [BannerComponent]
 
-        public init(text: String, components: [BannerComponent]) {
+        package init(text: String, components: [BannerComponent]) {
             self.text = text
             self.components = components
         }
     }
 
     /// The replacing content, which applies only to an instruction of the same kind.
-    public enum Content: Sendable, Hashable {
+    package enum Content: Sendable, Hashable {
         /// Everything that is shown; a nil `primary` keeps the instruction's main line.
         case visual(primary: Line?, secondary: Line?, sub: Line?, lanes: [Lane])
         /// Text and Speech Synthesis Markup Language; nil keeps the instruction's own, except that a new text without SSML removes the
@@ -124,13 +124,13 @@ public struct RevisedInstruction: Sendable, Hashable {
     }
 
     /// The replacing content; nil for none.
-    public var content: Content?
+    package var content: Content?
     /// The language of the texts as a BCP 47 tag; nil for the instruction's own.
-    public var language: String?
-    public var isSuppressed: Bool
+    package var language: String?
+    package var isSuppressed: Bool
 
     /// A revision with new content, or with none.
-    public init(_ content: Content? = nil, language: String? = nil, isSuppressed: Bool = false) {
+    package init(_ content: Content? = nil, language: String? = nil, isSuppressed: Bool = false) {
         self.content = content
         self.language = language
         self.isSuppressed = isSuppressed
@@ -166,25 +166,25 @@ public struct RevisedInstruction: Sendable, Hashable {
 }
 
 /// An answer to a ``PolicyRequest``.
-public struct PolicyAnswer: Sendable, Equatable {
+package struct PolicyAnswer: Sendable, Equatable {
     /// The content that accompanies a yes.
-    public enum Content: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
         /// The preferences and waypoints for the new route; nil and empty for the trip's own.
         case reroute(RoutePreferences?, [Waypoint])
         case instruction(RevisedInstruction)
     }
 
     /// Yes or no; nil for the default answer.
-    public var verdict: Bool?
-    public var decider: PolicyDecider
-    public var reason: String
+    package var verdict: Bool?
+    package var decider: PolicyDecider
+    package var reason: String
     /// The time for which a refusal stands, seconds; nil for the configured time.
-    public var hold: Double?
-    public var content: Content?
+    package var hold: Double?
+    package var content: Content?
     /// Seconds from the question to the answer as measured by the asker; nil to use the stamps, which are those of fixes.
-    public var latency: Double?
+    package var latency: Double?
 
-    public init(
+    package init(
         verdict: Bool?, decider: PolicyDecider = .client, reason: String = "", hold: Double? = nil,
         content: Content? = nil, latency: Double? = nil
     ) {
@@ -197,29 +197,29 @@ public struct PolicyAnswer: Sendable, Equatable {
     }
 }
 
-public struct PolicyDecision: Sendable, Equatable {
+package struct PolicyDecision: Sendable, Equatable {
     /// The question's number; 0 when nobody was asked.
-    public var requestID: UInt64
-    public var kind: PolicyKind
-    public var verdict: Bool
-    public var answer: PolicyAnswer
+    package var requestID: UInt64
+    package var kind: PolicyKind
+    package var verdict: Bool
+    package var answer: PolicyAnswer
     /// Seconds from the question to the decision.
-    public var latency: Double
+    package var latency: Double
 }
 
 /// The configuration of policy requests: their kinds and deadlines.
-public struct PolicyConfig: Sendable, Hashable {
+package struct PolicyConfig: Sendable, Hashable {
     /// The kinds of questions that the owner's node is asked.
-    public var asked: Set<PolicyKind> = []
+    package var asked: Set<PolicyKind> = []
     /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that no decision is late by a fix.
-    public var deadline = 0.2
+    package var deadline = 0.2
     /// The longest wait for the approval of a faster route, seconds. 10: a person may have to answer.
-    public var approvalDeadline = 10.0
+    package var approvalDeadline = 10.0
     /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the stamps of fixes, which are a
     /// poor measure of the real waiting time; an asker with a clock reports the timeout first.
-    public var grace = 0.0
+    package var grace = 0.0
     /// The default time for which a refusal stands, seconds. 10: our own judgement; about once a block in a town.
-    public var hold = 10.0
+    package var hold = 10.0
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }

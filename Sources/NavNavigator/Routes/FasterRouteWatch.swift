@@ -112,12 +112,12 @@ final class FasterRouteWatch {
 }
 
 /// The counts of searches for faster routes and of their outcomes.
-public struct FasterRouteCounts: Sendable, Equatable {
-    public internal(set) var requests = 0
+package struct FasterRouteCounts: Sendable, Equatable {
+    package internal(set) var requests = 0
     /// Searches due when the vehicle was not known to follow its route or was near its end or at a stop, or when another search was in
     /// progress.
-    public internal(set) var heldBack = 0
+    package internal(set) var heldBack = 0
     /// Routes whose gain was too small or whose fork was too near.
-    public internal(set) var notWorthIt = 0
-    public internal(set) var detected = 0
+    package internal(set) var notWorthIt = 0
+    package internal(set) var detected = 0
 }

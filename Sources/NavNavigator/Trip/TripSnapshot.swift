@@ -1,30 +1,30 @@
-public import NavMap
+package import NavMap
 import NavRouting
 
 /// The parts of a trip that are kept so that it survives a restart of the process.
 ///
 /// It holds decisions only: the destination, the completed legs, the route. The vehicle's position comes from the next
 /// fix.
-public struct TripSnapshot: Sendable, Equatable {
+package struct TripSnapshot: Sendable, Equatable {
     /// The id of the trip; 0 while it waits for its first position.
-    public var sessionID: UInt64
-    public var routeID: UInt64
+    package var sessionID: UInt64
+    package var routeID: UInt64
     /// The number of the route that the driver chose, and its edges in the map of the route in force.
-    public var chosenRouteID: UInt64
+    package var chosenRouteID: UInt64
     /// See ``chosenRouteID``.
-    public var chosenRoute: [EdgeKey]
+    package var chosenRoute: [EdgeKey]
     /// The current leg, or the completed one while the vehicle is at its stop; from 0.
-    public var leg: Int
+    package var leg: Int
     /// Whether the vehicle is at the leg's end; `isHeld` when a command has to start the next leg.
-    public var isAtStop: Bool
+    package var isAtStop: Bool
     /// See ``isAtStop``.
-    public var isHeld: Bool
+    package var isHeld: Bool
     /// The route in force; nil when there is none, or it no longer fits the map.
-    public var plan: RoutePlan?
+    package var plan: RoutePlan?
     /// The waypoints still ahead, and the preferences for their route.
-    public var order: RouteOrder
+    package var order: RouteOrder
 
-    public init(
+    package init(
         sessionID: UInt64 = 0, routeID: UInt64 = 0, chosenRouteID: UInt64 = 0, chosenRoute: [EdgeKey] = [],
         leg: Int = 0, isAtStop: Bool = false, isHeld: Bool = false, plan: RoutePlan? = nil, order: RouteOrder
     ) {
