@@ -241,7 +241,7 @@ class Page {
     if (this.following && !isPlaying) this.following.isAtEnd = t >= this.duration - 200;
     this.t = Math.max(0, Math.min(this.duration, t));
     this.view.seek(this.t, isPlaying);
-    this.plots.seek(this.t);
+    this.plots.seek(this.t, isPlaying);
     this.timeline.seek(this.t, this.readout());
     $("clock").textContent = clockText(this.t) + " / " + clockText(this.duration);
     this.mark();

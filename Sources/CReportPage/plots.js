@@ -244,12 +244,14 @@ class PlotBoard {
     const room = Math.round(Math.max(72, Math.min(160, isFixed ? free / Math.max(this.plots.filter((plot) => !plot.spec.height).length, 1) : 92)));
     this.plots.forEach((plot, i) => plot.draw(this.width, i === this.plots.length - 1, room));
     $("span").textContent = clockText(this.window[0]) + " – " + clockText(this.window[1]);
-    this.seek(this.t || 0);
+    for (const plot of this.plots) plot.seek(this.t || 0);
   }
 
-  seek(t) {
+  seek(t, isPlaying) {
+    const isIn = (t) => t >= this.window[0] && t <= this.window[1], wasIn = isIn(this.t || 0);
     this.t = t;
-    if (t > this.window[1] || t < this.window[0]) {
+    // A playing or live vehicle takes along a window that shows it, not one that was moved away.
+    if (!isIn(t) && (wasIn || !isPlaying)) {
       const span = this.window[1] - this.window[0], from = Math.min(Math.max(0, t - span * 0.1), Math.max(0, this.page.duration - span));
       this.window = [from, from + span];
       this.draw();

@@ -128,8 +128,8 @@ struct UBXEpoch {
         } else if (payloads[.position]?.unsigned(20, 4) ?? .max) >= Self.noAccuracy {
             fix.fixType = .noFix
         }
-        // A time-only fix is at a known, fixed position.
         guard fix.fixType != .noFix else { return fix }
+        let time = fix
         let dilution = payloads[.dilution]
         func dop(_ payload: UBXPayload?, _ offset: Int) -> Double? {
             guard let value = payload.map({ Double($0.unsigned(offset, 2)) * 0.01 }), value > 0, value < 99 else {
@@ -138,7 +138,8 @@ struct UBXEpoch {
             return value
         }
         (fix.pdop, fix.vdop, fix.hdop) = (dop(dilution, 6) ?? dop(solution, 44), dop(dilution, 10), dop(dilution, 12))
-        guard place(&fix) else { return nil }
+        // A time-only fix is at a known, fixed position, which gpsd reports, too. Where it has none, its time is left.
+        guard place(&fix) else { return fix.fixType == .timeOnly ? time : nil }
         move(&fix)
         return fix
     }

@@ -412,7 +412,9 @@ package final class BagRecorder {
     private func describeNodes() {
         guard !self.options.lockstep, let directory, let local = try? directory.inspect().nodes else { return }
         let known = Set(local.map(\.bootID))
-        let nodes = local + peerAnnouncements.filter { !known.contains($0.bootID) }
+        // A call by name reaches the node of this host.
+        let names = Set(local.map(\.node))
+        let nodes = local + peerAnnouncements.filter { !names.contains($0.node) }
         let living = Set(nodes.map(\.bootID))
         asked = asked.filter { living.contains($0.key) }
         for node in nodes where node.node != bus.name && node.services.contains(where: { $0.name == NodeService.name })

@@ -69,6 +69,9 @@ package struct Replay {
         planner: RoutePlanner = RoutePlanner()
     ) {
         self.map = map
+        // A replay has no network. Its journal has this configuration, so that it can be executed, too.
+        var configuration = configuration
+        configuration.online = OnlineRoutingKeys()
         self.configuration = configuration
         self.file = file
         self.planner = planner

@@ -422,6 +422,19 @@ struct CheckTests {
             let other = try await check(box, ["--compare", "patient.yaml"])
             #expect(other.output.contains("3 bags with changed events, by kind:"), "\(other.output)")
             #expect(other.output.contains("earlier: reroute WILL_REROUTE (OFF_ROUTE) by "), "\(other.output)")
+            // A repetition writes no record again: each file would lose its other name.
+            let files = try files(below: box.path + "/cache").keys.filter { $0.hasSuffix(".json") }
+            #expect(files.count == 3)
+            for (index, file) in files.enumerated() {
+                try FileManager.default.linkItem(
+                    atPath: "\(box.path)/cache/\(file)", toPath: "\(box.path)/kept\(index)")
+            }
+            let again = try await check(box, ["--compare", "patient.yaml"])
+            #expect(again.output.contains("; 0 executed, 3 cached"), "\(again.output)")
+            for file in files {
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(box.path)/cache/\(file)")
+                #expect(attributes[.referenceCount] as? Int == 2, "\(file)")
+            }
             let wrong = try await check(box, ["--compare", "nothing.yaml"])
             #expect(wrong.status == 2 && wrong.errors.contains("nothing.yaml"))
         }

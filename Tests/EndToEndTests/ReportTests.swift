@@ -172,6 +172,13 @@ struct ReportTests {
                     // Those who do not see the page hear what it shows.
                     #"/^2:30 of \d:\d\d, \d+ km\/h, limit \d+, .*Mannerheimintie/.test("#
                         + "document.getElementById('timeline').getAttribute('aria-valuetext'))",
+                    // The plots show another part of the drive, also in another size and when playing, until a moment is chosen.
+                    "page.plots.zoomOut(), page.seek(0), page.plots.zoom(0.2, 300000), page.plots.draw(), page.seek(100, true), "
+                        + "page.plots.window[0] > 200000 && page.plots.plots[0].cursor.style.display === 'none'",
+                    "page.seek(200), page.plots.window[0] === 0 && page.plots.plots[0].cursor.style.display === ''",
+                    // Playing goes on to the next part.
+                    "page.plots.zoomOut(), page.seek(0), page.plots.zoom(0.2, 0), page.seek(page.plots.window[1] + 100, true), "
+                        + "page.plots.window[0] > 0 && page.plots.plots[0].cursor.style.display === ''",
                     "page.nextRate(), document.getElementById('rate').getAttribute('aria-label') === 'Playback rate 30×'",
                     "[-10000, -5000, 0.25].map(axisNumber).join() === '−10k,−5k,0.25'",
                 ], in: box)

@@ -132,6 +132,14 @@ struct UBXEpochTests {
         #expect(nowhere.1[.outOfRange] == 1 && nowhere.1[.noSolution] == 1)
     }
 
+    @Test func timeOnlyFixIsATimeAlsoWithoutAPosition() {
+        let (fixes, rejections) = read(solution(0, type: 5) + dilution(0) + solution(1, type: 5, x: 0) + dilution(1))
+        #expect(rejections.total == 0)
+        #expect(fixes.map(\.fixType) == [.timeOnly, .timeOnly])
+        #expect(fixes.map(\.stampNs) == [Self.stamp, Self.stamp + 1_000_000_000])
+        #expect(fixes.map { $0.latitude == nil } == [false, true] && fixes.last?.hdop == nil)
+    }
+
     @Test func epochIsCompleteWithTheMessageThatUsuallyEndsIt() {
         var parser = UBXParser()
         let counts = (0..<4).flatMap { second in

@@ -34,43 +34,51 @@ struct RecordedDescriptionTests {
         private var missing: CallStatus { CallStatus(.unimplemented, "not here") }
     }
 
-    @Test(arguments: [false, true])
-    func bagHasTheVersionsAndParametersOfNodes(isOnAnotherHost: Bool) throws {
+    /// A node of another host may have the name of one of this host.
+    @Test(arguments: [[true], [false], [true, false]])
+    func bagHasTheVersionsAndParametersOfNodes(areHere: [Bool]) throws {
         try withTemporaryFolder { folder in
             let tiles = folder + "/tiles"
             try FileManager.default.createDirectory(atPath: tiles, withIntermediateDirectories: true)
             try Data("{}".utf8).write(to: URL(fileURLWithPath: tiles + "/tileset.json"))
             // Nodes of different domains meet over TCP only.
-            func directory(_ name: String) throws -> BusDirectory {
-                try BusDirectory(path: folder, domain: isOnAnotherHost ? name : "one")
+            func directory(isHere: Bool) throws -> BusDirectory {
+                try BusDirectory(path: folder, domain: isHere ? "here" : "away")
             }
-            func node(_ name: String, _ hosts: HostConfiguration) throws -> BusNode {
-                var configuration = BusConfiguration(directory: try directory(name))
-                if isOnAnotherHost { configuration.hosts = hosts }
+            func node(_ name: String, isHere: Bool, _ hosts: HostConfiguration?) throws -> BusNode {
+                var configuration = BusConfiguration(directory: try directory(isHere: isHere))
+                configuration.hosts = hosts
                 return try BusNode(name: name, configuration: configuration)
             }
-            let speaker = try node(
-                "speaker", HostConfiguration(listen: try TCPEndpoint("tcp://127.0.0.1:0"), security: .insecure))
-            defer { speaker.close() }
             let provider = DescribedNode(tiles: tiles)
-            try speaker.serve(NodeService.served(by: provider))
-            var peers: [HostConfiguration.Peer] = []
-            if isOnAnotherHost {
-                peers = [HostConfiguration.Peer(endpoint: try #require(speaker.listeningEndpoint), key: nil)]
+            let speakers = try areHere.map { isHere in
+                let listen = try TCPEndpoint("tcp://127.0.0.1:0")
+                let speaker = try node(
+                    "speaker", isHere: isHere, isHere ? nil : HostConfiguration(listen: listen, security: .insecure))
+                try speaker.serve(NodeService.served(by: provider))
+                return speaker
             }
-            let bus = try node("recorder", HostConfiguration(peers: peers, security: .insecure))
+            defer { for speaker in speakers { speaker.close() } }
+            let peers = speakers.compactMap(\.listeningEndpoint).map { HostConfiguration.Peer(endpoint: $0, key: nil) }
+            let bus = try node(
+                "recorder", isHere: true, peers.isEmpty ? nil : HostConfiguration(peers: peers, security: .insecure))
             defer { bus.close() }
             let path = folder + "/described.mcap"
             let recorder = try BagRecorder(
-                bus, path: path, options: BagRecorder.Options(), directory: try directory("recorder"),
+                bus, path: path, options: BagRecorder.Options(), directory: try directory(isHere: true),
                 log: NodeLog(node: "recorder", level: .critical))
             let stop = StopSignal([])
-            nonisolated(unsafe) let answering = speaker
+            // The recorder has subscribed, so the bus connects to the peers.
+            try until("the other host", seconds: 60) {
+                for node in speakers + [bus] { _ = try node.poll(timeout: .milliseconds(20)) }
+                return bus.peerAnnouncements.count == peers.count
+            }
+            nonisolated(unsafe) let answering = speakers
             let isOver = DispatchSemaphore(value: 0)
             Thread {
                 defer { isOver.signal() }
                 try? until("the description", seconds: 60) {
-                    _ = try answering.poll(timeout: .milliseconds(20))
+                    for node in answering { _ = try node.poll(timeout: .milliseconds(20)) }
                     let names = (try? BagReader(path: path))?.index.metadata.map(\.name) ?? []
                     return names.contains("navbus.node/speaker") && names.contains("navbus.parameters/speaker")
                 }
@@ -82,12 +90,14 @@ struct RecordedDescriptionTests {
             func entries(_ name: String) throws -> [String: String]? {
                 try reader.index.metadata.first { $0.name == name }.map { try reader.metadata($0).entries }
             }
+            // The answer of one node is not taken for that of another, too.
+            #expect(reader.index.metadata.count { $0.name == "navbus.node/speaker" } == 1)
             let facts = try #require(try entries("navbus.node/speaker"))
             #expect(facts["version"] == "7.1" && facts["host"] == "roof")
-            #expect(facts["command"]?.isEmpty == (isOnAnotherHost ? nil : false))
+            #expect(facts["command"]?.isEmpty == (areHere[0] ? false : nil))
             #expect(try entries("navbus.parameters/speaker") == ["tiles": tiles])
             // A path of another host says nothing about the files of this one.
-            #expect(reader.index.attachments.map(\.name) == (isOnAnotherHost ? [] : ["tileset.json"]))
+            #expect(reader.index.attachments.map(\.name) == (areHere[0] ? ["tileset.json"] : []))
         }
     }
 }

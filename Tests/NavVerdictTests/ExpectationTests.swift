@@ -48,6 +48,18 @@ struct ExpectationTests {
         #expect(try Self.failures(line, drive + [(70, "reroute APPLIED OFF_ROUTE")]).count == 1)
     }
 
+    /// Quotes distinguish a road's name from a word of the line.
+    @Test(arguments: ["route via Road \"within\" Walls, Ring", "route via \"Road within\" Walls, *"])
+    func roadNameMayHaveAWordOfTheLine(line: String) throws {
+        for (text, count) in [
+            ("Road within Walls, Ring", 0), ("Road \"within\" Walls, Ring", 0), ("Road without Walls, Ring", 1),
+        ] {
+            let lines = Expectations([try Expectation(SourceLine(number: 1, text: line))])
+            let event = DriveEvent(time: 1, topic: "route", words: ["INITIAL"], text: text)
+            #expect(lines.failures([event], until: .infinity).count == count, "\(text)")
+        }
+    }
+
     @Test(arguments: [
         ("reroute within 5 of say", "must be in s"), ("reroute within soon s of say", "'soon' is not the time"),
         ("reroute within 5 s", "'of' and an event must follow the time"),

@@ -52,6 +52,12 @@ struct KeyUseTests {
             try Self.names([destination, "faster.enabled=false"]).filter { $0.hasPrefix("faster.") } == [
                 "faster.enabled"
             ])
+        // Searches for faster routes refresh the durations, too.
+        let unrefreshed = [destination, "refresh.enabled=false"]
+        let shared = try Self.names(unrefreshed).filter { $0.hasPrefix("refresh.") }
+        #expect(shared == ["refresh.enabled", "refresh.min_interval_s"])
+        let none = try Self.names(unrefreshed + ["faster.enabled=false"]).filter { $0.hasPrefix("refresh.") }
+        #expect(none == ["refresh.enabled"])
         #expect(all == trip.union(shown.flatMap(\.keys)).union(asked))
     }
 }

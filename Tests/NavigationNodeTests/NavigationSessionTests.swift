@@ -1,4 +1,6 @@
+import Foundation
 import NavBag
+import NavDirections
 import NavGeo
 import NavKit
 import NavMap
@@ -8,6 +10,7 @@ import NavNavigator
 import NavPositioning
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import NavWire
@@ -297,5 +300,23 @@ struct NavigationSessionTests {
         #expect(summary.messages == drive.count + messages.joined().count)
         #expect(log.messageCount == UInt64(summary.messages))
         #expect(summary.reroutes == 1 && summary.arrivals == 1 && summary.rejected == 0)
+    }
+
+    @Test func replayOfAConfigurationWithAnOnlineProviderIsTheSame() throws {
+        let (map, drive) = (try Helsinki.map.get(), RecordedFixes(try Helsinki.drive.get()))
+        try withTemporaryFolder { folder in
+            func replay(_ url: String) throws -> Data {
+                var configuration = Helsinki.configuration
+                configuration.online.directions.url = url
+                let path = folder + "/drive.mcap"
+                var log = MessageLog(try BagWriter(path: path, overwrite: true))
+                let summary = try Replay(map: map, configuration: configuration).run(drive, into: &log)
+                try log.close()
+                #expect(summary.reroutes == 1)
+                return try Data(contentsOf: URL(fileURLWithPath: path))
+            }
+            let plain = try replay("")
+            #expect(try replay("https://provider.example") == plain)
+        }
     }
 }

@@ -49,7 +49,7 @@ package struct EventPattern {
                 var names: [String] = []
                 while let name = words.first, name != "where" {
                     _ = words.take(name)
-                    names.append(name)
+                    names.append(name.filter { $0 != "\"" })
                 }
                 text = names.joined(separator: " ")
             } else {
@@ -110,7 +110,11 @@ package struct EventPattern {
         guard event.topic == topic, event.words.count >= words.count,
             window.contains(event.time), zip(words, event.words).allSatisfy({ globMatches($0, $1) })
         else { return false }
-        if let text, !globMatches(text, event.text) { return false }
+        if let text {
+            // A line cannot write the quotation marks of a road's name.
+            let isQuoted = event.text.utf8.contains(UInt8(ascii: "\""))
+            guard globMatches(text, isQuoted ? event.text.filter { $0 != "\"" } : event.text) else { return false }
+        }
         return conditions.allSatisfy { $0.holds(event.field($0.field)) }
     }
 }

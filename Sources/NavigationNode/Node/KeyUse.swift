@@ -47,7 +47,7 @@ extension NavigationConfiguration {
     }()
 
     /// Returns the keys of ``replayedKeys`` that a replay read: none of a trip's without a destination, only the switch of a disabled
-    /// feature, and those of reroutes, faster routes, stops and the policy only as `use` shows. A recorded command may change any of them.
+    /// feature and what others read of it, and those of reroutes, faster routes, stops and the policy only as `use` shows. A recorded command may change any of them.
     package func readKeys(isCommanded: Bool, _ use: KeyUse) -> [ConfigKey<NavigationConfiguration>] {
         let keys = Self.replayedKeys
         if isCommanded { return keys }
@@ -73,9 +73,11 @@ extension NavigationConfiguration {
         if !use.hasRefusal { unread.append("policy.hold_s") }
         let off = keys.filter { $0.name.hasSuffix(".enabled") && $0.text(of: self) == "false" }
             .map { $0.name.dropLast("enabled".count) }
+        // A search for a faster route refreshes the durations for itself, unless they are as recent as this.
+        let shared = navigator.faster.isEnabled ? "refresh.min_interval_s" : ""
         return keys.filter { key in
             !unread.contains { key.name.hasPrefix($0) }
-                && (key.name.hasSuffix(".enabled") || !off.contains { key.name.hasPrefix($0) })
+                && (key.name.hasSuffix(".enabled") || key.name == shared || !off.contains { key.name.hasPrefix($0) })
         }
     }
 }

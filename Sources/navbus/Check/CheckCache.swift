@@ -28,7 +28,7 @@ final class CheckCache: Sendable {
 
     /// The file with the known hashes, below the folder.
     private static let index = "/navbus-check-files"
-    /// The most records in a file, the latest used first: one for each set of values of the keys.
+    /// The most records in a file, about in the order of their latest use: one for each set of values of the keys.
     private static let mostRecords = 8
     /// The time for which an unused record is kept, seconds: 30 days.
     private static let longestIdle = 30.0 * 86_400
@@ -81,8 +81,8 @@ final class CheckCache: Sendable {
         let place = records.firstIndex { record in record.keys.allSatisfy { values[$0.key] == $0.value } }
         guard let place else { return nil }
         let record = records.remove(at: place)
-        // Marks the record as used. The first one, as of a repeated check, is not written again.
-        if place == 0 { utimes(path, nil) } else { write([record] + records, path) }
+        // Marks the record as used. Those of a repeated comparison take turns: only one that could soon be dropped is moved to the front.
+        if place < Self.mostRecords / 2 { utimes(path, nil) } else { write([record] + records, path) }
         return record
     }
 
