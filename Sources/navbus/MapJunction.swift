@@ -184,7 +184,9 @@ struct JunctionDrawing {
     }
 
     private var node: [String: Any] {
-        var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs(view.flags) + limits]
+        var properties: [String: Any] = [
+            "kind": "junction", "node_id": view.nodeID, "signs": signs(view.flags) + limits,
+        ]
         if !view.exitReference.isEmpty { properties["exit"] = view.exitReference }
         if !view.junctionName.isEmpty { properties["name"] = view.junctionName }
         return feature("Point", position(view.coordinate), properties)
