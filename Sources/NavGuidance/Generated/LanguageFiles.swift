@@ -1321,7 +1321,7 @@ enum LanguageFiles {
         notification.leaves ferry.name = quittez le ferry et continuez sur {name:the}
         notification.toll road = début de la route à péage
         notification.toll booth = poste de péage
-        notification.tunnel = tunnel de {distance}
+        notification.tunnel = tunnel sur {distance}
         notification.border = passage de la frontière
 
         arrive = vous arriverez à destination
