@@ -159,14 +159,16 @@ extension NavMessages.SpokenInstruction {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence,
             utteranceId: instruction.isRepeat ? instruction.id.wireOfRepeats : instruction.id.wire,
-            legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
+            legIndex: UInt32(instruction.id.leg),
+            stepIndex: step.map { UInt32($0.index) } ?? notice.map { _ in UInt32(instruction.id.step) },
             maneuver: step.map { NavMessages.Maneuver($0.maneuver) } ?? notice.map { NavMessages.Maneuver($0) },
             urgency: SpokenUrgency(instruction.id.kind),
             text: instruction.text, ssml: instruction.ssml.isEmpty ? nil : instruction.ssml,
             language: instruction.language ?? guidance?.options.text.phrases.language,
             triggerDistanceM: instruction.triggerDistance,
             distanceToManeuverM: distance,
-            durationToManeuverS: duration, isRepeat: instruction.isRepeat ? true : nil)
+            durationToManeuverS: duration, isRepeat: instruction.isRepeat ? true : nil,
+            isNotice: notice.map { _ in true })
     }
 }
 

@@ -69,7 +69,9 @@ struct NoticeMessageTests {
         #expect(told.count == 1)
         let announcement = try #require(told.first)
         #expect(announcement.text?.hasSuffix(", tunnel of 600 metres") == true)
-        #expect(announcement.stepIndex == nil && announcement.legIndex == 0 && announcement.urgency == .prepare)
+        #expect(
+            announcement.isNotice == true && announcement.stepIndex == 0 && announcement.legIndex == 0
+                && announcement.urgency == .prepare)
         #expect(announcement.maneuver == notice.maneuver)
         let distance = try #require(announcement.distanceToManeuverM)
         #expect((100...offset).contains(distance) && (announcement.durationToManeuverS ?? 0) > 0)

@@ -452,7 +452,7 @@ public struct SpokenInstruction: Message {
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
-    /// Step that begins with the maneuver, from 0; absent for a notice, which begins none.
+    /// Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is told.
     public var stepIndex: UInt32?
     /// The maneuver; for a notice that of RouteLeg.notices, with the type NOTIFICATION.
     public var maneuver: Maneuver?
@@ -472,6 +472,8 @@ public struct SpokenInstruction: Message {
     public var durationToManeuverS: Double?
     /// Whether RepeatInstruction requested the utterance; absent otherwise.
     public var isRepeat: Bool?
+    /// Whether it tells one of RouteLeg.notices, and not the maneuver of a step; absent otherwise.
+    public var isNotice: Bool?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -491,7 +493,8 @@ public struct SpokenInstruction: Message {
         triggerDistanceM: Double? = nil,
         distanceToManeuverM: Double? = nil,
         durationToManeuverS: Double? = nil,
-        isRepeat: Bool? = nil
+        isRepeat: Bool? = nil,
+        isNotice: Bool? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -510,6 +513,7 @@ public struct SpokenInstruction: Message {
         self.distanceToManeuverM = distanceToManeuverM
         self.durationToManeuverS = durationToManeuverS
         self.isRepeat = isRepeat
+        self.isNotice = isNotice
     }
 }
 
@@ -518,7 +522,7 @@ extension SpokenInstruction: WireMessage {
     public static var fullName: String { "navbus.v1.SpokenInstruction" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x230e16355ddaf0ac }
+    public static var schemaFingerprint: UInt64 { 0x01f2c5c8f4fb7c34 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -606,6 +610,10 @@ extension SpokenInstruction: WireMessage {
             c.pointee.is_repeat = value ? 1 : 0
             c.pointee.has_is_repeat = 1
         }
+        if let value = isNotice {
+            c.pointee.is_notice = value ? 1 : 0
+            c.pointee.has_is_notice = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__SpokenInstruction>) throws(MessageError) {
@@ -626,5 +634,6 @@ extension SpokenInstruction: WireMessage {
         distanceToManeuverM = c.pointee.has_distance_to_maneuver_m != 0 ? c.pointee.distance_to_maneuver_m : nil
         durationToManeuverS = c.pointee.has_duration_to_maneuver_s != 0 ? c.pointee.duration_to_maneuver_s : nil
         isRepeat = c.pointee.has_is_repeat != 0 ? c.pointee.is_repeat != 0 : nil
+        isNotice = c.pointee.has_is_notice != 0 ? c.pointee.is_notice != 0 : nil
     }
 }

@@ -1580,7 +1580,7 @@ extension RepeatInstructionResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RepeatInstructionResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0e0ef90dc9333e35 }
+    public static var schemaFingerprint: UInt64 { 0x7974e570eccd2008 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -974,7 +974,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9626424c4772322a }
+    public static var schemaFingerprint: UInt64 { 0xfde4131c1db60eda }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1058,7 +1058,7 @@ extension ReviseInstructionAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1f75262410d37d6e }
+    public static var schemaFingerprint: UInt64 { 0xe7161c11cb91d0d7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1183,7 +1183,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf8ea8e88bb6a960a }
+    public static var schemaFingerprint: UInt64 { 0xc38399bebd14af8c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1375,7 +1375,7 @@ extension PolicyDecision: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyDecision" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6f84ca90050fd75d }
+    public static var schemaFingerprint: UInt64 { 0x6d4f9e10d27ddd83 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -600,7 +600,7 @@ const ProtobufCMessageDescriptor navbus__v1__instruction_component__descriptor =
   (ProtobufCMessageInit) navbus__v1__instruction_component__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__spoken_instruction__field_descriptors[17] =
+static const ProtobufCFieldDescriptor navbus__v1__spoken_instruction__field_descriptors[18] =
 {
   {
     "stamp_ns",
@@ -806,12 +806,25 @@ static const ProtobufCFieldDescriptor navbus__v1__spoken_instruction__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_notice",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Navbus__V1__SpokenInstruction, has_is_notice),
+    offsetof(Navbus__V1__SpokenInstruction, is_notice),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__spoken_instruction__field_indices_by_name[] = {
   3,   /* field[3] = cause_sequence */
   14,   /* field[14] = distance_to_maneuver_m */
   15,   /* field[15] = duration_to_maneuver_s */
   4,   /* field[4] = event_sequence */
+  17,   /* field[17] = is_notice */
   16,   /* field[16] = is_repeat */
   12,   /* field[12] = language */
   6,   /* field[6] = leg_index */
@@ -829,7 +842,7 @@ static const unsigned navbus__v1__spoken_instruction__field_indices_by_name[] = 
 static const ProtobufCIntRange navbus__v1__spoken_instruction__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor navbus__v1__spoken_instruction__descriptor =
 {
@@ -839,7 +852,7 @@ const ProtobufCMessageDescriptor navbus__v1__spoken_instruction__descriptor =
   "Navbus__V1__SpokenInstruction",
   "navbus.v1",
   sizeof(Navbus__V1__SpokenInstruction),
-  17,
+  18,
   navbus__v1__spoken_instruction__field_descriptors,
   navbus__v1__spoken_instruction__field_indices_by_name,
   1,  navbus__v1__spoken_instruction__number_ranges,

@@ -291,7 +291,7 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
   /*
-   * Step that begins with the maneuver, from 0; absent for a notice, which begins none.
+   * Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is told.
    */
   protobuf_c_boolean has_step_index;
   uint32_t step_index;
@@ -336,10 +336,15 @@ struct  Navbus__V1__SpokenInstruction
    */
   protobuf_c_boolean has_is_repeat;
   protobuf_c_boolean is_repeat;
+  /*
+   * Whether it tells one of RouteLeg.notices, and not the maneuver of a step; absent otherwise.
+   */
+  protobuf_c_boolean has_is_notice;
+  protobuf_c_boolean is_notice;
 };
 #define NAVBUS__V1__SPOKEN_INSTRUCTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__spoken_instruction__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__SPOKEN_URGENCY__SPOKEN_URGENCY_UNSPECIFIED, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__SPOKEN_URGENCY__SPOKEN_URGENCY_UNSPECIFIED, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /* Navbus__V1__VisualInstruction methods */
