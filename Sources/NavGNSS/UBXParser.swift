@@ -4,7 +4,7 @@ package import NavMessages
 /// A parser of u-blox's binary protocol (UBX): bytes in, one fix per NAV-PVT message out (u-blox 7 and later, "Interface
 /// Description", UBX-NAV-PVT).
 ///
-/// Where no NAV-PVT comes, a fix is made of the messages with one time of week: NAV-SOL or NAV-POSLLH, and NAV-VELNED, NAV-STATUS, NAV-DOP,
+/// Without NAV-PVT, a fix combines the messages of one time of week: NAV-SOL or NAV-POSLLH, and NAV-VELNED, NAV-STATUS, NAV-DOP,
 /// NAV-TIMEGPS and NAV-TIMEUTC. It is complete when the next time of week begins, or with the message that ended the two before.
 ///
 /// Other messages, and NMEA between them, are skipped and counted. The result does not depend on how the bytes are split into

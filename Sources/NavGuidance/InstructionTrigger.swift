@@ -5,7 +5,7 @@ public import NavGeo
 /// It considers only the current step: instructions that a jump passes over are not given, while those due after a start in the middle of
 /// the route are. Among the announcements of one maneuver it gives the most urgent one that is due and drops earlier ones. It leaves time
 /// to finish speaking, and drops an announcement that the next would follow too soon. A maneuver just named after "then" is not announced
-/// again. A notice is told when it delays no announcement of a maneuver, and is otherwise left out. It does not decide whether the vehicle is
+/// again. A notice is left out if it would delay the announcement of a maneuver. The trigger does not decide whether the vehicle is
 /// on the route.
 public struct InstructionTrigger: Sendable, Equatable {
     /// The guidance that is announced.
@@ -75,7 +75,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     static let departureAcceleration = 2.0
     /// The usual time between two updates, seconds: that of most receivers, and of predictions between rarer fixes.
     static let usualInterval = 1.0
-    /// The distance past the next maneuver up to which a notice is told before it, metres: after it there may be no time.
+    /// The distance past the next maneuver within which a notice is announced before that maneuver, metres: after it there may be no time.
     static let noticeReach = 200.0
     /// The most maneuvers that one announcement names, and the longest time from the first to the last of them, seconds.
     static let longestRow = 3

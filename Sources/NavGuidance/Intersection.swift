@@ -170,11 +170,7 @@ package final class JunctionModel {
     }
 
     /// Whether a vehicle of usual size cannot pass a node.
-    func isBarred(_ node: NodeIndex) -> Bool {
-        let flags = graph.nodeFlags[node.index]
-        if !flags.isDisjoint(with: access == .truck ? [.impassable, .truckImpassable] : .impassable) { return true }
-        return flags.contains(.sizeLimited) && !vehicle.fits(graph.sizeLimits(of: node))
-    }
+    func isBarred(_ node: NodeIndex) -> Bool { vehicle.isBarred(at: node, in: graph) }
 
     private func openOpposite(_ edge: EdgeIndex) -> EdgeIndex? {
         graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }

@@ -125,7 +125,7 @@ public struct RoadLabel: Sendable, Hashable {
     /// Whether it has neither a name nor a number.
     public var isUnnamed: Bool { name.isEmpty && references.isEmpty }
 
-    /// Where its signs lead: the places on them, or the road numbers where they name no place.
+    /// The destinations on its signs: places, or road numbers where no place is named.
     public var signs: [String] { destinations.isEmpty ? destinationReferences : destinations }
 }
 

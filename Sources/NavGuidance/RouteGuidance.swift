@@ -21,7 +21,7 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
-/// The language and the distance units of instructions, and what is told besides the turns.
+/// The language and distance units of instructions, and the options for announcements besides turns.
 public struct Wording: Sendable, Hashable {
     /// The language, as a BCP 47 tag; English when it is not in ``PhraseTable/all``.
     public var language: String
@@ -73,7 +73,7 @@ public struct RouteGuidance: Sendable, Equatable {
     public let legs: [Range<Int>]
     /// A banner for each step, showing the maneuver at its end; an arrival's banner says that the waypoint is reached.
     public let visuals: [VisualInstruction]
-    /// What is told on the way besides the maneuvers, in travel order.
+    /// The places on the way that are announced without a maneuver, in travel order.
     public let notices: [RouteNotice]
     /// The announcements of each step.
     let announcements: [StepAnnouncements]

@@ -2,7 +2,7 @@ public import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// A place on a route that the driver is told of without having to act.
+/// A place on a route that is announced and requires no maneuver.
 public struct RouteNotice: Sendable, Equatable {
     /// What is there; the raw values are the ends of the phrases' keys.
     public enum Kind: String, Sendable, CaseIterable {

@@ -13,7 +13,6 @@ struct TurnPricing {
     let edgeCosts: ContiguousArray<UInt32>
     let closedGround: ContiguousArray<Bool>
     private let profile: VehicleProfile
-    private let barriers: NodeFlags
     private let privateGates: NodeFlags
 
     /// Creates the pricing of turns between edges that already have costs.
@@ -25,7 +24,6 @@ struct TurnPricing {
         self.edgeCosts = edgeCosts
         self.closedGround = closedGround
         self.profile = profile
-        barriers = profile.barriers
         privateGates = profile.privateGates
     }
 
@@ -55,7 +53,6 @@ struct TurnPricing {
         edgeCosts = costs
         closedGround = closed
         self.profile = profile
-        barriers = profile.barriers
         privateGates = profile.privateGates
     }
 
@@ -148,9 +145,7 @@ struct TurnPricing {
         }
         let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
         let flags = graph.nodeFlags[node.index]
-        let isBarred =
-            !flags.isDisjoint(with: barriers)
-            || flags.contains(.sizeLimited) && !profile.fits(graph.sizeLimits(of: node))
+        let isBarred = profile.isBarred(at: node, in: graph)
         return Node(
             isJunction: Self.isJunction(node, graph, usable),
             allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),

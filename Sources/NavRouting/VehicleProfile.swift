@@ -89,6 +89,12 @@ public struct VehicleProfile: Sendable, Hashable {
     /// The flags of nodes that no vehicle of this kind can pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
+    /// Whether the vehicle cannot pass a node: a barrier blocks it, or the vehicle exceeds its limits.
+    package func isBarred(at node: NodeIndex, in graph: RoadGraph) -> Bool {
+        let flags = graph.nodeFlags[node.index]
+        return !flags.isDisjoint(with: barriers) || flags.contains(.sizeLimited) && !fits(graph.sizeLimits(of: node))
+    }
+
     /// The flags of nodes that the vehicle may pass only to reach a place behind them.
     var privateGates: NodeFlags { kind == .truck ? .truckPrivateGate : .privateGate }
 
