@@ -46,7 +46,12 @@ class Listener(Observer):
 
 
 class Bus:
-    """A folder with a bus, an observer of everything published on it, and the processes on it."""
+    """A folder with a bus, an observer of everything published on it, and the processes on it.
+
+    With `drops_unknown`, settings that a program does not know are left out, so that programs of an older commit start.
+    """
+
+    drops_unknown = False
 
     def __init__(self, folder: pathlib.Path, types: Messages, contract: Any) -> None:
         self.folder, self.types, self.contract = folder, types, contract
@@ -65,6 +70,10 @@ class Bus:
     def start(self, program: pathlib.Path, *words: object, name: str | None = None, **settings: object) -> None:
         """Starts a node and waits until it is on the bus with its services."""
         name = name or program.name
+        if self.drops_unknown:
+            listed = subprocess.run([program, "--print-config"], capture_output=True, text=True).stdout
+            known = {line.split(":")[0].replace(".", "__") for line in listed.splitlines()}
+            settings = {key: value for key, value in settings.items() if key in known}
         sets = [part for key, value in settings.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
         self.spawn(name, program, *words, "--name", name, *sets)
         self.until(lambda: "services" in (wire.announcement(self.path, name) or {}), f"{name} is on the bus", 60)

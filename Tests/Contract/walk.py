@@ -443,7 +443,9 @@ def main() -> int:
     )
     parser.add_argument("--times", type=int, default=1, help="walk so often; a table of the walks at the end")
     parser.add_argument("--busy", type=int, default=0, help="beside so many processes that only compute")
+    parser.add_argument("--older", action="store_true", help="leave out settings that the programs do not know yet")
     options = parser.parse_args()
+    Bus.drops_unknown = options.older
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
     try:
         results = [walk_once(options) for _ in range(options.times)]
