@@ -4,6 +4,8 @@ package enum JournalCaller {
     package static let configuration = "configuration"
     /// The trip saved by the node's previous run.
     package static let tripFile = "trip file"
+    /// The trip under way in the recording that is replayed.
+    package static let recording = "recording"
     /// A clock jump, which ends the drive.
     package static let clock = "clock"
 }

@@ -5,7 +5,8 @@ package import NavMessages
 /// The inputs of the core in a bag other than fixes, each with the number of fixes before it.
 ///
 /// Traffic and odometry are read only when their time comes: an hour of a city's traffic, or of wheels at 100 Hz, takes too
-/// much memory. From the journal of a recorded node it takes the commands and the decisions of the owner's policy.
+/// much memory. From the journal of a recorded node it takes the commands and the decisions of the owner's policy, and from the node's
+/// publications the trip under way of which the journal says nothing.
 package struct InputTrack: Sendable {
     /// The message types of a track's topics.
     package static let types: [String: String] = [
@@ -27,29 +28,32 @@ package struct InputTrack: Sendable {
 
     /// The configured trip of the recorded node, from its keys `destination` and `via`.
     package private(set) var configuredTrip: (destination: String, via: String)?
+    private var recordedTrip = RecordedTrip()
+
+    /// The trip under way that the journal does not explain, with the number of fixes before it.
+    package var tripUnderWay: (fix: Int, trip: SavedTrip)? {
+        guard configuredTrip == nil, let trip = recordedTrip.trip else { return nil }
+        return (recordedTrip.fix, trip)
+    }
 
     /// The number of commands and decisions.
     var entryCount: Int { commands.count + decisions.count }
 
-    package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty && configuredTrip == nil }
+    package var isEmpty: Bool {
+        count == 0 && commands.isEmpty && decisions.isEmpty && configuredTrip == nil && tripUnderWay == nil
+    }
 
-    /// The track without commands and decisions of the owner's policy.
+    /// The track without commands, trips and decisions of the owner's policy.
     package var withoutCommands: InputTrack {
         var track = self
         (track.commands, track.decisions, track.configuredTrip) = ([], [], nil)
+        track.recordedTrip = RecordedTrip()
         return track
     }
 
     package init(path: String, _ reader: BagReader) {
         self.path = path
-        var channels: [UInt16: String] = [:]
-        for (topic, type) in InputTrack.types {
-            for channel in reader.index.channels(topic: topic)
-            where reader.index.schema(channel.schemaID)?.name == type {
-                channels[channel.id] = topic
-            }
-        }
-        self.channels = channels
+        channels = reader.channels(of: InputTrack.types)
     }
 
     /// Returns the odometry in a message of the track, with the message's time if it has none itself; nil when it cannot be read.
@@ -71,6 +75,7 @@ package struct InputTrack: Sendable {
         case .command(let command)
         where command.caller != JournalCaller.configuration && command.caller != JournalCaller.clock:
             commands.append((counts.count - 1, command))
+            recordedTrip.take(command, stamp: entry.stampNs)
         case .policyDecision(let decision): decisions.append(decision)
         case .start(let start) where configuredTrip == nil:
             var values: [Substring: Substring] = [:]
@@ -82,6 +87,11 @@ package struct InputTrack: Sendable {
             configuredTrip = (String(destination), String(values["via"] ?? ""))
         default: break
         }
+    }
+
+    /// Adds the next message of a topic that shows the trip.
+    mutating func add(_ message: BagMessage, showingTripOn topic: String) {
+        if configuredTrip == nil { recordedTrip.take(message, topic: topic, fix: counts.count - 1) }
     }
 
     package mutating func addFix() { counts.append(0) }
@@ -135,5 +145,18 @@ extension TraceInput {
         } catch {
             throw NodeError(.invalid, others.map { error.description(of: $0.path) } ?? error.description)
         }
+    }
+}
+
+extension BagReader {
+    /// Returns the topics of the channels that carry one of some topics with its type, by the channel's number.
+    func channels(of types: [String: String]) -> [UInt16: String] {
+        var channels: [UInt16: String] = [:]
+        for (topic, type) in types {
+            for channel in index.channels(topic: topic) where index.schema(channel.schemaID)?.name == type {
+                channels[channel.id] = topic
+            }
+        }
+        return channels
     }
 }

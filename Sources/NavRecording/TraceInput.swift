@@ -16,13 +16,23 @@ package struct TraceInput: Sendable {
     /// A one-line description of the unreadable part of a bag; nil when all of the bag can be read.
     package var loss: String? { origin?.loss }
     private let origin: BagIndex.Origin?
+    /// Whether the recorded node guided along a route.
+    private let isGuided: Bool
+
+    /// Returns a note that a replay lacks the guidance of the recording; nil when it has some, or the recording has none.
+    ///
+    /// - Parameter routes: the number of routes in the replay.
+    package func noteOfMissingGuidance(routes: Int) -> String? {
+        guard isGuided, routes == 0 else { return nil }
+        return "the recording was under guidance, the replay is not: its destination can be given with 'to'"
+    }
 
     /// Returns a warning about the unreadable part of a bag for a command that uses the rest; nil when there is none.
     package func warning(about path: String) -> String? {
         origin?.warning(about: path)
     }
 
-    /// The topics of a bag that are read.
+    /// The topics of a bag that enter the core.
     private static let topics = [Topics.gnssFix.name, JournalEntry.topic] + InputTrack.types.keys.sorted()
 
     /// Returns notes about the inputs that a bag lacks, and about their order; none for other files.
@@ -97,6 +107,7 @@ package struct TraceInput: Sendable {
             fixes = RecordedFixes(trace.fixes)
             others = nil
             origin = nil
+            isGuided = false
             rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
         } catch {
             throw NodeError(.invalid, "'\(path)': \(error)")
@@ -137,7 +148,8 @@ package struct TraceInput: Sendable {
             }
             var track = InputTrack(path: path, reader)
             let journal = reader.index.channels(topic: JournalEntry.topic).map(\.id)
-            var cursor = reader.messages(BagQuery(topics: TraceInput.topics))
+            let trips = reader.channels(of: RecordedTrip.types)
+            var cursor = reader.messages(BagQuery(topics: TraceInput.topics + RecordedTrip.types.keys.sorted()))
             while let message = try cursor.next() {
                 if let topic = track.channels[message.channelID] {
                     track.add(topic)
@@ -149,7 +161,7 @@ package struct TraceInput: Sendable {
                         throw TraceInput.isTooLong(path, "\(TraceInput.mostCommandBytes >> 20) MiB of commands")
                     }
                 } else if !channels.contains(where: { $0.id == message.channelID }) {
-                    continue
+                    if let topic = trips[message.channelID] { track.add(message, showingTripOn: topic) }
                 } else if let fix = RecordedFixes.fix(message) {
                     count += 1
                     guard count <= TraceInput.mostFixes else {
@@ -166,6 +178,7 @@ package struct TraceInput: Sendable {
                 ? RecordedFixes(kept) : RecordedFixes(bag: path, channels: Set(channels.map(\.id)), count: count)
             others = track.isEmpty ? nil : track
             origin = reader.index.origin
+            isGuided = !reader.index.channels(topic: Topics.progress.name).isEmpty
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description(of: path))

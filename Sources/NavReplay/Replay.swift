@@ -80,7 +80,8 @@ package struct Replay {
     /// Replays fixes into a bag or another output.
     ///
     /// Traffic applies immediately, before the fix that it precedes. Odometry and commands enter the core between the fixes as
-    /// recorded; the decisions of the owner's policy are taken from the recording.
+    /// recorded; the decisions of the owner's policy are taken from the recording. Without a configured destination, a trip under way that
+    /// the recorded commands do not explain is resumed.
     ///
     /// - Parameters:
     ///   - others: The other inputs recorded between the fixes.
@@ -99,6 +100,7 @@ package struct Replay {
         run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
         var commands = (others?.commands ?? [])[...]
+        let resumed = configuration.destination == nil ? others?.tripUnderWay : nil
         var reader = try RecordedFixes.Reader(fixes)
         for index in 0...fixes.count {
             let fix = try reader.next()
@@ -113,6 +115,9 @@ package struct Replay {
                 }
             }
             try run.take(changes, at: fix?.stampNs, &log)
+            if let resumed, resumed.fix == index {
+                try run.carryOut(.resumeTrip(resumed.trip), caller: JournalCaller.recording, &log)
+            }
             while let (place, command) = commands.first, place <= index {
                 commands = commands.dropFirst()
                 try run.take(command, &log)
@@ -155,11 +160,14 @@ package struct Replay {
         ) throws(BagError) {
             guard let request = command.request else { return }
             summary.commands += 1
+            try carryOut(request, call: command.callId ?? 0, caller: command.caller ?? "recorded", &log)
+        }
+
+        mutating func carryOut<Output: ReplayOutput>(
+            _ request: NavigationCommand.Request, call: UInt64 = 0, caller: String, _ log: inout Output
+        ) throws(BagError) {
             let now = session.time ?? NavGeo.Timestamp(nanoseconds: logTime)
-            try carryOut(
-                session.handle(
-                    request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now, isRecorded: true),
-                &log)
+            try carryOut(session.handle(request, call: call, caller: caller, at: now, isRecorded: true), &log)
         }
 
         mutating func takeOdometry<Output: ReplayOutput>(

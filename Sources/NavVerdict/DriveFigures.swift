@@ -133,13 +133,16 @@ package struct DriveFigures {
         if let truth, truth.hasPositions, !routes.isEmpty {
             if isCovered(by: truth) {
                 let (deviations, missedArrivals) = comparison(with: truth)
+                let departures = starts.map { departure(around: $0, truth) }
                 metrics[.missedArrivals] = Double(missedArrivals)
                 metrics[.missedDeviations] = Double(deviations.count { $0.report == nil })
-                metrics[.deviationDelay] = deviations.compactMap { deviation in
+                var delays = deviations.compactMap { deviation in
                     deviation.report.map { max($0 - deviation.start, 0) }
-                }.max()
+                }
+                if departures.contains(.after) { delays.append(0) }
+                metrics[.deviationDelay] = delays.max()
                 if starts.allSatisfy(truth.reaches) {
-                    metrics[.falseReroutes] = Double(starts.count { isFalse($0, truth) })
+                    metrics[.falseReroutes] = Double(departures.count { $0 == .never })
                 }
             }
             metrics[.arrivalError] = announced.compactMap { time, destination in
@@ -288,13 +291,41 @@ package struct DriveFigures {
         return !isEnded && end - arrival >= Self.arrivalMissedAtEnd
     }
 
-    /// Whether the vehicle had not begun to leave its route before a reroute.
-    private func isFalse(_ time: Double, _ truth: Truth) -> Bool {
-        guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else { return false }
-        let indices = truth.index(of: time - 10)..<truth.times.count
-        let before = indices.prefix { truth.times[$0] <= time }
+    /// The time at which a vehicle leaves the route that a reroute replaces, relative to the reroute.
+    private enum Departure {
+        /// Before it, or unknown: there was no route, or there is no truth.
+        case before
+        /// So soon after it that the reroute reports it: speed and course may reveal a deviation before the distance does.
+        case after
+        case never
+    }
+
+    /// Returns when the vehicle leaves its route for ``leavingTime`` or more within ``missedAfter`` of a reroute, or at all before it.
+    ///
+    /// A recorded vehicle does not follow the new routes of a replay, so that the old route tells what the driver did.
+    private func departure(around time: Double, _ truth: Truth) -> Departure {
+        guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else {
+            return .before
+        }
+        // Once the trip has ended, as before parking, the vehicle is free.
+        let ending = routes.first { $0.time > time && $0.line.coordinates.isEmpty }?.time ?? .infinity
+        let end = min(time + Self.missedAfter + Self.leavingTime, ending)
+        let indices = (truth.index(of: time - Self.missedAfter)..<truth.times.count).prefix { truth.times[$0] <= end }
+        guard let first = indices.first, truth.times[first] <= time else { return .before }
         var follower = RouteFollower(truth, route.line)
-        return !before.isEmpty && before.allSatisfy { follower.relation(at: $0) == .along }
+        var left: Double?
+        for index in indices {
+            let now = truth.times[index]
+            guard follower.relation(at: index) != .along else {
+                left = nil
+                continue
+            }
+            if now <= time { return .before }
+            let start = left ?? now
+            if now - start >= Self.leavingTime { return .after }
+            left = start
+        }
+        return .never
     }
 
     /// Returns the true time of a trip's arrival at its destination; nil when the truth does not show it.

@@ -18,7 +18,8 @@ struct ReplayCommand: ParsableCommand {
         abstract: "Run the navigation core over recorded fixes, as fast as it can.",
         discussion: """
             From a bag, /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core in the order of their log times, with the \
-            commands and policy decisions of /nav/journal. Equal input, configuration and tiles give byte-identical output; \
+            commands and policy decisions of /nav/journal. Unless a destination is given, a bag that begins during a trip resumes it \
+            from its first /nav/route. Equal input, configuration and tiles give byte-identical output; \
             'navbus bag diff' shows what another configuration changes. The exit status is 1 when a destination was given and no \
             route to it was found.
 
@@ -123,6 +124,7 @@ struct ReplayCommand: ParsableCommand {
                 "\(out): \(summary.fixes) fixes, \(motion)\(commandCount)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
         }
+        if let note = trace.noteOfMissingGuidance(routes: summary.routes) { Console.note("'\(input)': \(note)") }
         let unused = (trace.others?.odometryCount ?? 0) - summary.odometry
         if unused > 0 {
             Console.note(

@@ -217,6 +217,34 @@ struct CheckTests {
         }
     }
 
+    @Test func cutResumesItsTrip() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let replay = ["replay", "--tiles", tiles, "--json"]
+            try await box.succeed("navbus", replay + [drive, "--to", Town.to, "--out", "whole.mcap"])
+            try await box.succeed("navbus", ["bag", "cut", "whole.mcap", "--start", "100", "-o", "part.mcap"])
+            try await box.succeed(
+                "navbus", ["bag", "filter", "part.mcap", "--exclude", "/nav/route", "-o", "bare.mcap"])
+            try box.write(
+                "fleet.yaml",
+                """
+                tiles: \(tiles)
+                bags:
+                  - {bags: part.mcap, expect: ['route where reason = *RESUMED', arrival ARRIVED 1]}
+                  - {bags: bare.mcap, expect: [never arrival ARRIVED]}
+
+                """)
+            let result = try await check(box)
+            #expect(result.status == 0 && !result.output.contains("note: part.mcap"), "\(result.output)")
+            let note = "bare.mcap: the recording was under guidance, the replay is not"
+            #expect(result.output.contains("note: \(note)"), "\(result.output)")
+            let part = try await box.succeed("navbus", replay + ["part.mcap", "--out", "1.mcap"])
+            #expect(try summary(part)["arrivals"] as? Int == 1 && !part.errors.contains("under guidance"))
+            let bare = try await box.succeed("navbus", replay + ["bare.mcap", "--out", "2.mcap"])
+            #expect(try summary(bare)["routes"] as? Int == 0 && bare.errors.contains("under guidance"))
+        }
+    }
+
     @Test func driveOnAnotherMapFails() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles

@@ -146,10 +146,51 @@ struct DriveFiguresTests {
             #expect(figures["missed_deviations"] == 0 && figures["false_reroutes"] == 0)
         }
         // Another route may have other causes, and a report may be about the route before.
-        let unreported = [(0.0, []), (97, [96.0])].map { start, reports in
-            Self.figures(truth, [(0, Self.road), (start, Self.road), (103, north)], reroutes: reports, until: 150)
+        let unreported = [(0.0, nil), (97, 95..<97)].map { (start: Double, off: Range<Double>?) in
+            Self.figures(truth, [(0, Self.road), (start, Self.road), (103, north)], until: 150, off: off)
         }
         #expect(unreported.allSatisfy { $0["deviation_delay_s"] == nil && $0["missed_deviations"] == 0 })
+    }
+
+    @Test func rerouteThatPrecedesTheDistanceIsADeviationsReport() {
+        // A sharp turn of a recorded drive, where the vehicle stays within 10 m of its route for 4 s.
+        let old: [Place] = [
+            (111.5, 17.6), (96.4, 28.2), (81.6, 34), (59, 34.6), (35.5, 27.1), (5, 5), (-0.4, -0.4), (-3.4, -3.4),
+            (-28.1, -43.4), (-35.6, -57.2), (-38.5, -76.1),
+        ]
+        let drive: [Place] = [
+            (111.3, 17.7), (100.5, 25.3), (89.4, 30.9), (78.8, 34.1), (67, 34.4), (54.5, 33.2), (41.2, 28.9),
+            (29.5, 22.8), (20.2, 16.1), (12.6, 10.5), (6.5, 6.1), (2.5, 2.5), (0, 0), (0.1, 1.5), (1.2, 5.2),
+            (2.7, 10.3), (4.6, 16.9), (8, 24.3), (13, 31.2), (17.9, 38.2), (22.9, 45.2), (27.9, 52.2), (34.4, 57.8),
+            (41.1, 63.1), (48.5, 67.5), (56, 71.5), (63.6, 75.6), (68.9, 82.3), (74, 89.1), (77.9, 96.7), (81.2, 104.7),
+            (84.2, 112.1), (86.8, 118.3),
+        ]
+        for (time, delay) in [(16, 0.0), (22, 5)] {
+            let figures = Self.figures(
+                Self.truth(drive), [(0, old), (Double(time), Array(drive[time...]))], reroutes: [Double(time)],
+                until: 32)
+            #expect(figures["false_reroutes"] == 0 && figures["missed_deviations"] == 0, "\(time): \(figures)")
+            #expect(figures["deviation_delay_s"] == delay, "\(time): \(figures)")
+        }
+    }
+
+    @Test func rerouteBeforeABriefDepartureIsFalse() {
+        for (seconds, count) in [(2, 1.0), (4, 0)] {
+            var drive = Self.drive([(0, 0), (1_000, 0)])
+            for index in 95..<95 + seconds { drive[index].north = 20 }
+            let figures = Self.figures(Self.truth(drive), [(0, Self.road)], reroutes: [90], until: 100)
+            #expect(figures["false_reroutes"] == count, "\(seconds) s")
+            #expect(figures["deviation_delay_s"] == (count == 0 ? 0 : nil), "\(seconds) s")
+        }
+    }
+
+    @Test func departureAfterTheArrivalIsNoReasonForAReroute() {
+        let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 200)]))
+        for (arrival, count) in [(99, 1), (nil, 0)] as [(Double?, Double)] {
+            let figures = Self.figures(
+                truth, [(0, [(0, 0), (1_000, 0)])], reroutes: [93], until: 115, arrival: arrival)
+            #expect(figures["false_reroutes"] == count, "\(figures)")
+        }
     }
 
     @Test func arrivalIsComparedWithTheTruth() {

@@ -51,10 +51,12 @@ final class CheckRunner {
                     + "'navbus bag recover' makes a bag of what can be read")
         }
         var others = trace.others
+        var resumesTrip = false
         if job.destination != nil {
             others = others?.withoutCommands
         } else if configuration.destination == nil {
-            let trip = try others?.configuredTrip ?? CheckRunner.simulatedTrip(job.path)
+            resumesTrip = others?.tripUnderWay != nil
+            let trip = resumesTrip ? nil : try others?.configuredTrip ?? CheckRunner.simulatedTrip(job.path)
             configuration.destination = trip.flatMap { NavGeo.Coordinate(text: $0.destination) }
             if let via = trip?.via, !via.isEmpty {
                 configuration.via = via.split(separator: ";").compactMap { NavGeo.Coordinate(text: String($0)) }
@@ -85,16 +87,19 @@ final class CheckRunner {
             throw NodeError(.invalid, "'\(job.path)' has more than \(Self.mostEvents) events: check parts of it")
         }
         var record = DriveRecord()
-        let notes = try trace.notes(about: job.path)
+        var notes = try trace.notes(about: job.path)
+        // An empty destination asks for a drive without guidance.
+        if job.destination != "", let note = trace.noteOfMissingGuidance(routes: summary.routes) { notes.append(note) }
         if !notes.isEmpty { record.notes = notes }
         record.fixes = summary.fixes
         record.events = observer.lines
         record.metrics = observer.figures.metrics()
-        let unmeasured = observer.figures.unmeasured(hasDestination: configuration.destination != nil)
+        let unmeasured = observer.figures.unmeasured(
+            hasDestination: configuration.destination != nil || resumesTrip)
         if !unmeasured.isEmpty { record.unmeasured = unmeasured }
         record.unexpected = expectations.failures(observer.events, until: observer.end)
         let given = try job.configuration()
-        let isCommanded = others?.commands.isEmpty == false
+        let isCommanded = others?.commands.isEmpty == false || resumesTrip
         // The horizon is off, whatever its keys say.
         for key in configuration.readKeys(isCommanded: isCommanded, observer.keyUse)
         where !key.name.hasPrefix("horizon.") {
