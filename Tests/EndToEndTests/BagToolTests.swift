@@ -58,6 +58,12 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "merge", "nav.mcap", "rest.mcap", "-o", "merged.mcap"])
             #expect(try await dump("merged.mcap").sorted() == all.sorted())
             try await box.succeed("navbus", ["bag", "check", "cut.mcap", "nav.mcap", "rest.mcap", "merged.mcap"])
+            // The latched values at the beginning of a part are in the part before it.
+            try await box.succeed("navbus", ["bag", "cut", bag, "--end", "100", "-o", "first.mcap"])
+            try await box.succeed("navbus", ["bag", "cut", bag, "--start", "200", "-o", "last.mcap"])
+            let parts = ["last.mcap", "first.mcap", "cut.mcap"]
+            try await box.succeed("navbus", ["bag", "merge"] + parts + ["-o", "whole.mcap"])
+            #expect(try await dump("whole.mcap").sorted() == all.sorted())
 
             let beyond = try await box.run("navbus", ["bag", "cut", bag, "--start", "9999", "-o", "beyond.mcap"])
             #expect(beyond.status == 2 && beyond.errors.contains("the bag ends"), "\(beyond.errors)")
