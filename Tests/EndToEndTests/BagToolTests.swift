@@ -81,6 +81,23 @@ struct BagToolTests {
         }
     }
 
+    /// The script measures bags of 50 GB; this one shows a command that keeps a bag in memory.
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func memoryOfCommandsDoesNotDependOnTheSizeOfABag() async throws {
+        try await withSandbox { box in
+            let bag = try await replayed(in: box)
+            let measured = try box.start(
+                Project.python,
+                [
+                    Project.root + "/Tests/Peers/bag_memory.py", "--gb", "0.2", "--limit-mb", "50", "--only", "bag",
+                    "--drive", bag, "--tiles", try await Town.shared.tiles, "--bin", Programs.folder, "--folder", "f",
+                ])
+            let result = try await measured.wait(seconds: 300)
+            #expect(result.status == 0, "\(result.output)\(result.errors)")
+            #expect(result.outputLines.count { $0.hasPrefix("bag ") } == 17, "\(result.output)")
+        }
+    }
+
     @Test func truncatedBagIsReportedByEveryReader() async throws {
         try await withSandbox { box in
             let bag = try await replayed(in: box)
