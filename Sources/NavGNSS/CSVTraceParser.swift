@@ -2,10 +2,11 @@ package import NavMessages
 
 /// A parser of a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
 ///
-/// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon`
-/// (degrees), and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`,
-/// `h_acc_m` (68 % radius in m), `t_recv_s` (arrival, s since the Unix epoch) and `receiver` (its name, the source of the
-/// fix, where there are several). Others, like `label`, are ignored.
+/// The header names the columns, in any order: `lat` and `lon`, or `latitude` and `longitude` (degrees), and optionally
+/// `t_s` (s since the Unix epoch, or since any start; a row without one has no stamp), `speed_mps`, `heading_deg` (course
+/// over ground, degrees from true north), `hdop`, `h_acc_m` (68 % radius in m), `t_recv_s` (arrival, s since the Unix
+/// epoch) and `receiver` (its name, the source of the fix, where there are several). Others, like `label`, are ignored,
+/// except a column of times in place of `t_s`: it is refused, because its unit is unknown.
 /// An empty field is unknown, as is `nan` in any case; a row with a malformed field is rejected as a whole. Times are read as
 /// decimals, exact to the nanosecond.
 package struct CSVTraceParser: Sendable {
@@ -85,27 +86,49 @@ package struct CSVTraceParser: Sendable {
             return
         }
         var found: [Column] = []
-        for name in row.map({ String(decoding: $0, as: UTF8.self) }) {
-            let column = Self.column(name)
+        let names = row.map { String(decoding: $0, as: UTF8.self) }
+        for name in names {
+            let column = Self.column(name, of: names)
             if column != .ignored, found.contains(column) {
                 headerProblem = "the header names the column \(name) twice"
                 return
             }
             found.append(column)
         }
-        for (column, name) in [(Column.time, "t_s"), (.latitude, "lat"), (.longitude, "lon")]
-        where !found.contains(column) {
-            headerProblem = "the header lacks the column \(name): t_s, lat and lon are needed"
+        for (column, name) in [(Column.latitude, "lat"), (.longitude, "lon")] where !found.contains(column) {
+            headerProblem = "the header lacks the column \(name): lat and lon are needed, and t_s for times"
+            return
+        }
+        if !found.contains(.time), let place = names.indices.first(where: { Self.isTime(names[$0], found[$0]) }) {
+            headerProblem =
+                "the header lacks the column t_s: if '\(names[place])' is the time in seconds, call it t_s, otherwise remove it"
             return
         }
         columns = found
     }
 
-    private static func column(_ name: String) -> Column {
+    /// Whether a header has the columns of a position.
+    static func isHeader(_ names: [Bytes]) -> Bool {
+        [["lat", "latitude"], ["lon", "longitude"]].allSatisfy { choice in
+            names.contains { name in choice.contains { name.elementsEqual($0.utf8) } }
+        }
+    }
+
+    /// Whether an ignored column has times, according to its name.
+    private static func isTime(_ name: String, _ column: Column) -> Bool {
+        let name = name.lowercased()
+        return column == .ignored
+            && (["t", "ts", "utc"].contains(name) || name.hasPrefix("t_")
+                || ["time", "date", "stamp", "epoch", "seconds"].contains { name.firstRange(of: $0) != nil })
+    }
+
+    private static func column(_ name: String, of names: [String]) -> Column {
         switch name {
         case "t_s": .time
         case "lat": .latitude
         case "lon": .longitude
+        case "latitude" where !names.contains("lat"): .latitude
+        case "longitude" where !names.contains("lon"): .longitude
         case "speed_mps": .speed
         case "heading_deg": .course
         case "hdop": .hdop

@@ -5,7 +5,7 @@ package enum TraceFormat: String, CaseIterable, Sendable {
     case gpsd
     /// u-blox's binary protocol.
     case ubx
-    /// Comma-separated values with a header that names `t_s`, `lat` and `lon`.
+    /// Comma-separated values with a header that names `lat` and `lon`, or `latitude` and `longitude`.
     case csv
     /// GPS exchange format, XML.
     case gpx
@@ -24,10 +24,7 @@ package enum TraceFormat: String, CaseIterable, Sendable {
         if text.first == UInt8(ascii: "{"), contains(text, "\"class\"") { return .gpsd }
         if let start = text.indices.first(where: { isSentence(text[$0...]) }), start == text.startIndex { return .nmea }
         let header = text.prefix { $0 != .newline && $0 != .carriageReturn }
-        let names = header.split(separator: .comma).map { $0.trimmed }
-        if ["t_s", "lat", "lon"].allSatisfy({ wanted in names.contains { $0.elementsEqual(wanted.utf8) } }) {
-            return .csv
-        }
+        if CSVTraceParser.isHeader(header.split(separator: .comma).map { $0.trimmed }) { return .csv }
         if text.indices.contains(where: { isSentence(text[$0...]) }) { return .nmea }
         // A log of gpsd's input may begin with reports about the receiver.
         if head.indices.contains(where: { head[$0] == 0xb5 && UBXParser.isMessage(head[$0...]) }) { return .ubx }

@@ -59,7 +59,7 @@ package enum TraceReader {
             throw TraceError(
                 code: .unknownFormat, format: nil, line: nil,
                 reason:
-                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: "
+                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns lat and lon: "
                     + "convert it to one of these")
         }
         switch format {
@@ -117,7 +117,7 @@ package enum TraceReader {
         guard parser.hasHeader else {
             throw TraceError(
                 code: .notThisFormat, format: .csv, line: line,
-                reason: parser.headerProblem ?? "no header: its first line must name t_s, lat and lon")
+                reason: parser.headerProblem ?? "no header: its first line must name lat, lon and, for times, t_s")
         }
         if fixes.isEmpty, !parser.hasSkipped, let bad = parser.firstBadLine {
             let reasons = parser.rejections.all.map { "\($0.count) \($0.reason.rawValue)" }.joined(separator: ", ")

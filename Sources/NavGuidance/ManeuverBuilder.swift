@@ -388,7 +388,7 @@ struct ManeuverBuilder {
         }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
             maneuvers.append(maneuver)
-            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: end)
+            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: isRamp(turn.lastPiece) ? end : next)
             maneuver = maneuvers.removeLast()
         }
         if maneuver.road.destinations.isEmpty { maneuver.road.destinations = turn.laneDestinations }
@@ -407,8 +407,12 @@ struct ManeuverBuilder {
     /// Returns the label of the road that a maneuver leads onto. A nameless road takes the name of the road after it unless the driver
     /// turns into that one; a ramp is always named by the road that it leads to.
     private func label(after index: Int, next: Int, end: Int, reach: Double = 40) -> RoadLabel {
-        let isRamp = roads.kinds[index].flags.contains(.link)
-        return roads.label(after: index, before: isRamp ? end : next, reach: reach)
+        roads.label(after: index, before: isRamp(index) ? end : next, reach: reach)
+    }
+
+    /// Whether a route edge is a ramp, and not a link between roads at grade.
+    private func isRamp(_ index: Int) -> Bool {
+        roads.kinds[index].flags.contains(.link) && roads.kinds[index].roadClass <= .trunk
     }
 
     /// Names a ramp by its signs, which may only be tagged further on, and by the road that it leads to.

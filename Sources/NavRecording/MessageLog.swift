@@ -102,7 +102,15 @@ package struct MessageLog<Sink: ByteSink> {
 extension BagChannel {
     /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
     /// metadata.
-    package var isLatched: Bool {
-        TopicCatalogue.topic(named: topic).map { $0.qos == .latched } ?? (metadata["qos"] == "latched")
-    }
+    package var isLatched: Bool { isLatchedTopic(topic, metadata) }
+}
+
+extension RecordChannel {
+    /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
+    /// metadata.
+    package var isLatched: Bool { isLatchedTopic(topic, metadata) }
+}
+
+private func isLatchedTopic(_ topic: String, _ metadata: [String: String]) -> Bool {
+    TopicCatalogue.topic(named: topic).map { $0.qos == .latched } ?? (metadata["qos"] == "latched")
 }

@@ -56,8 +56,13 @@ extension TripSnapshot {
         }
         var plan: RoutePlan?
         if let kept = message.route {
-            // A trip in progress is timed from now, whatever its planned departure.
+            // A reroute may have had preferences of its own. A trip in progress is timed from now, whatever its planned departure.
             var preferences = order.preferences
+            if let options = kept.options,
+                let own = try? RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false)
+            {
+                preferences = own
+            }
             preferences.options.departure = nil
             do throws(RouteFailure) { plan = try route(kept, preferences) } catch { plan = nil }
             switch kept.provider {

@@ -114,7 +114,7 @@ struct BagConvert: ParsableCommand {
 
     private func writeBag(_ importing: ROSImport, _ damage: SkippedDamage, _ file: OutputFile) throws(NodeError) {
         let count: UInt64
-        var lost: [String] = []
+        var supplements = BagSupplements(except: [OutputFile.convertMark])
         var records: any RecordSource = foxglove ? FoxgloveRecords(importing) : importing
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
@@ -125,9 +125,7 @@ struct BagConvert: ParsableCommand {
                 if ids[ObjectIdentifier(record.channel)] == nil { channels.append(record.channel) }
                 try writer.write(record, ids: &ids)
             }
-            for (path, reader) in sources {
-                lost += try BagSupplements.copy(reader, path, to: &writer, except: [OutputFile.convertMark])
-            }
+            for (path, reader) in sources { try supplements.copy(reader, path, to: &writer) }
             try writer.addMetadata(
                 name: OutputFile.convertMark,
                 ["source": (input as NSString).lastPathComponent, "version": NavbusVersion.full])
@@ -137,7 +135,7 @@ struct BagConvert: ParsableCommand {
         } catch {
             throw failure(error)
         }
-        for text in lost { Console.note(text) }
+        supplements.reportLosses()
         try report(count, [importing.tally], damage)
     }
 

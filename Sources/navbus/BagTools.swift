@@ -114,7 +114,7 @@ struct BagOutput: ParsableArguments {
     func validate() throws { try refuseROSName(out) }
 
     /// Writes records to a bag with the metadata and attachments of its sources; the file gets its final name when it
-    /// is complete.
+    /// is complete. What the files of a split recording repeat is written once.
     ///
     /// - Parameter head: records to write before the others.
     func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String])
@@ -126,12 +126,11 @@ struct BagOutput: ParsableArguments {
         let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
         let bar = ProgressBar()
         var records = records
-        var lost: [String] = []
+        var supplements = BagSupplements(except: [OutputFile.editMark])
+        var latched = inputs.readers.count > 1 ? LatchedValues() : nil
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
-            for (reader, path) in zip(inputs.readers, paths) {
-                lost += try BagSupplements.copy(reader, path, to: &writer, except: [OutputFile.editMark])
-            }
+            for (reader, path) in zip(inputs.readers, paths) { try supplements.copy(reader, path, to: &writer) }
             let names = paths.map { ($0 as NSString).lastPathComponent }
             try writer.addMetadata(
                 name: OutputFile.editMark, ["sources": names.joined(separator: ", "), "version": NavbusVersion.full])
@@ -139,6 +138,7 @@ struct BagOutput: ParsableArguments {
             // The map is keyed by identity, so the channels must live as long as it does.
             for record in head { try writer.write(record, ids: &ids) }
             while let record = try records.next() {
+                guard latched?.isRepeated(record) != true else { continue }
                 try writer.write(record, ids: &ids)
                 if writer.statistics.messageCount % 4_096 == 0 { bar.show(records.progress, out) }
             }
@@ -151,43 +151,7 @@ struct BagOutput: ParsableArguments {
         }
         try file.finish()
         records.reportDamage()
-        for text in lost { Console.note(text) }
-    }
-}
-
-/// The metadata and attachments of bags.
-enum BagSupplements {
-    /// Copies the metadata and attachments of a bag.
-    ///
-    /// - Parameters:
-    ///   - path: the path of the bag.
-    ///   - names: the names of metadata that are not copied.
-    /// - Returns: a line about each part that cannot be read and is left out.
-    static func copy(
-        _ reader: BagReader, _ path: String, to writer: inout BagWriter, except names: Set<String>
-    ) throws(BagError) -> [String] {
-        var lost: [String] = []
-        func readable<Part>(_ name: String, _ read: () throws(BagError) -> Part) -> Part? {
-            do throws(BagError) {
-                return try read()
-            } catch {
-                lost.append("left out: the \(name) of '\(path)': \(error)")
-                return nil
-            }
-        }
-        for place in reader.index.metadata where !names.contains(place.name) {
-            let found = readable("metadata '\(place.name)'") { () throws(BagError) in try reader.metadata(place) }
-            guard let metadata = found else { continue }
-            try writer.addMetadata(name: metadata.name, metadata.entries)
-        }
-        for place in reader.index.attachments {
-            let found = readable("attachment '\(place.name)'") { () throws(BagError) in try reader.attachment(place) }
-            guard let file = found else { continue }
-            try writer.addAttachment(
-                name: file.name, mediaType: file.mediaType, logTime: file.logTime, createTime: file.createTime,
-                data: file.data)
-        }
-        return lost
+        supplements.reportLosses()
     }
 }
 
@@ -285,7 +249,10 @@ struct BagFilter: ParsableCommand {
 /// `navbus bag merge`.
 struct BagMerge: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "merge", abstract: "Merge several bags into one, in the order of time.")
+        commandName: "merge", abstract: "Merge several bags into one, in the order of time.",
+        discussion: """
+            What the files of a split recording repeat, their metadata, attachments and latched values, is written once.
+            """)
 
     @Argument(help: ArgumentHelp("The bags.", valueName: "FILE")) var bags: [String]
     @OptionGroup var output: BagOutput

@@ -58,6 +58,12 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "merge", "nav.mcap", "rest.mcap", "-o", "merged.mcap"])
             #expect(try await dump("merged.mcap").sorted() == all.sorted())
             try await box.succeed("navbus", ["bag", "check", "cut.mcap", "nav.mcap", "rest.mcap", "merged.mcap"])
+            // The latched values at the beginning of a part are in the part before it.
+            try await box.succeed("navbus", ["bag", "cut", bag, "--end", "100", "-o", "first.mcap"])
+            try await box.succeed("navbus", ["bag", "cut", bag, "--start", "200", "-o", "last.mcap"])
+            let parts = ["last.mcap", "first.mcap", "cut.mcap"]
+            try await box.succeed("navbus", ["bag", "merge"] + parts + ["-o", "whole.mcap"])
+            #expect(try await dump("whole.mcap").sorted() == all.sorted())
 
             let beyond = try await box.run("navbus", ["bag", "cut", bag, "--start", "9999", "-o", "beyond.mcap"])
             #expect(beyond.status == 2 && beyond.errors.contains("the bag ends"), "\(beyond.errors)")
@@ -72,6 +78,23 @@ struct BagToolTests {
             #expect(readBytes(box.path + "/cut.mcap") == edited)
             let itself = try await box.run("navbus", ["bag", "cut", bag, "-o", bag, "--overwrite"])
             #expect(itself.status == 2 && itself.errors.contains("the input bag"), "\(itself.errors)")
+        }
+    }
+
+    /// The script measures bags of 50 GB; this one shows a command that keeps a bag in memory.
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func memoryOfCommandsDoesNotDependOnTheSizeOfABag() async throws {
+        try await withSandbox { box in
+            let bag = try await replayed(in: box)
+            let measured = try box.start(
+                Project.python,
+                [
+                    Project.root + "/Tests/Peers/bag_memory.py", "--gb", "0.2", "--limit-mb", "50", "--only", "bag",
+                    "--drive", bag, "--tiles", try await Town.shared.tiles, "--bin", Programs.folder, "--folder", "f",
+                ])
+            let result = try await measured.wait(seconds: 300)
+            #expect(result.status == 0, "\(result.output)\(result.errors)")
+            #expect(result.outputLines.count { $0.hasPrefix("bag ") } == 17, "\(result.output)")
         }
     }
 

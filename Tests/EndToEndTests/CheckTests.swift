@@ -568,6 +568,28 @@ struct CheckTests {
         }
     }
 
+    @Test(.enabled(if: hasRay, "SKIPPED: a cluster needs Python's 'ray', which is not installed: set NAVBUS_PYTHON"))
+    func clusterRunsBothConfigurationsOfAComparison() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 3)
+            try box.write("slow.yaml", "deviation.debounce_s: 9\n")
+            let options = ["--no-caching", "--json", "--compare", "slow.yaml"]
+            let local = try await check(box, options + ["--out", "local.json", "--html", "local.html"])
+            #expect(try summary(local)["executed"] as? Int == 6)
+            let driver = try box.start(
+                Python.path,
+                [Project.root + "/launch/check-ray", "fleet.yaml", "--workers", "2", "--shards", "3", "--"] + options
+                    + ["--out", "cluster.json", "--html", "cluster.html"],
+                environment: ["RAY_TMPDIR": "/tmp", "RAY_USAGE_STATS_ENABLED": "0"])
+            let result = try await driver.wait()
+            #expect(result.status == local.status, "\(result.errors)")
+            // The workers have run everything, also the other configuration.
+            #expect(try summary(result)["executed"] as? Int == 0)
+            #expect(readBytes(box.path + "/cluster.json") == readBytes(box.path + "/local.json"))
+            #expect(readBytes(box.path + "/cluster.html") == readBytes(box.path + "/local.html"))
+        }
+    }
+
     /// Returns the processes of this sandbox whose command line contains a text.
     private static func processes(with text: String, of box: Sandbox) throws -> [Int32] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { process in

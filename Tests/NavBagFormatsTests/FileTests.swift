@@ -178,11 +178,15 @@ struct FileTests {
         }
     }
 
-    @Test func fixesWithoutTimesAreNoted() throws {
+    @Test(arguments: [
+        ("plain.gpx", "<gpx><trk><trkseg>ROWS</trkseg></trk></gpx>", "<trkpt lat=\"41.5\" lon=\"-8\"/>"),
+        ("plain.csv", "latitude,longitude\nROWS", "41.5,-8\n"),
+    ])
+    func fixesWithoutTimesAreNoted(name: String, document: String, row: String) throws {
         try withTemporaryFolder { folder in
-            let path = folder + "/plain.gpx"
-            let points = (0..<3).map { "<trkpt lat=\"41.\($0)\" lon=\"-8\"/>" }.joined()
-            try Data("<gpx><trk><trkseg>\(points)</trkseg></trk></gpx>".utf8).write(to: URL(fileURLWithPath: path))
+            let path = "\(folder)/\(name)"
+            let text = document.replacingOccurrences(of: "ROWS", with: String(repeating: row, count: 3))
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
             var notes: [String] = []
             let (records, failures) = drain(try RecordingFile.open(path, note: { notes.append($0) }))
             #expect(failures == 0 && records.map(\.logTime) == [1_000_000_000, 2_000_000_000, 3_000_000_000])

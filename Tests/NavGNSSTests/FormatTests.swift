@@ -82,6 +82,25 @@ struct FormatTests {
         #expect(trace.fixes[1] == GnssFix(timestamp: Timestamp(seconds: 1_721_469_131)))
     }
 
+    @Test("CSV: positions without times, under either name")
+    func csvTimeless() throws {
+        let trace = try read("latitude,longitude,speed_mps\n39.5,-104.5,\n39.25,-104.75,3\n91,0,\n")
+        #expect(trace.format == .csv && trace.rejections[.outOfRange] == 1)
+        let last = GnssFix(latitude: 39.25, longitude: -104.75, speed: 3)
+        #expect(trace.fixes == [GnssFix(latitude: 39.5, longitude: -104.5), last])
+        // A column that would be ignored beside the short name stays so.
+        #expect(try read("lat,lon,latitude,longitude\n1,2,x,x\n").fixes == [GnssFix(latitude: 1, longitude: 2)])
+        #expect(try read("latitude,longitude,t_s,timestamp\n1,2,3,x\n").fixes.map(\.stampNs) == [3_000_000_000])
+    }
+
+    @Test(
+        "CSV: times in an unknown column are refused by name, as their unit is unknown",
+        arguments: ["time", "Timestamp", "gps_date", "t", "t_ms", "utc"])
+    func csvUnknownTimes(name: String) {
+        let error = #expect(throws: TraceError.self) { try read("\(name),lat,lon\n1,2,3\n") }
+        #expect(error?.format == .csv && error?.reason.contains("if '\(name)' is the time") == true)
+    }
+
     @Test("CSV: the receiver's name is the source of its fixes")
     func csvReceiver() throws {
         let trace = try read(
@@ -170,6 +189,7 @@ struct FormatTests {
         #expect(detect("# comment\n\u{1}$GNGGA,1") == .nmea)
         #expect(detect(#"{"class":"VERSION"}"#) == .gpsd)
         #expect(detect("\u{feff}lat,lon,t_s\n") == .csv)
+        #expect(detect("latitude,longitude\n1,2\n") == .csv && detect("latitude,altitude\n1,2\n") == nil)
         #expect(detect("\u{feff} <?xml ?>") == .gpx)
         #expect(TraceFormat.detect([0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a]) == .mcap)
         #expect(detect("hello", "trace.CSV") == .csv)
@@ -183,7 +203,7 @@ struct FormatTests {
         }
         #expect(failure("\n \n")?.code == .empty)
         #expect(failure("hello")?.code == .unknownFormat)
-        #expect(failure("\nlatitude,longitude\n1,2", .csv)?.line == 2)
+        #expect(failure("\nlatitude,altitude\n1,2", .csv)?.line == 2)
         #expect(failure("t_s,lat,lat,lon\n", .csv)?.reason == "the header names the column lat twice")
         #expect(failure("t_s,lat,lon\n1,2,3,4\n")?.description == "csv: line 2: no row is usable: 1 field_count")
         #expect(failure("\n\nhello", .gpsd)?.line == 3)

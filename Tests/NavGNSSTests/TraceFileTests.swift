@@ -45,6 +45,18 @@ struct TraceFileTests {
         }
     }
 
+    @Test("every CSV file of another tool is read, with all its rows")
+    func ingestedCSV() throws {
+        let names = try TestData.names(in: "ingest/gpx", ending: ".csv")
+        #expect(names.count >= 3)
+        for name in names {
+            let bytes = try TestData.recording("ingest/gpx/" + name)
+            let trace = try TraceReader.read(bytes, name: name)
+            let rows = bytes.split(separator: UInt8(ascii: "\n")).count - 1
+            #expect(trace.format == .csv && trace.fixes.count == rows && trace.rejections.total == 0, "\(name)")
+        }
+    }
+
     @Test("a trace keeps its arrival order, faults and labels")
     func csv() throws {
         let trace = try TraceReader.read(TestData.recording("synth/liechtenstein/03/gnss/urban_1hz/trace.csv"))

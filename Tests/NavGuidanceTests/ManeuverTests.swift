@@ -229,6 +229,25 @@ struct ManeuverTests {
         #expect(try town.maneuvers("ABE")[0].road.name == "East Road")
     }
 
+    @Test("A link at grade has the name of the road that it joins, but not of one that the driver turns into")
+    func linkAtGrade() throws {
+        var town = Town(
+            """
+                          T
+
+            L      A      B      E
+
+                   S
+            """, scale: 5)
+        town.road("SA", "Mill Lane", roadClass: .secondary)
+        town.road("AL", "West Road", roadClass: .secondary)
+        town.road("AB", "", roadClass: .secondary, flags: .link)
+        town.road("TB", "High Street", roadClass: .secondary)
+        town.road("BE", "East Road", roadClass: .secondary)
+        #expect(try town.told("SABT") == ["Turn right", "Turn left onto High Street"])
+        #expect(try town.told("SABE") == ["Turn right onto East Road"])
+    }
+
     @Test(
         "A name that repeats the road's number is told as a number",
         arguments: [("CG-2", "", ["CG-2"]), ("CG 2", "", ["CG-2"]), ("CG-21", "CG-21", ["CG-2"])])

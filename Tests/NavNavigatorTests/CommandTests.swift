@@ -51,7 +51,7 @@ import Testing
         let faster = ride.looks.filter { $0.purpose == .fasterRoute }
         #expect(!faster.isEmpty && faster.allSatisfy { $0.vehicle?.avoid == .tolls })
         let alternatives = ride.looks.filter { $0.purpose == .alternatives }
-        #expect(alternatives.allSatisfy { $0.vehicle?.avoid != .tolls })
+        #expect(alternatives.dropFirst().allSatisfy { $0.vehicle?.avoid == .tolls })
     }
 
     @Test func tripThatCannotStartIsRetriedWithBackoff() throws {
@@ -287,6 +287,18 @@ import Testing
         let known = ride.states.count
         ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
         #expect(ride.states.count == known + 1)
+    }
+
+    @Test func previewSaysThatAlternativesAreMissing() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.drive(try town.fixes("FGH")[..<3])
+        let order = RouteOrder(waypoints: [try town.waypoint("GH")], alternatives: 2)
+        ride.command(.calculate(order, isPreview: true), call: 7)
+        let previews = ride.told.compactMap { if case .preview(let preview) = $0.what { preview } else { nil } }
+        let preview = try #require(previews.last)
+        #expect(!preview.routes.isEmpty && preview.routes.count < 3)
+        #expect(preview.failure?.message == "\(preview.routes.count - 1) of 2 alternatives found")
     }
 
     @Test func previewIsFollowedOnAnotherMapVersion() throws {

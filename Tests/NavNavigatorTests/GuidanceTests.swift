@@ -61,6 +61,38 @@ import Testing
         #expect(ride.progress.last?.spokenInstruction != nil)
     }
 
+    /// The banner before it shows a maneuver that is over.
+    @Test func suppressedBannerClearsTheOneBeforeIt() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.policy.asked = [.reviseInstruction]
+        config.policy.deadline = 1_000
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHC")))
+        var answered = 0
+        var banners = 0
+        for fix in try town.fixes("FGHC").dropLast(10) {
+            ride.drive(fix)
+            for request in ride.questions.dropFirst(answered) {
+                var words = RevisedInstruction()
+                if case .reviseInstruction(.visual, _, _) = request.question {
+                    words = RevisedInstruction(isSuppressed: banners > 0)
+                    banners += 1
+                }
+                ride.send(
+                    .policyAnswer(
+                        requestID: request.requestID, PolicyAnswer(verdict: true, content: .instruction(words))))
+            }
+            answered = ride.questions.count
+        }
+        let shown = ride.told.compactMap { _, what -> Bool? in
+            if case .visual(let visual, _, _) = what { visual != nil } else { nil }
+        }
+        #expect(banners > 1 && shown == [true, false])
+        #expect(ride.progress.contains { $0.visualInstruction != nil })
+        #expect(ride.progress.last?.visualInstruction == nil)
+    }
+
     @Test func withoutARouteEachFixGivesOnlyAPosition() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -154,6 +154,12 @@ package struct RouteFailure: Sendable, Equatable, Error {
     /// Whether the same request fails again, although its code does not say so.
     package var isFinal = false
 
+    /// Creates the reason why fewer alternatives were found than requested; nil when there are enough.
+    package init?(found: Int, ofAlternatives requested: Int) {
+        guard found < requested else { return nil }
+        self.init(code: .notFound, message: "\(found) of \(requested) alternatives found")
+    }
+
     package init(code: Code, message: String, missingTiles: [RoadTileID] = [], nearestRoad: Double? = nil) {
         self.code = code
         self.message = message

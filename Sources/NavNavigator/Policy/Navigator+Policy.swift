@@ -122,8 +122,15 @@ extension Navigator {
         guard let trip, !trip.isSilent else { return }
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
+        if revised.isSuppressed {
+            // The banner before it shows a maneuver that is over.
+            if case .visual = instruction, trip.clearBanner(before: instruction.id) {
+                publish(.visual(nil, distance: 0, duration: 0), event)
+            }
+            return
+        }
         // The owner may already have answered to a later instruction.
-        guard !revised.isSuppressed, instruction.isRepeat ? trip.repeats(instruction.id) : trip.isNew(instruction.id)
+        guard instruction.isRepeat ? trip.repeats(instruction.id) : trip.isNew(instruction.id)
         else { return }
         switch revised.applied(to: instruction) {
         case .visual(let visual): publish(.visual(visual, distance: distance, duration: duration), event)

@@ -53,7 +53,10 @@ extension Navigator {
                 let failure = RouteFailure(code: .internal, message: "the calculated routes are unusable")
                 return reply(.failed(failure), to: calculation.call)
             }
-            if calculation.isPreview { show(RoutePreview(routes: routes, active: 0), calculation, event) }
+            if calculation.isPreview {
+                let lack = RouteFailure(found: routes.count - 1, ofAlternatives: calculation.order.alternatives)
+                show(RoutePreview(routes: routes, active: 0, failure: lack), calculation, event)
+            }
             reply(.routes(routes, at: event.stamp), to: calculation.call)
         }
     }

@@ -22,7 +22,7 @@ extension Navigator {
         request(
             query(
                 routes.nextID(), .alternatives, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
-                session.preferences, at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route),
+                preferencesInForce, at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route),
             for: .alternatives, cause: event.causeSequence, event)
     }
 
@@ -35,7 +35,7 @@ extension Navigator {
         case .found(let found):
             report(
                 alternatives.take(
-                    found, with: session.preferences, for: trip, leastToFork: leastToFork, at: event.stamp), event)
+                    found, with: preferencesInForce, for: trip, leastToFork: leastToFork, at: event.stamp), event)
         case .failed(let failure): report(alternatives.fail(failure, for: trip), event)
         }
     }

@@ -24,8 +24,9 @@ extension Navigator {
             for: .fasterRoute(from: position, offset: trip.offset), cause: event.causeSequence, event)
     }
 
-    /// The preferences of the route in force: a reroute may have been requested with its own, which a faster route must not undo.
-    private var preferencesInForce: RoutePreferences {
+    /// The preferences of the route in force: a reroute may have been requested with its own, which a faster route or an alternative must not
+    /// undo.
+    var preferencesInForce: RoutePreferences {
         guard var preferences = trip?.plan.preferences else { return session.preferences }
         // These held for the reroute alone.
         let usual = session.preferences.options

@@ -135,7 +135,8 @@ extension Navigator {
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position, isRepeat: isRepeat)
         report(
             .fetching(attempt: request.attempt), draft, event,
-            config.hasOnlineProvider && draft.preferences.allowsOnline ? .online : .onBoard)
+            config.hasOnlineProvider && draft.preferences.allowsOnline && draft.preferences.usesTraffic
+                ? .online : .onBoard)
         // A second attempt may start with a U-turn, in case no road leads ahead.
         let start = origin(position, keepsCourse: search.failures == 0)
         self.request(

@@ -278,6 +278,13 @@ final class Trip {
         return true
     }
 
+    /// Ends the display of an earlier banner than one that the owner suppresses; returns whether there was one.
+    func clearBanner(before id: InstructionID) -> Bool {
+        guard let shown = given.visual, shown.isBefore(id) else { return false }
+        given.visual = nil
+        return true
+    }
+
     /// Whether a requested repeat is still useful: no later maneuver has been announced since.
     func repeats(_ id: InstructionID) -> Bool {
         !isComplete && !(reported.spoken.map { (id.leg, id.step) < ($0.leg, $0.step) } ?? false)

@@ -94,9 +94,6 @@ extension CalculateRouteResponse {
         self.init(progress: 1, error: reply.error)
         guard case .routes(let found, let stamp) = reply else { return }
         routes = found.map { NavMessages.Route($0, at: stamp) }
-        guard found.count - 1 < alternatives else { return }
-        error = ErrorInfo(
-            code: .notFound,
-            message: "\(found.count - 1) of \(alternatives) alternatives found")
+        error = RouteFailure(found: found.count - 1, ofAlternatives: alternatives).map { ErrorInfo($0) }
     }
 }
