@@ -48,11 +48,13 @@ struct TrafficReadingTests {
             let (place, byte) = (random.below(bytes.count), UInt8(truncatingIfNeeded: random.next()))
             damaged[place] = byte
             // The decoder may refuse an odd unknown field that passes here. The reverse is possible only for a field
-            // that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127.
+            // that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127; and for
+            // the flags, 3 of the message and 5 of a speed, whose wire type protobuf-c does not check.
             guard let whole = try? TrafficSpeeds(decoding: damaged) else { continue }
             let message = read(damaged)
             let context = "byte \(place) of \(bytes.count) from \(bytes[place]) to \(byte)"
-            #expect(message == whole || message == nil && (byte < 8 || byte > 127), "\(context)")
+            let isOdd = byte < 8 || byte > 127 || [3, 5].contains(byte >> 3)
+            #expect(message == whole || message == nil && isOdd, "\(context)")
         }
     }
 
