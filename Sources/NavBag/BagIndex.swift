@@ -23,7 +23,7 @@ package struct BagIndex: Hashable, Sendable {
     }
 
     /// The origin of the index.
-    package internal(set) var origin: Origin
+    package internal(set) var origin = Origin.summary
     /// All schemas by id.
     package internal(set) var schemas: [BagSchema] = []
     /// All channels by id.
@@ -50,8 +50,6 @@ package struct BagIndex: Hashable, Sendable {
             times = times.map { min($0.lowerBound, time)...max($0.upperBound, time) } ?? time...time
         }
     }
-
-    init(origin: Origin) { self.origin = origin }
 
     /// Returns the channel with an id.
     package func channel(_ id: UInt16) -> BagChannel? {
@@ -86,7 +84,7 @@ extension Array {
 extension BagIndex {
     /// Reads the whole bag, damaged or not; throws the errors of ``MCAPLinearReader``.
     static func scan(_ source: some ByteSource, options: BagReadOptions) throws(BagError) -> BagIndex {
-        var index = BagIndex(origin: .summary)
+        var index = BagIndex()
         var reader = try MCAPLinearReader(source, options: options)
         var total = Tally()
         // Indexed by channel id up to the highest id; only messages of known channels are counted.

@@ -112,7 +112,7 @@ private struct Summary {
     func index(dataStart: Int, dataEnd: Int) -> BagIndex? {
         if spans.isEmpty, messageCount != 0 { return nil }
         if let chunkCount, chunkCount != spans.count { return nil }
-        var index = BagIndex(origin: .summary)
+        var index = BagIndex()
         index.spans = spans.sorted { $0.offset < $1.offset }
         var end = dataStart
         for span in index.spans {

@@ -52,9 +52,6 @@ package struct ROSImport: RecordSource {
     /// The messages of ROS and what they became.
     package let tally = ConversionTally()
 
-    /// The number of dropped messages, by topic and type.
-    package var leftOut: [String: Int] { tally.leftOut }
-
     package init(_ base: any RecordSource) { self.base = base }
 
     /// The share that has been read.

@@ -49,8 +49,6 @@ struct DirectionsClient: Sendable {
             throw DirectionsError(error)
         }
     }
-
-    func shutdown() async { await http.close() }
 }
 
 extension DirectionsError {

@@ -4,8 +4,6 @@ import Foundation
 struct DirectionsDocument: Decodable {
     struct Route: Decodable {
         var geometry: String
-        var duration: Double
-        var distance: Double
         var legs: [Leg]
     }
 
@@ -28,7 +26,6 @@ struct DirectionsDocument: Decodable {
     }
 
     var code: String?
-    var message: String?
     var routes: [Route]?
     var waypoints: [Waypoint?]?
 }

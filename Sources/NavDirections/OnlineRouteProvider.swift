@@ -156,9 +156,6 @@ package struct OnlineRouteProvider: Sendable {
         return try OnlineRoutes(answer, request, router, attempts: attempts)
     }
 
-    /// Closes the provider's connections; running requests fail.
-    package func shutdown() async { await core.client.shutdown() }
-
     /// Sends attempts until an answer arrives, a retry is useless, or the time is up.
     private func ask(
         _ question: DirectionsRequest, _ request: RouteRequest, limit: Double, _ attempts: inout Int

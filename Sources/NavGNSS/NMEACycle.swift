@@ -61,16 +61,14 @@ struct NMEACycle: Sendable {
         restart()
     }
 
-    /// Records that the epoch was returned at its learned end.
-    mutating func endedEarly() { restart() }
-
     /// Forgets the learned end, which was wrong.
     mutating func unlearn() {
         learned = nil
         confirmed = 0
     }
 
-    private mutating func restart() {
+    /// Begins another epoch.
+    mutating func restart() {
         kinds.removeAll(keepingCapacity: true)
         last = nil
     }
@@ -82,23 +80,12 @@ struct NMEACalendar: Sendable {
     private static let halfDay = UTC.nanosecondsPerDay / 2
 
     private var last: (days: Int64, nanosecondOfDay: Int64)?
-    private let pivotDays: Int64?
 
-    init(rolloverPivotNs: Int64?) { pivotDays = rolloverPivotNs.map { $0 / UTC.nanosecondsPerDay } }
-
-    /// Returns a date moved forward by as many GPS week rollovers as bring it past the pivot and nearest to the host's
-    /// time.
-    func corrected(_ days: Int64, hostTimeNs: Int64?) -> Int64 {
-        let days = pastPivot(days)
+    /// Returns a date moved forward by as many GPS week rollovers as bring it nearest to the host's time.
+    static func corrected(_ days: Int64, hostTimeNs: Int64?) -> Int64 {
         guard let hostTimeNs else { return days }
-        let missed = (hostTimeNs / UTC.nanosecondsPerDay - days + Self.rolloverDays / 2) / Self.rolloverDays
-        return days + max(missed, 0) * Self.rolloverDays
-    }
-
-    private func pastPivot(_ days: Int64) -> Int64 {
-        guard let pivotDays, days < pivotDays else { return days }
-        let missing = pivotDays - days
-        return days + (missing + Self.rolloverDays - 1) / Self.rolloverDays * Self.rolloverDays
+        let missed = (hostTimeNs / UTC.nanosecondsPerDay - days + rolloverDays / 2) / rolloverDays
+        return days + max(missed, 0) * rolloverDays
     }
 
     /// Records the date and time of a sentence.

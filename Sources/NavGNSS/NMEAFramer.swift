@@ -85,22 +85,16 @@ struct NMEASentence {
     /// Reads a sentence from `$` to its end.
     ///
     /// - Throws: the reason why the sentence cannot be used.
-    init(_ sentence: [UInt8], acceptsMissingChecksum: Bool) throws(Refusal) {
+    init(_ sentence: [UInt8]) throws(Refusal) {
         var text = sentence[...]
         while text.last == 0x20 { text.removeLast() }
         guard text.count > 1, let first = text.first else { throw Refusal(reason: .truncated) }
-        if let star = text.lastIndex(of: UInt8(ascii: "*")) {
-            guard text.endIndex - star == 3, let high = text[star + 1].hexDigit, let low = text[star + 2].hexDigit
-            else {
-                throw Refusal(reason: .truncated)
-            }
-            let content = text[(text.startIndex + 1)..<star]
-            guard content.reduce(0, ^) == high << 4 | low else { throw Refusal(reason: .checksum) }
-            text = content
-        } else {
-            guard acceptsMissingChecksum else { throw Refusal(reason: .missingChecksum) }
-            text = text.dropFirst()
+        guard let star = text.lastIndex(of: UInt8(ascii: "*")) else { throw Refusal(reason: .missingChecksum) }
+        guard text.endIndex - star == 3, let high = text[star + 1].hexDigit, let low = text[star + 2].hexDigit else {
+            throw Refusal(reason: .truncated)
         }
+        text = text[(text.startIndex + 1)..<star]
+        guard text.reduce(0, ^) == high << 4 | low else { throw Refusal(reason: .checksum) }
         guard first == UInt8(ascii: "$") else { throw Refusal(reason: .encapsulated) }
         guard text.first != UInt8(ascii: "P") else { throw Refusal(reason: .proprietary) }
         let address = text.prefix { $0 != .comma }

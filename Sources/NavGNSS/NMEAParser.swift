@@ -10,9 +10,8 @@ package import NavMessages
 /// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS time
 /// begins in 1980. An epoch without a date continues from the last one, across midnight in either direction (a jump of more
 /// than twelve hours changes the day). Before the first date a fix has no stamp. Old receivers count 1024 weeks too few:
-/// `rolloverPivotNs` moves earlier dates forward by multiples of 1024 weeks, and with `hostTimeNs` a date is moved by as
-/// many as bring it nearest to the host's time, so that none within 512 weeks of it changes. A leap second, 23:59:60, has
-/// the stamp of the next midnight.
+/// with `hostTimeNs` a date is moved forward by as many multiples of 1024 weeks as bring it nearest to the host's time, so
+/// that none within 512 weeks of it changes. A leap second, 23:59:60, has the stamp of the next midnight.
 package struct NMEAParser: Sendable {
     /// The rule that decides when an epoch is complete.
     package enum EpochEnd: Sendable {
@@ -34,26 +33,15 @@ package struct NMEAParser: Sendable {
     /// The first date that was moved; nil when there was none.
     package private(set) var movedDate: MovedDate?
 
-    private let acceptsMissingChecksum: Bool
     private let epochEnd: EpochEnd
     private var framer = NMEAFramer()
     private var open: NMEAEpoch?
     private var cycle = NMEACycle()
-    private var calendar: NMEACalendar
+    private var calendar = NMEACalendar()
     /// The time of the last closed epoch, and its sentences that occur only once in an epoch.
     private var closed: (nanosecondOfDay: Int64?, seen: [UInt64]) = (nil, [])
 
-    /// - Parameters:
-    ///   - acceptsMissingChecksum: whether to use sentences without a checksum; a wrong checksum is never accepted.
-    ///   - rolloverPivotNs: the earliest credible date, ns since the Unix epoch; an earlier one is moved by multiples of
-    ///     1024 weeks.
-    package init(
-        acceptsMissingChecksum: Bool = false, epochEnd: EpochEnd = .nextEpoch, rolloverPivotNs: Int64? = nil
-    ) {
-        self.acceptsMissingChecksum = acceptsMissingChecksum
-        self.epochEnd = epochEnd
-        calendar = NMEACalendar(rolloverPivotNs: rolloverPivotNs)
-    }
+    package init(epochEnd: EpochEnd = .nextEpoch) { self.epochEnd = epochEnd }
 
     /// Takes the next chunk of the stream and returns the fixes that it completes, in order.
     package mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
@@ -78,8 +66,7 @@ package struct NMEAParser: Sendable {
         case .rejected(let reason): rejections.count(reason)
         case .sentence:
             do {
-                let sentence = try NMEASentence(framer.sentence, acceptsMissingChecksum: acceptsMissingChecksum)
-                use(sentence, into: &fixes)
+                use(try NMEASentence(framer.sentence), into: &fixes)
             } catch {
                 rejections.count(error.reason)
             }
@@ -118,7 +105,7 @@ package struct NMEAParser: Sendable {
         guard kind != .gsv else { return }
         let endsCycle = cycle.heard(kind)
         if epochEnd == .learned, endsCycle, epoch.hasSolution {
-            cycle.endedEarly()
+            cycle.restart()
             close(into: &fixes)
         }
     }
@@ -178,7 +165,7 @@ package struct NMEAParser: Sendable {
             rejections.count(.badTime)
             return nil
         }
-        let used = calendar.corrected(days, hostTimeNs: hostTimeNs)
+        let used = NMEACalendar.corrected(days, hostTimeNs: hostTimeNs)
         // The date may have any year up to 9999.
         guard let sentNs = UTC.stamp(days: days, nanosecondOfDay: 0),
             let usedNs = UTC.stamp(days: used, nanosecondOfDay: 0)

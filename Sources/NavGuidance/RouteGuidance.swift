@@ -171,9 +171,6 @@ public struct RouteGuidance: Sendable, Equatable {
         return isMetric.contains(true) ? nil : .imperial
     }
 
-    /// The maneuvers of all legs in travel order, one per step.
-    public var maneuvers: [Maneuver] { steps.map(\.maneuver) }
-
     /// Returns the step at a distance from the route's start, as an index in ``steps``; nil for a route without steps.
     ///
     /// - Parameter leg: The vehicle's leg, which decides between the end of one leg and the start of the next; nil to go by distance alone,

@@ -76,7 +76,7 @@ package final class WebServer: Sendable {
                         WebSocketConnection(service, channel, path: head.uri))
                 }
             })
-        let handler = WebConnection(service, rule)
+        let handler = HTTPConnection(WebConnection(service, rule), idle: WebConnection.idle, longestBody: 0)
         let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.configureHTTPServerPipeline(
@@ -91,90 +91,46 @@ package final class WebServer: Sendable {
 }
 
 /// A connection: requests, until one becomes a stream of events.
-private final class WebConnection: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundOut = HTTPServerResponsePart
-
-    /// The longest time for a request, for its answer, and between two requests, seconds.
-    private static let idle: Int64 = 30
+private final class WebConnection: HTTPResponder {
+    /// The longest time for a request, and between two requests, seconds.
+    static let idle = 30.0
 
     private let service: any WebService
     private let rule: RequestRule
-    private var head: HTTPRequestHead?
     private var client: WebClient?
-    private var deadline: Scheduled<Void>?
 
     init(_ service: any WebService, _ rule: RequestRule) { (self.service, self.rule) = (service, rule) }
 
-    func handlerAdded(context: ChannelHandlerContext) { expect(context) }
-
-    func handlerRemoved(context: ChannelHandlerContext) {
-        deadline?.cancel()
+    func connectionEnded() {
         if let client { service.left(client) }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A refused WebSocket request is answered like any other.
-        if !(error is NIOWebSocketUpgradeError) { context.close(promise: nil) }
-    }
-
-    /// Closes the connection unless a request or an answer completes in time.
-    private func expect(_ context: ChannelHandlerContext) {
-        deadline?.cancel()
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: .seconds(Self.idle)) { channel.close(promise: nil) }
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head): self.head = head
-        case .body: context.close(promise: nil)
-        case .end:
-            guard let head, client == nil else { return }
-            self.head = nil
-            respond(head, context)
-        }
-    }
-
-    private func respond(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        if let refusal = rule.refusal(of: head) { return write(.text(403, refusal), head, context) }
+    func respond(to request: ServedRequest) {
+        let head = request.head
+        if let refusal = rule.refusal(of: head) { return answer(.text(403, refusal), request) }
         guard head.method == .GET || head.method == .HEAD else {
-            return write(.text(405, "this server is read-only"), head, context)
+            return answer(.text(405, "this server is read-only"), request)
         }
-        write(service.reply(to: head.uri), head, context)
+        answer(service.reply(to: head.uri), request)
     }
 
-    private func write(_ reply: WebReply, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        var headers = HTTPHeaders([
-            ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
-        ])
-        guard case .content(let status, let type, let bytes) = reply else { return stream(head, headers, context) }
+    private func answer(_ reply: WebReply, _ request: ServedRequest) {
+        var headers = HTTPHeaders([("Cache-Control", "no-store"), ("X-Frame-Options", "DENY")])
+        guard case .content(let status, let type, let bytes) = reply else { return stream(request, headers) }
         headers.add(name: "Content-Type", value: type + "; charset=utf-8")
-        headers.add(name: "Content-Length", value: String(bytes.count))
         if status == 405 { headers.add(name: "Allow", value: "GET, HEAD") }
-        if !head.isKeepAlive { headers.add(name: "Connection", value: "close") }
-        let responseHead = HTTPResponseHead(
-            version: head.version, status: HTTPResponseStatus(statusCode: status), headers: headers)
-        context.write(wrapOutboundOut(.head(responseHead)), promise: nil)
-        if head.method != .HEAD, !bytes.isEmpty {
-            context.write(
-                wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: bytes)))), promise: nil)
-        }
-        expect(context)
-        let channel = context.channel
-        let isLast = !head.isKeepAlive
-        context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in
-            if isLast { channel.close(promise: nil) }
-        }
+        request.answer(status, headers, bytes)
     }
 
-    private func stream(_ head: HTTPRequestHead, _ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
-        guard head.method == .GET else { return write(.text(405, "an event stream supports no HEAD"), head, context) }
-        deadline?.cancel()
+    private func stream(_ request: ServedRequest, _ headers: HTTPHeaders) {
+        let (head, context) = (request.head, request.context)
+        guard head.method == .GET else { return answer(.text(405, "an event stream supports no HEAD"), request) }
+        request.connection.takeOver()
         var headers = headers
+        headers.add(name: "X-Content-Type-Options", value: "nosniff")
         headers.add(name: "Content-Type", value: "text/event-stream")
         let responseHead = HTTPResponseHead(version: head.version, status: .ok, headers: headers)
-        context.writeAndFlush(wrapOutboundOut(.head(responseHead)), promise: nil)
+        context.writeAndFlush(NIOAny(HTTPServerResponsePart.head(responseHead)), promise: nil)
         let client = WebClient(context.channel, isSocket: false)
         self.client = client
         service.joined(client, path: head.uri)

@@ -1,11 +1,11 @@
 internal import NavBus
+internal import NavMessages
 
 /// A readiness probe that reads the bus's registry, and joins the bus only for nodes that must answer or send something.
 ///
 /// Reading files, receiving messages and making calls never wait. Announcements from an earlier run of a node, recognised
 /// by their `boot_id`, do not count.
 package struct BusReadinessProbe: ReadinessProbe {
-    private static let nodeService = "navbus.v1.Node"
     /// The longest time of one `GetInfo` call, after which the next is made.
     private static let callTimeout = Duration.seconds(2)
     /// The most messages received in one look, so that a flood does not block the launcher.
@@ -98,7 +98,7 @@ package struct BusReadinessProbe: ReadinessProbe {
             if domains[domain].hasMessage(on: topic, from: announcement.bootID) { return nil }
         case .service(let service):
             guard announcement.services.contains(where: { $0.name == service }) else { break }
-            return service == Self.nodeService ? lackOfAnswer(node, domain) : nil
+            return service == NodeService.name ? lackOfAnswer(node, domain) : nil
         }
         return condition.description
     }
@@ -112,11 +112,11 @@ package struct BusReadinessProbe: ReadinessProbe {
             var options = CallOptions(timeout: Self.callTimeout)
             options.node = nodes[node].name
             options.waitForReady = true
-            let error = domains[domain].call(Self.nodeService, "GetInfo", options) { answer.status = $0 }
-            if let error { return "an answer of \(Self.nodeService): \(error)" }
+            let error = domains[domain].call(NodeService.name, "GetInfo", options) { answer.status = $0 }
+            if let error { return "an answer of \(NodeService.name): \(error)" }
             watches[node].call = answer
         }
-        return "an answer of \(Self.nodeService)/GetInfo" + (before.map { ": \($0)" } ?? "")
+        return "an answer of \(NodeService.name)/GetInfo" + (before.map { ": \($0)" } ?? "")
     }
 }
 

@@ -244,13 +244,6 @@ public final class RoadGraph: Sendable {
         }
     }
 
-    /// Returns the paths of two or more edges that a kind of vehicle may not drive.
-    ///
-    /// - Parameter time: The local time; nil leaves out time-dependent restrictions.
-    public func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
-        restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
-    }
-
     /// Returns the restrictions whose path begins with an edge, for all vehicles and times.
     public func restrictions(from edge: EdgeIndex) -> some Sequence<TurnRestriction> {
         var (low, high) = (0, restrictionOrder.count)

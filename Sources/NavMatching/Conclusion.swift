@@ -27,7 +27,7 @@ struct Conclusion {
         let offRoad = min(belief.offRoadProbability, 1)
         var result = MatchedPosition(
             stamp: sight.fix.stamp, raw: sight.fix.coordinate, state: .noCandidates, road: nil, confidence: 0,
-            candidates: candidates, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport, isHeld: false)
+            candidates: candidates, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport)
         guard let best = candidates.first, let place = mostProbablePlace(on: best.edge) else { return result }
         result.confidence = best.probability
         guard onRoad >= offRoad else {

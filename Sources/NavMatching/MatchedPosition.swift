@@ -81,11 +81,11 @@ public struct MatchedPosition: Sendable, Hashable {
     public var isTeleport: Bool
     /// Whether the fix was rejected as an outlier, because it is unreachable or fits no reachable road, and the place
     /// is the previous one.
-    public var isHeld: Bool
+    public var isHeld = false
 
     package init(
         stamp: Timestamp, raw: Coordinate, state: State, road: RoadPosition?, confidence: Double,
-        candidates: [Candidate], offRoadProbability: Double, speed: Double?, isTeleport: Bool, isHeld: Bool
+        candidates: [Candidate], offRoadProbability: Double, speed: Double?, isTeleport: Bool
     ) {
         self.stamp = stamp
         self.raw = raw
@@ -96,7 +96,6 @@ public struct MatchedPosition: Sendable, Hashable {
         self.offRoadProbability = offRoadProbability
         self.speed = speed
         self.isTeleport = isTeleport
-        self.isHeld = isHeld
     }
 
     /// The position on the road, otherwise the raw one.
@@ -106,7 +105,7 @@ public struct MatchedPosition: Sendable, Hashable {
     static func unusable(_ fix: Fix) -> MatchedPosition {
         MatchedPosition(
             stamp: fix.stamp, raw: fix.coordinate, state: .unusable, road: nil, confidence: 0, candidates: [],
-            offRoadProbability: 0, speed: nil, isTeleport: false, isHeld: false)
+            offRoadProbability: 0, speed: nil, isTeleport: false)
     }
 }
 

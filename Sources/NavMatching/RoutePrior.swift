@@ -7,19 +7,14 @@ public import NavMap
 /// vehicle that has left it is treated like any other. The prior thus decides at a fork until the fixes do, and delays
 /// their decision by no more than that constant.
 public struct RoutePrior: Sendable {
-    /// Log probability of leaving the route where it continues.
-    public let leavingLog: Double
+    /// Log probability of leaving the route where it continues: four drivers follow it for one who does not.
+    public let leavingLog = -log(4.0)
     private let edges: Set<EdgeIndex>
 
     /// Creates a prior.
     ///
-    /// - Parameters:
-    ///   - edges: The rest of the route, valid in the matcher's graph.
-    ///   - followingOdds: The odds of the driver following the route rather than leaving it, at least 1.
-    public init(edges: some Sequence<EdgeIndex>, followingOdds: Double = 4) {
-        self.edges = Set(edges)
-        leavingLog = -log(max(followingOdds.isFinite ? followingOdds : 1, 1))
-    }
+    /// - Parameter edges: The rest of the route, valid in the matcher's graph.
+    public init(edges: some Sequence<EdgeIndex>) { self.edges = Set(edges) }
 
     /// Whether the route contains an edge.
     @inline(__always)

@@ -146,7 +146,7 @@ public struct Positioning: Sendable {
     public mutating func admits(_ odometry: Odometry) -> Bool { odometryGate.admits(odometry.stamp) }
 
     /// Handles an input of a recorded drive after the timers due before it; recorded stamps are the only clock.
-    public mutating func replay(_ event: Event, prior: RoutePrior? = nil) -> [Effect] {
+    public mutating func replay(_ event: Event) -> [Effect] {
         let stamp: Timestamp
         var end: Timestamp?
         switch event {
@@ -157,8 +157,8 @@ public struct Positioning: Sendable {
         case .timer: return []
         }
         var effects: [Effect] = []
-        if let end { while let due, due < end { effects += handle(.timer, at: due, prior: prior) } }
-        return effects + handle(event, at: stamp, prior: prior)
+        if let end { while let due, due < end { effects += handle(.timer, at: due) } }
+        return effects + handle(event, at: stamp)
     }
 
     // MARK: Inputs

@@ -152,7 +152,7 @@ package final class BagPlayer {
         if let warning = reader.index.origin.warning(about: path) { log.warning("\(warning)") }
         if options.clock || options.lockstep {
             let name = options.remaps[Topics.clock.name] ?? Topics.clock.name
-            clockPublication = try advertise(name, "navbus.v1.Clock", qos: .latest)
+            clockPublication = try advertise(name, Clock.fullName, qos: .latest)
         }
     }
 
@@ -180,7 +180,12 @@ package final class BagPlayer {
             return Set((own + unknown).map(\.id))
         }
         let live = (try? directory?.inspect())?.nodes.first { $0.node == node }?.topics.map(\.name) ?? []
-        let prefix = ["navigation-node": "/nav/", "gnss-node": "/gnss/", "tile-cache-node": "/tiles/"][node]
+        // The topics of these nodes share their first level.
+        let known = [
+            "navigation-node": Topics.state.name, "gnss-node": Topics.gnssFix.name,
+            "tile-cache-node": Topics.tilesState.name,
+        ][node]
+        let prefix = known.map { "/\($0.split(separator: "/")[0])/" }
         let usual = channels.map(\.topic).filter { topic in
             topic == Topics.health(of: node).name
                 || (live.isEmpty && prefix.map(topic.hasPrefix) ?? false)

@@ -108,7 +108,7 @@ enum BusChecks {
     }
 
     private static func answers(_ snapshot: RegistrySnapshot, _ survey: SubscriberSurvey) -> [Finding] {
-        let servers = Set(snapshot.servers(of: ToolBus.nodeService).map(\.node))
+        let servers = Set(snapshot.servers(of: NodeService.name).map(\.node))
         let mute = survey.silent.filter { servers.contains($0.node) }
         let without = survey.silent.filter { !servers.contains($0.node) }.map(\.node)
         var findings = mute.map {

@@ -29,9 +29,9 @@ struct NodeParams: ParsableCommand {
 
     func run() throws {
         let found = try ToolBus.registry().node(named: node)
-        guard found.services.contains(where: { $0.name == ToolBus.nodeService }) else {
+        guard found.services.contains(where: { $0.name == NodeService.name }) else {
             throw NodeError(
-                .missing, "node '\(node)' does not serve \(ToolBus.nodeService), so its parameters cannot be read")
+                .missing, "node '\(node)' does not serve \(NodeService.name), so its parameters cannot be read")
         }
         let tool = try ToolBus("node")
         defer { tool.close() }

@@ -7,7 +7,6 @@ import NavMessages
 
 /// A tool's connection to the bus under its own name, with the tools' requests to other nodes.
 final class ToolBus {
-    static let nodeService = "navbus.v1.Node"
     /// The largest response that tools accept, in bytes.
     static let maximumResponseSize = 64 << 20
 
@@ -108,7 +107,7 @@ final class ToolBus {
             options.isIdempotent = true
             options.maximumResponseSize = Self.maximumResponseSize
             try Self.attempt { () throws(BusError) in
-                _ = try bus.call(Self.nodeService, call.method, call.request, options: options) { event in
+                _ = try bus.call(NodeService.name, call.method, call.request, options: options) { event in
                     switch event {
                     case .response(let payload): responses[index] = payload.bytes
                     case .end(let status):
@@ -139,8 +138,8 @@ final class ToolBus {
 
     /// Returns the same schema as a FileDescriptorSet, without parsing it.
     func descriptors(of name: String, from node: Announcement) throws -> Result<[UInt8], NodeError> {
-        guard node.services.contains(where: { $0.name == Self.nodeService }) else {
-            return .failure(NodeError(.missing, "node '\(node.node)' does not serve \(Self.nodeService)"))
+        guard node.services.contains(where: { $0.name == NodeService.name }) else {
+            return .failure(NodeError(.missing, "node '\(node.node)' does not serve \(NodeService.name)"))
         }
         let answer = try call(
             [(node.node, "GetSchema", GetSchemaRequest(type: name).encoded())], timeout: .seconds(3))[0]
@@ -176,7 +175,7 @@ extension CallStatus {
     var text: String {
         var text = code.name + (message.isEmpty ? "" : ": \(message)")
         if !details.isEmpty {
-            let known = try? MessageJSON.text(decoding: details, as: "navbus.v1.ErrorInfo")
+            let known = try? MessageJSON.text(decoding: details, as: ErrorInfo.fullName)
             text += " (details: \(known ?? Data(details).base64EncodedString()))"
         }
         for entry in trailers { text += " [\(entry.key): \(String(decoding: entry.value, as: UTF8.self))]" }

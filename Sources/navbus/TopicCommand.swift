@@ -80,9 +80,9 @@ struct SubscriberSurvey {
 
     /// Asks all nodes concurrently, for at most a second.
     static func take(_ snapshot: RegistrySnapshot) throws -> SubscriberSurvey {
-        guard !snapshot.servers(of: ToolBus.nodeService).isEmpty else {
+        guard !snapshot.servers(of: NodeService.name).isEmpty else {
             var survey = SubscriberSurvey()
-            for node in snapshot.nodes { survey.silent.append((node.node, "does not serve \(ToolBus.nodeService)")) }
+            for node in snapshot.nodes { survey.silent.append((node.node, "does not serve \(NodeService.name)")) }
             return survey
         }
         let tool = try ToolBus("survey")
@@ -92,9 +92,9 @@ struct SubscriberSurvey {
 
     static func take(_ snapshot: RegistrySnapshot, _ tool: ToolBus) throws -> SubscriberSurvey {
         var survey = SubscriberSurvey()
-        let servers = snapshot.servers(of: ToolBus.nodeService).map(\.node)
+        let servers = snapshot.servers(of: NodeService.name).map(\.node)
         for node in snapshot.nodes where !servers.contains(node.node) && node.node != tool.bus.name {
-            survey.silent.append((node.node, "does not serve \(ToolBus.nodeService)"))
+            survey.silent.append((node.node, "does not serve \(NodeService.name)"))
         }
         let answers = try tool.call(servers.map { ($0, "GetInfo", GetInfoRequest().encoded()) })
         for (node, answer) in zip(servers, answers) {

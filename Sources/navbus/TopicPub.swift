@@ -175,7 +175,7 @@ struct TopicPub: ParsableCommand {
                 type: type, fileDescriptorSet: set.pool.message(named: type) == nil ? nil : set.bytes)
         }
         try ToolBus.attempt { () throws(BusError) in
-            try bus.serve(.init(name: ToolBus.nodeService, methods: [.init("GetSchema")])) { call in
+            try bus.serve(.init(name: NodeService.name, methods: [.init("GetSchema")])) { call in
                 let type = (try? GetSchemaRequest(decoding: call.request.bytes))?.type ?? ""
                 call.finish(answer(type).encoded())
             }

@@ -41,7 +41,7 @@ struct ReceiverTests {
         "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
     }
 
-    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.needs("gnss/wire/nagoya/gpsd.jsonl"))
     func gpsdIsAskedAndItsReportsArrive() async throws {
         let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
@@ -59,7 +59,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.needs("gnss/wire/nagoya/gpsd.jsonl"))
     func restartedDaemonIsFoundAgain() async throws {
         let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
@@ -240,7 +240,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.needs("gnss/wire/nagoya"))
     func recordedFilesOfARealDriveArePlayed() async throws {
         let folder = TestData.gnss("wire/nagoya")
         try await withSandbox { box in

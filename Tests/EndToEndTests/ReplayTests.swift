@@ -110,7 +110,7 @@ struct ReplayTests {
         }
     }
 
-    @Test(.enabled(if: TestData.has("gnss"), "needs the maps: set NAVBUS_TEST_DATA"))
+    @Test(.needs("osm/andorra.osm.pbf"))
     func mappedTunnelIsAnOutageWithReceiverErrors() async throws {
         try await withSandbox { box in
             let data = TestData.directory
@@ -138,8 +138,7 @@ struct ReplayTests {
         }
     }
 
-    /// Needs the recorded drives beside the project.
-    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.needs("gnss/hof", "gnss/wire/nagoya/nmea.txt"))
     func aRealDriveGivesTheSameBytesTwice() async throws {
         try await withSandbox { box in
             let data = TestData.directory + "/gnss"

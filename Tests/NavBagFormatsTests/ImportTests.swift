@@ -176,7 +176,7 @@ struct ImportTests {
         var importing = ROSImport(
             Listed((0..<5).map { _ in ("/chatter", "std_msgs/msg/String", [0, 1, 0, 0, 0] as [UInt8]) }))
         #expect(try importing.next() == nil)
-        #expect(importing.leftOut == ["/chatter (std_msgs/msg/String)": 5])
+        #expect(importing.tally.leftOut == ["/chatter (std_msgs/msg/String)": 5])
     }
 
     @Test func aDamagedMessageIsAnErrorOrAFix() throws {

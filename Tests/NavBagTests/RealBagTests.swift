@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-@Suite(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
+@Suite(.needs("gnss/wire"))
 struct RealBagTests {
     private func path(_ name: String) -> String { TestData.gnss(name) }
 

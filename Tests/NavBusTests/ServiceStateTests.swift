@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavSimulation
 import NavTestBus
 import NavTestKit
 import Testing
@@ -99,13 +100,10 @@ import Testing
         #expect(decode([0x08, 99]) == nil)
         #expect(decode([UInt8](repeating: 0, count: 70_000)) == nil)
         for length in whole.indices { _ = decode(Array(whole[..<length])) }
-        var state: UInt64 = 42
+        var random = SeededRandom(seed: 42)
         for _ in 0..<20_000 {
             var bytes = whole
-            for _ in 0..<3 {
-                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                bytes[Int(state >> 33) % bytes.count] = UInt8(truncatingIfNeeded: state >> 24)
-            }
+            for _ in 0..<3 { bytes[random.below(bytes.count)] = UInt8(truncatingIfNeeded: random.next()) }
             _ = decode(bytes)
         }
     }
@@ -116,13 +114,9 @@ import Testing
             try InProcessBus(name: "server", network: network), try InProcessBus(name: "client", network: network)
         )
         try server.serve(ServiceConformanceTests.service) { $0.finish($0.request.bytes) }
-        var state: UInt64 = 7
+        var random = SeededRandom(seed: 7)
         for length in 0..<2000 {
-            let header = (0..<length % 60).map { _ -> UInt8 in
-                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                return UInt8(truncatingIfNeeded: state >> 40)
-            }
-            network.injectService(header: header, payload: [1], to: "server")
+            network.injectService(header: random.bytes(length % 60), payload: [1], to: "server")
             _ = try server.poll(timeout: .zero)
         }
         #expect(server.serviceStatistics.malformed > 1000)

@@ -35,7 +35,6 @@ struct MisbehaviourTests {
         } catch {
             result = .failure(error)
         }
-        await provider.shutdown()
         return result
     }
 
@@ -211,7 +210,6 @@ struct MisbehaviourTests {
         #expect(second?.code == .resting)
         #expect((second?.retryAfter ?? 0) > 0 && (provider.rest ?? 0) > 0)
         #expect(server.requests.count == 1)
-        await provider.shutdown()
     }
 
     @Test func recoveredProviderIsUsedAgain() async throws {
@@ -229,10 +227,9 @@ struct MisbehaviourTests {
             #expect(error?.code == .server)
         }
         #expect(provider.rest != nil)
-        while let rest = provider.rest { try await Task.sleep(for: .seconds(rest)) }
+        try await eventually("the rest is over") { provider.rest == nil }
         #expect(try await provider.routes(Recorded.direct, on: router).routes.count == 2)
         #expect(provider.rest == nil && server.requests.count == 3)
-        await provider.shutdown()
     }
 
     // MARK: Cancellation
@@ -251,12 +248,11 @@ struct MisbehaviourTests {
                     return error.code
                 }
             }
-            while server.requests.count == before { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually("the request arrives") { server.requests.count > before }
             task.cancel()
             #expect(await task.value == .cancelled)
         }
         #expect(provider.rest == nil)
-        await provider.shutdown()
     }
 
     @Test func blockingCallWaitsAndCanBeCancelled() async throws {
@@ -273,7 +269,6 @@ struct MisbehaviourTests {
             thread.start()
         }
         #expect(codes == [nil, .cancelled, .cancelled])
-        await provider.shutdown()
     }
 
     @Test func expiredDeadlineSendsNoRequest() async throws {
@@ -287,6 +282,5 @@ struct MisbehaviourTests {
             #expect(error?.code == .timedOut)
         }
         #expect(server.requests.isEmpty)
-        await provider.shutdown()
     }
 }

@@ -60,7 +60,6 @@ struct RealProviderTests {
                 }
                 tally.seconds.append((ContinuousClock.now - start).inSeconds)
             }
-            await provider.shutdown()
             let answered = pairs.count - tally.noRoute
             tally.seconds.sort()
             print(
@@ -120,7 +119,6 @@ struct RealProviderTests {
                 refused)
             #expect(answered >= 10 && mapped * 10 >= answered * 8, "\(dialect): \(refused)")
             #expect(alternatives > 0)
-            await provider.shutdown()
         }
         // Without the servers the same requests fail at once, and the vehicle routes on board.
         providers = nil
@@ -133,7 +131,6 @@ struct RealProviderTests {
             let request = RouteRequest(waypoints: places[0].map { Waypoint($0) })
             let error = await #expect(throws: DirectionsError.self) { try await provider.routes(request, on: router) }
             #expect(error?.code == .unreachable)
-            await provider.shutdown()
         }
     }
 

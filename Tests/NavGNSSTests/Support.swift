@@ -27,7 +27,7 @@ func nmea(_ content: String) -> [UInt8] {
     return Array("$\(content)*\(hex.count == 1 ? "0" + hex : hex)\r\n".utf8)
 }
 
-func parse(_ contents: String..., rolloverPivotNs: Int64? = nil) -> [GnssFix] {
-    var parser = NMEAParser(rolloverPivotNs: rolloverPivotNs)
+func parse(_ contents: String...) -> [GnssFix] {
+    var parser = NMEAParser()
     return contents.flatMap { parser.consume(nmea($0)) } + parser.finish()
 }

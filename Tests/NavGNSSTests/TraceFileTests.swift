@@ -3,7 +3,7 @@ import NavMessages
 import NavTestKit
 import Testing
 
-@Suite(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
+@Suite(.needs("gnss/wire", "gnss/ingest", "gnss/synth"))
 struct TraceFileTests {
     @Test(
         "one drive as CSV, NMEA, gpsd JSON and GPX is the same drive",

@@ -195,3 +195,8 @@ struct Town {
 
     func maneuvers(_ path: String) throws -> [Maneuver] { try guidance(path).maneuvers }
 }
+
+extension RouteGuidance {
+    /// The maneuvers of all legs in travel order, one per step.
+    var maneuvers: [Maneuver] { steps.map(\.maneuver) }
+}

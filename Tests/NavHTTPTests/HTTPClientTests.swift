@@ -195,30 +195,4 @@ struct HTTPClientTests {
             #expect(server.requests.count == 1)
         }
     }
-
-    // MARK: Ends
-
-    @Test("A cancelled request ends soon, and closing a client ends all")
-    func cancelled() async throws {
-        let server = try LoopbackServer(.silence)
-        let address = try #require(HTTPAddress(server.url + "/"))
-        let client = try HTTPClient(HTTPConfiguration(), for: address)
-        let ask = { @Sendable () async -> HTTPError.Code? in
-            do throws(HTTPError) {
-                _ = try await client.ask(HTTPRequest(address, limit: 10))
-                return nil
-            } catch {
-                return error.code
-            }
-        }
-        let task = Task { await ask() }
-        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-        task.cancel()
-        #expect(await task.value == .cancelled)
-        let second = Task { await ask() }
-        while server.requests.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
-        await client.close()
-        #expect(await second.value == .closed)
-        #expect(await ask() == .closed)
-    }
 }

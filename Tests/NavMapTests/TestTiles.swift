@@ -126,3 +126,10 @@ enum TestTiles {
         }
     }
 }
+
+extension RoadGraph {
+    /// Returns the paths of two or more edges that a kind of vehicle may not drive; without a time, those that never may be driven.
+    func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
+        restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
+    }
+}

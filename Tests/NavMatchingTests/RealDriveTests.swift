@@ -93,7 +93,7 @@ private struct ScoredMap {
 struct RealDriveTests {
     @Test(
         "158 real drives with only positions every five seconds are matched",
-        .enabled(if: TestData.has("gnss/hof"), "needs ../shared/data/gnss/hof"), arguments: [false, true])
+        .needs("gnss/hof"), arguments: [false, true])
     func sparseFleet(isSmoothed: Bool) throws {
         let map = try ScoredMap("gnss/hof/network.osm.pbf")
         let folder = URL(fileURLWithPath: TestData.gnss("hof/open"))
@@ -117,7 +117,7 @@ struct RealDriveTests {
 
     @Test(
         "clean drives through towns are matched without a wrong road",
-        .enabled(if: TestData.has("gnss/synth/liechtenstein"), "needs ../shared/data/gnss/synth"),
+        .needs("gnss/synth/liechtenstein", "osm/liechtenstein.osm.pbf"),
         arguments: ["suburban_1hz", "suburban_10hz"])
     func clean(profile: String) throws {
         let map = try ScoredMap("osm/liechtenstein.osm.pbf")

@@ -1,4 +1,5 @@
 import NavMessages
+import NavSimulation
 import Testing
 
 /// Reading speeds one by one gives the same as decoding the whole message.
@@ -41,19 +42,19 @@ struct TrafficReadingTests {
             let part = Array(bytes[..<count])
             #expect(read(part) == (try? TrafficSpeeds(decoding: part)))
         }
-        var state: UInt64 = 7
+        var random = SeededRandom(seed: 7)
         for _ in 0..<4_000 {
             var damaged = bytes
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            let byte = UInt8(truncatingIfNeeded: state >> 24)
-            damaged[Int(state >> 33) % bytes.count] = byte
+            let (place, byte) = (random.below(bytes.count), UInt8(truncatingIfNeeded: random.next()))
+            damaged[place] = byte
             // The decoder may refuse an odd unknown field that passes here. The reverse is possible only for a field
-            // that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127.
+            // that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127; and for
+            // the flags, 3 of the message and 5 of a speed, whose wire type protobuf-c does not check.
             guard let whole = try? TrafficSpeeds(decoding: damaged) else { continue }
             let message = read(damaged)
-            let place = Int(state >> 33) % bytes.count
             let context = "byte \(place) of \(bytes.count) from \(bytes[place]) to \(byte)"
-            #expect(message == whole || message == nil && (byte < 8 || byte > 127), "\(context)")
+            let isOdd = byte < 8 || byte > 127 || [3, 5].contains(byte >> 3)
+            #expect(message == whole || message == nil && isOdd, "\(context)")
         }
     }
 

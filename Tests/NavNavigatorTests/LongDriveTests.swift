@@ -4,6 +4,7 @@ import NavMatching
 import NavNavigator
 import NavPositioning
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import Testing
 
@@ -14,17 +15,17 @@ import Testing
 
     /// A summary of a drive, to compare two drives.
     private struct Summary: Equatable {
-        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+        var digest = RunDigest()
         var counts: [String: Int] = [:]
 
         mutating func add(_ effect: Effect) {
             guard case .publish(let context, let what) = effect else { return }
             counts[Summary.name(what), default: 0] += 1
-            mix(UInt64(bitPattern: context.stamp.nanoseconds) ^ context.eventSequence)
+            digest.add(UInt64(bitPattern: context.stamp.nanoseconds) ^ context.eventSequence)
             if case .position(let position) = what {
-                mix(position.match.coordinate.latitude.bitPattern)
-                mix(position.match.coordinate.longitude.bitPattern)
-                mix((position.road?.alongSigma ?? 0).bitPattern)
+                digest.add(position.match.coordinate.latitude.bitPattern)
+                digest.add(position.match.coordinate.longitude.bitPattern)
+                digest.add((position.road?.alongSigma ?? 0).bitPattern)
                 if position.prediction != nil { counts["predicted", default: 0] += 1 }
             }
         }
@@ -40,8 +41,6 @@ import Testing
                 "other"
             }
         }
-
-        private mutating func mix(_ value: UInt64) { digest = (digest ^ value) &* 0x100_0000_01b3 }
     }
 
     /// Consecutive drives through the grid in one navigator.

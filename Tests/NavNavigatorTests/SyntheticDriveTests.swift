@@ -9,7 +9,7 @@ import NavTestSupport
 import Testing
 
 /// Generated drives on real maps, most of which leave the planned route: detection delays and false alarms.
-@Suite(.enabled(if: TestData.has("gnss/synth/liechtenstein/00"), "needs the shared data (NAVBUS_TEST_DATA)"))
+@Suite(.needs("gnss/synth/liechtenstein", "osm/liechtenstein.osm.pbf"))
 struct SyntheticDriveTests {
     private static let liechtenstein = Result { try RealMap(path: TestData.osm("liechtenstein")) }
 

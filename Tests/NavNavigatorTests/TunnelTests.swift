@@ -10,7 +10,7 @@ import NavTestSupport
 import Testing
 
 /// Drives through the tunnels of a real map, with no fix inside.
-@Suite(.enabled(if: TestData.has("osm/andorra.osm.pbf"), "needs the shared data (NAVBUS_TEST_DATA)"))
+@Suite(.needs("osm/andorra.osm.pbf"))
 struct TunnelTests {
     @Test(arguments: [true, false], [true, false])
     func positionAtTheTunnelEndIsAccurate(hasOdometry: Bool, isGuided: Bool) throws {

@@ -9,7 +9,7 @@ import NavTestSupport
 import Testing
 
 /// The position filter against references, without a map.
-@Suite(.enabled(if: TestData.has("gnss/nagoya/trace.csv"), "needs the shared data (NAVBUS_TEST_DATA)"))
+@Suite(.needs("gnss/nagoya/trace.csv", "gnss/synth/liechtenstein", "osm/liechtenstein.osm.pbf"))
 struct CalibrationTests {
     private struct Row {
         var time: Double

@@ -25,7 +25,7 @@ struct AlternativesOracleTests {
         #expect(2 * found.alternatives > found.routes)
     }
 
-    @Test("on Porto", .enabled(if: TestData.has("osm/porto.osm.pbf"), "the shared data is absent"))
+    @Test("on Porto", .needs("osm/porto.osm.pbf"))
     func porto() throws {
         let graph = try RealMap.porto.get().graph
         let found = try Self.check(graph, pairs: 40, seed: 12, farApart: 5_000...30_000, "Porto") {

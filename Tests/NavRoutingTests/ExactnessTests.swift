@@ -34,7 +34,7 @@ struct ExactnessTests {
         try Self.compare(graph, pairs: 300, seed: 7, comment: "Helsinki") { Self.place(on: graph, &$0) }
     }
 
-    @Test("on Andorra", .enabled(if: TestData.has("osm/andorra.osm.pbf"), "the shared data is absent"))
+    @Test("on Andorra", .needs("osm/andorra.osm.pbf"))
     func andorra() throws {
         let graph = try RealMap.andorra.get().graph
         try Self.compare(graph, pairs: 120, seed: 8, comment: "Andorra") { Self.place(on: graph, &$0) }

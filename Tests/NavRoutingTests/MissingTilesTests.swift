@@ -195,7 +195,7 @@ struct MissingTilesTests {
         }
     }
 
-    @Test("on Andorra with gaps", .enabled(if: TestData.has("osm/andorra.osm.pbf"), "the shared data is absent"))
+    @Test("on Andorra with gaps", .needs("osm/andorra.osm.pbf"))
     func andorra() throws {
         let map = try RealMap.andorra.get()
         try Self.compare(map.tiles, map.graph, seed: 3, rounds: 60, comment: "Andorra") {

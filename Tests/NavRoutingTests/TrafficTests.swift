@@ -2,6 +2,7 @@ import Dispatch
 import NavGeo
 import NavMap
 import NavRouting
+import NavSimulation
 import NavTestSupport
 import Synchronization
 import Testing
@@ -142,11 +143,8 @@ struct TrafficTests {
     func order() throws {
         let map = try RealMap.helsinki.get()
         let graph = map.graph
-        var state: UInt64 = 5
-        func next(_ bound: Int) -> Int {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int(state >> 33) % bound
-        }
+        var random = SeededRandom(seed: 5)
+        func next(_ bound: Int) -> Int { random.below(bound) }
         var speeds: [TrafficSpeed] = []
         for index in 0..<graph.edgeCount {
             let edge = EdgeIndex(index)
@@ -238,7 +236,7 @@ struct TrafficTests {
                 seconds += usual * share
                 continue
             }
-            if chosen.isClosed { return .closed }
+            if chosen.speed == 0 { return .closed }
             isKnown = true
             seconds += share * length / min(chosen.speed, Double(free.model.profile.maximumSpeed))
         }

@@ -98,3 +98,12 @@ final class InProcessServices {
         server.close()
     }
 }
+
+extension ServiceFrame {
+    /// The header, without message, details and metadata when they exceed what a reader accepts.
+    fileprivate var boundedEncoding: [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Self.maximumEncodedSize) { buffer, count in
+            count = encode(boundedInto: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+}

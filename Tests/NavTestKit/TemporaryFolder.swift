@@ -14,12 +14,14 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file into the folder and returns its path.
+    /// Writes a file at once into the folder, or below it, and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
-        let file = "\(path)/\(name)"
-        try Data(bytes).write(to: URL(fileURLWithPath: file))
-        return file
+        let file = URL(fileURLWithPath: "\(path)/\(name)")
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: file, options: .atomic)
+        return file.path
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+package import Testing
 
 /// The locations of the data that tests read.
 package enum TestData {
@@ -22,4 +23,14 @@ package enum TestData {
 
     /// Whether a file or folder of the shared data exists.
     package static func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(directory)/\(path)") }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Runs a test only where these files or folders of the shared data exist.
+    package static func needs(_ paths: String..., sourceLocation: SourceLocation = #_sourceLocation) -> Self {
+        let missing = paths.filter { !TestData.has($0) }.joined(separator: ", ")
+        return .enabled(
+            if: missing.isEmpty, "needs \(missing) of the shared data: set NAVBUS_TEST_DATA",
+            sourceLocation: sourceLocation)
+    }
 }

@@ -25,14 +25,16 @@ private struct Patience {
 
 /// Waits until a condition is true, and lets other tasks run in the meantime.
 ///
+/// - Parameter pause: Milliseconds between two checks.
 /// - Throws: ``NeverHappened`` with `detail` when it is not true within the limit.
 package func eventually(
-    _ what: String, seconds: Int = 300, detail: () -> String = { "" }, _ condition: () async throws -> Bool
+    _ what: String, seconds: Int = 300, pause: Int = 20, detail: () -> String = { "" },
+    _ condition: () async throws -> Bool
 ) async throws {
     var patience = Patience()
     repeat {
         if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(20))
+        try await Task.sleep(for: .milliseconds(pause))
     } while !patience.isOver(after: seconds)
     throw NeverHappened("\(what), \(seconds) s\n\(detail())")
 }

@@ -3,16 +3,6 @@ import NavGeo
 import NavTileCache
 import NavTileStore
 
-/// Numbers from a seed.
-struct Chance {
-    var state: UInt64
-
-    mutating func next(_ bound: UInt64) -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state >> 33) % bound
-    }
-}
-
 /// The `number`th tile of a zoom level.
 func tile(_ number: Int64, zoom: UInt8) -> TileID {
     let side = Int64(1) << Int64(zoom)

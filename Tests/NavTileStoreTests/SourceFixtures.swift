@@ -2,29 +2,11 @@ import NavDigest
 import Foundation
 import NavGeo
 import NavMap
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavSimulation
 import NavTileStore
-
-/// A temporary folder, removed with its last reference.
-final class SourceFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "navbus-source-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ name: String, _ bytes: [UInt8]) throws {
-        let file = path + "/" + name
-        let folder = (file as NSString).deletingLastPathComponent
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try Data(bytes).write(to: URL(fileURLWithPath: file), options: .atomic)
-    }
-}
 
 extension SeededRandom {
     mutating func bytes(_ count: Int) -> [UInt8] {
@@ -78,7 +60,7 @@ enum SourceFixture {
 
     /// Writes road tiles and their list into a folder.
     static func write(
-        _ tiles: [(id: RoadTileID, road: [UInt8], rank: [UInt8])], to folder: SourceFolder, version: String = "v1"
+        _ tiles: [(id: RoadTileID, road: [UInt8], rank: [UInt8])], to folder: TemporaryFolder, version: String = "v1"
     ) throws {
         for tile in tiles {
             try folder.write(tile.id.path, tile.road)

@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavHTTP
 import NavMap
+import NavTestKit
 import NavTestSystem
 import NavStorage
 import NavTileCache
@@ -12,7 +13,7 @@ import Testing
 struct SourceFolderTests {
     @Test("Road tiles of a folder are verified; a damaged, truncated or missing one is an error")
     func roads() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         let tiles = SourceFixture.roadTiles(seed: 5)
         try SourceFixture.write(tiles, to: folder)
         let source = try TileSourceConfiguration("roads", .navigation, address: "file://" + folder.path + "/").open()
@@ -38,7 +39,7 @@ struct SourceFolderTests {
 
     @Test("A changed list of a folder is a new edition")
     func editions() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         try SourceFixture.write(SourceFixture.roadTiles(seed: 5), to: folder)
         let source = try TileSourceConfiguration("roads", .navigation, address: folder.path).open()
         guard case .edition(_, let validators) = try await source.edition(known: nil) else {
@@ -51,7 +52,7 @@ struct SourceFolderTests {
 
     @Test("Map tiles of a folder are found by extension, listed with sizes, and verified")
     func maps() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         let bytes = SourceFixture.vectorTile(500)
         try folder.write("4/3/2.pbf", bytes)
         try folder.write("4/3/1.pbf", Packer.gzip(bytes))
@@ -81,7 +82,7 @@ struct SourceFolderTests {
 
     @Test("A pipe or a folder in a tile's place is rejected without blocking")
     func pipes() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         try folder.write("4/3/2.pbf", SourceFixture.vectorTile(5))
         mkfifo(folder.path + "/4/3/1.pbf", 0o600)
         try FileManager.default.createDirectory(atPath: folder.path + "/4/3/0.pbf", withIntermediateDirectories: true)
@@ -96,7 +97,7 @@ struct SourceFolderTests {
 
     @Test("MBTiles have rows from the south and sizes, and a replaced file is a new edition")
     func mbtiles() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         let path = folder.path + "/map.mbtiles"
         let packed = Packer.gzip(SourceFixture.vectorTile(300))
         try SourceMBTiles.write([SourceFixture.tile(3, 1, 2): packed, SourceFixture.tile(2, 0, 0): packed], to: path)
@@ -123,7 +124,7 @@ struct SourceFolderTests {
 
     @Test("The zoom levels of MBTiles are found without reading the whole index")
     func mbtilesLevels() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         let path = folder.path + "/map.mbtiles"
         var tiles = [SourceFixture.tile(3, 1, 2): SourceFixture.vectorTile(4)]
         for index in 0..<20_000 { tiles[SourceFixture.tile(14, UInt32(index % 200), UInt32(index / 200))] = [1] }
@@ -138,7 +139,7 @@ struct SourceFolderTests {
 
     @Test("Invalid MBTiles and ones that generate endless tiles are errors")
     func hostileMBTiles() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         try folder.write("text.mbtiles", Array("SQLite format 3\u{0} and more".utf8))
         try folder.write("empty.mbtiles", [])
         try SourceMBTiles.writeEndless(to: folder.path + "/endless.mbtiles")

@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavHTTP
 import NavMap
+import NavTestKit
 import NavTestSystem
 import NavStorage
 import NavTileCache
@@ -162,7 +163,7 @@ struct SourceHostileServerTests {
 
     @Test("A world-readable credential is reported once and never appears in a message")
     func credential() async throws {
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         try folder.write("key", Array("hidden".utf8))
         chmod(folder.path + "/key", 0o644)
         let notes = Mutex<[String]>([])
@@ -307,11 +308,11 @@ struct SourceHostileServerTests {
             }
         }
         let task = Task { await ask() }
-        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("the request arrives") { !server.requests.isEmpty }
         task.cancel()
         #expect(await task.value?.code == .cancelled)
         let second = Task { await ask() }
-        while server.requests.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("the second request arrives") { server.requests.count == 2 }
         await source.close()
         #expect(await second.value?.code == .closed)
         #expect(await ask()?.code == .closed)

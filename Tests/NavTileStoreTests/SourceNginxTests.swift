@@ -2,6 +2,7 @@ import Foundation
 import NavDigest
 import NavGeo
 import NavMap
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavTileStore
@@ -13,7 +14,7 @@ import Testing
 struct SourceNginxTests {
     @Test("Road tiles are complete, verified, and of the list's edition")
     func roads() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(
             serving: site.path, "gzip on; gzip_types *; gzip_min_length 100;")
         let tiles = SourceFixture.roadTiles(seed: 1)
@@ -42,7 +43,7 @@ struct SourceNginxTests {
         "An unchanged list is not sent again; a new one is a new edition, and tiles of the old one are rejected"
     )
     func editions() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(serving: site.path)
         let old = SourceFixture.roadTiles(seed: 1)
         try SourceFixture.write(old, to: site)
@@ -67,7 +68,7 @@ struct SourceNginxTests {
         "Map tiles stay compressed and keep their expiry; unchanged ones are not sent again"
     )
     func maps() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(
             serving: site.path, "expires 1h; gzip_static on;")
         let packed = Packer.gzip(SourceFixture.vectorTile(9_000))
@@ -100,7 +101,7 @@ struct SourceNginxTests {
 
     @Test("A TileJSON provides the tile URL")
     func tileJSON() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(serving: site.path)
         let json = #"{"tiles":["t/{z}/{x}/{y}.png"],"minzoom":2,"maxzoom":9,"bounds":[-9,41,-8,42],"scheme":"tms"}"#
         try site.write("a/map.json", Array(json.utf8))
@@ -117,7 +118,7 @@ struct SourceNginxTests {
 
     @Test("PMTiles by range requests: tiles from leaves, and a changed archive is a new edition, never a mixture")
     func ranges() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(serving: site.path)
         var archive = SourceArchive()
         archive.leafSize = 50
@@ -150,12 +151,12 @@ struct SourceNginxTests {
 
     @Test("A bearer token is sent, reread when its file changes, and a wrong one is an error")
     func token() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(
             serving: site.path,
             #"location /t/ { if ($http_authorization != "Bearer right") { return 401; } alias \#(NSTemporaryDirectory()); }"#
         )
-        let folder = try SourceFolder()
+        let folder = try TemporaryFolder()
         try folder.write("token", Array("wrong\n".utf8))
         chmod(folder.path + "/token", 0o600)
         var configuration = TileSourceConfiguration("map", .maps, address: nginx.url + "/t/{z}/{x}/{y}.pbf")
@@ -174,7 +175,7 @@ struct SourceNginxTests {
 
     @Test("A stopped server is an error at once, and is used again when it is back")
     func stops() async throws {
-        let site = try SourceFolder()
+        let site = try TemporaryFolder()
         let nginx = try Nginx(serving: site.path)
         try site.write("1/0/0.pbf", SourceFixture.vectorTile(10))
         let source = try TileSourceConfiguration("map", .maps, address: nginx.url + "/{z}/{x}/{y}.pbf").open()

@@ -1,6 +1,7 @@
 import Foundation
 import NavGeo
 import NavHTTP
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavTileStore
@@ -33,8 +34,8 @@ struct SourcePMTilesTests {
 
     private func open(
         _ bytes: [UInt8], configure: (inout TileSourceConfiguration) -> Void = { _ in }
-    ) throws -> (any TileSource, SourceFolder) {
-        let folder = try SourceFolder()
+    ) throws -> (any TileSource, TemporaryFolder) {
+        let folder = try TemporaryFolder()
         try folder.write("map.pmtiles", bytes)
         var configuration = TileSourceConfiguration("map", .maps, address: folder.path + "/map.pmtiles")
         configure(&configuration)

@@ -1,21 +1,12 @@
 import Foundation
 import NavGeo
+import NavSimulation
 import NavTileCache
 import NavTileStore
 import Testing
 
 @Suite("Room in the store")
 struct StoreRoomTests {
-    /// A seeded random number generator.
-    private struct Chance {
-        var state: UInt64
-
-        mutating func next(_ bound: UInt64) -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return (state >> 33) % bound
-        }
-    }
-
     /// A tile in the reference rule.
     private struct Tile {
         var id: Int64
@@ -49,25 +40,25 @@ struct StoreRoomTests {
 
     @Test("Eviction matches the reference rule for random stores", arguments: 0..<24 as Range<UInt64>)
     func oracle(seed: UInt64) throws {
-        var chance = Chance(state: seed &* 31 &+ 5)
+        var random = SeededRandom(seed: seed &* 31 &+ 5)
         let bench = try StoreBench()
         try bench.addMaps()
         var tiles: [Tile] = []
         var pinned: [TileAddress] = []
         var wanted: [WantedTile] = []
         var fetched: [Int64: [FetchedTile]] = [:]
-        for x in 0..<UInt32(20 + chance.next(30)) {
-            let text = "tile \(x) " + String(repeating: ".", count: Int(chance.next(300)))
-            let needed = Int64(chance.next(12))
+        for x in 0..<UInt32(20 + random.below(30)) {
+            let text = "tile \(x) " + String(repeating: ".", count: random.below(300))
+            let needed = Int64(random.below(12))
             let address = TileAddress("maps", tileID(x))
             fetched[needed, default: []].append(mapTile(x, text))
             var tile = Tile(id: Int64(x), bytes: Int64(text.utf8.count), lastNeeded: at(needed))
-            if chance.next(4) == 0 {
+            if random.below(4) == 0 {
                 tile.isPinned = true
                 pinned.append(address)
             }
-            if chance.next(3) == 0 {
-                tile.need = Double(chance.next(10_000))
+            if random.below(3) == 0 {
+                tile.need = Double(random.below(10_000))
                 wanted.append(WantedTile(tile: address.tile, need: tile.need ?? 0))
             }
             tiles.append(tile)
@@ -78,9 +69,9 @@ struct StoreRoomTests {
             StoredRegionDefinition(id: "r"), tiles: pinned, editions: ["maps": ""], now: at(20))
         let total = tiles.reduce(0) { $0 + $1.bytes }
         for _ in 0..<4 {
-            let budget = total * Int64(chance.next(110)) / 100
-            let bytes = 1 + Int64(chance.next(600))
-            let need = chance.next(3) == 0 ? nil : Double(chance.next(10_000))
+            let budget = total * Int64(random.below(110)) / 100
+            let bytes = 1 + Int64(random.below(600))
+            let need = random.below(3) == 0 ? nil : Double(random.below(10_000))
             let expected = Self.victims(among: tiles, budget: budget, toFit: bytes, needed: need)
             bench.store.setBudget(budget)
             let report = try bench.store.makeRoom(for: bytes, needed: need)

@@ -22,6 +22,13 @@ extension TemporaryFolder {
     }
 }
 
+extension TileStoreReader {
+    /// Returns the edition of a tileset that is in use; nil when none is.
+    func currentEdition(of tileset: String) throws -> EditionKey? {
+        try editions().first { $0.isCurrent && $0.key.tileset == tileset }?.key
+    }
+}
+
 /// A store in a folder of its own.
 struct StoreBench {
     let folder: TemporaryFolder

@@ -1,3 +1,4 @@
+import NavGeo
 import NavVerdict
 import Testing
 
@@ -23,13 +24,8 @@ struct ComparisonTests {
 
     /// Pseudorandom values from a seed.
     private static func noise(_ count: Int, seed: UInt64) -> [Double] {
-        var state = seed &* 0x2545_f491_4f6c_dd1d | 1
-        return (0..<count).map { _ in
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return Double(state >> 11) / Double(1 << 53) - 0.5
-        }
+        var random = SplitMix64(seed: seed)
+        return (0..<count).map { _ in random.uniform() - 0.5 }
     }
 
     @Test func buildDoesNotDifferFromItself() {

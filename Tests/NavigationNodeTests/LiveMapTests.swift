@@ -45,12 +45,8 @@ struct LiveMapTests {
         /// Lets the node finish its pending work.
         func settle() async throws {
             // A step ends once the time has advanced.
-            for _ in 0..<2 { try node.step(waiting: .zero) }
-            repeat {
-                try node.step(waiting: .zero)
-                while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) }
-                if node.node.pendingCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
-            } while node.node.pendingCount > 0
+            for _ in 0..<3 { try node.step(waiting: .zero) }
+            try await node.finishWork()
             try node.step(waiting: .zero)
             while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) }
         }

@@ -10,6 +10,7 @@ import NavRecording
 import NavReplay
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import NavWire
 import NavigationNode
@@ -26,7 +27,7 @@ struct LongSessionTests {
 
     /// A summary of a drive: enough to compare two drives.
     private struct Summary: Equatable {
-        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+        var digest = RunDigest()
         var counts: [String: Int] = [:]
         var bytes = 0
         /// The most bytes of one message.
@@ -37,7 +38,7 @@ struct LongSessionTests {
             let bytes = message.message.encoded()
             self.bytes += bytes.count
             largest = max(largest, bytes.count)
-            for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+            digest.add(bytes)
         }
     }
 
@@ -158,7 +159,7 @@ struct LongSessionTests {
             print("after \(mark) h: \(Self.resident >> 10) KiB resident")
         }
         print(
-            "\(Self.hours) h: \(first.bytes) bytes of messages, digest \(String(first.digest, radix: 16)), \(first.counts.sorted { $0.key < $1.key })"
+            "\(Self.hours) h: \(first.bytes) bytes of messages, digest \(String(first.digest.value, radix: 16)), \(first.counts.sorted { $0.key < $1.key })"
         )
         #expect(first.counts["/nav/position"] ?? 0 > 1_000 && first.counts["/nav/fix_rejected"] ?? 0 > 50)
         #expect(first.counts["/nav/simulation"] ?? 0 >= 4 && first.counts["/nav/reroute"] ?? 0 >= 4)

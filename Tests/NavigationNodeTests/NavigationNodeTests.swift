@@ -71,11 +71,7 @@ struct NavigationNodeTests {
             for _ in 0..<3 { try node.step(waiting: .zero) }
             try listen()
             // A route is found on another thread: the drive continues once it has arrived.
-            while node.node.pendingCount > 0 {
-                try await Task.sleep(for: .milliseconds(10))
-                try node.step(waiting: .zero)
-                try listen()
-            }
+            try await node.finishWork(listen)
         }
         #expect(count("/guide/progress") > 300 && count("/nav/progress") == 0)
         #expect(count("/nav/journal") > drive.count)
@@ -126,10 +122,7 @@ struct NavigationNodeTests {
         func turn() async throws {
             // A turn handles one message: the clock, then the fix.
             for _ in 0..<2 { try node.step(waiting: .zero) }
-            while node.node.pendingCount > 0 {
-                try await Task.sleep(for: .milliseconds(5))
-                try node.step(waiting: .zero)
-            }
+            try await node.finishWork()
             while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) }
         }
         func lastHealth() throws -> NodeHealth {

@@ -10,6 +10,7 @@ import NavNavigator
 import NavPositioning
 import NavRecording
 import NavReplay
+import NavSimulation
 import NavTestKit
 import NavTestSupport
 import NavTestSystem
@@ -189,17 +190,13 @@ struct NavigationSessionTests {
 
     @Test func hostileFixesNeitherTrapNorAffectTheDrive() throws {
         let drive = try Helsinki.drive.get()
-        var state: UInt64 = 99
-        func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state >> 11
-        }
+        var random = SeededRandom(seed: 99)
         let numbers: [Double?] = [nil, .nan, .infinity, -.infinity, 1e308, -1e308, 90, -90, 180, 1e-300, -0.0, 91]
         var fixes: [GnssFix] = []
         for fix in drive {
             fixes.append(fix)
             var hostile = fix
-            func pick() -> Double? { numbers[Int(next() % UInt64(numbers.count))] }
+            func pick() -> Double? { numbers[random.below(numbers.count)] }
             (hostile.latitude, hostile.longitude) = (pick(), pick())
             (hostile.speed, hostile.course, hostile.heading) = (pick(), pick(), pick())
             (hostile.hdop, hostile.horizontalAccuracyM, hostile.altitude) = (pick(), pick(), pick())

@@ -46,10 +46,7 @@ struct PositionHealthTests {
             if !isMissing { player.publish(fix, on: Topics.gnssFix, stamp: stamp) }
             if let odometry { player.publish(odometry, on: Topics.odometry, stamp: stamp) }
             for _ in 0..<3 { try node.step(waiting: .zero) }
-            while node.node.pendingCount > 0 {
-                try await Task.sleep(for: .milliseconds(5))
-                try node.step(waiting: .zero)
-            }
+            try await node.finishWork()
             while let delivery = try ear.poll(timeout: .zero) {
                 if delivery.topic == "/nav/state" {
                     states.append(try NavigationState(decoding: delivery.payload.bytes))

@@ -8,6 +8,7 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavTestBus
 import NavWire
 import NavigationNode
@@ -66,14 +67,12 @@ final class ServiceTable {
 
     /// Runs until no work is pending in the node or between the nodes.
     func settle() async throws {
-        repeat {
+        try await eventually("the node has no work", pause: 5) {
             for _ in 0..<4 { try turn() }
-            while node.node.pendingCount > 0 {
-                try await Task.sleep(for: .milliseconds(5))
-                try turn()
-            }
+            guard node.node.pendingCount == 0 else { return false }
             for _ in 0..<4 { try turn() }
-        } while node.node.pendingCount > 0
+            return node.node.pendingCount == 0
+        }
     }
 
     func drive(_ fixes: some Sequence<GnssFix>) async throws {

@@ -62,3 +62,15 @@ extension RecordedFixes {
         return fixes
     }
 }
+
+extension NodeRunner<NavigationNode> {
+    /// Steps until no work is pending, and does `afterStep` after each step.
+    func finishWork(_ afterStep: () throws -> Void = {}) async throws {
+        try await eventually("the node has no work", pause: 5) {
+            guard node.pendingCount > 0 else { return true }
+            try step(waiting: .zero)
+            try afterStep()
+            return false
+        }
+    }
+}

@@ -8,6 +8,7 @@ import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavSimulation
 import NavStorage
 import NavTestBus
 import NavTestKit
@@ -200,18 +201,14 @@ import Testing
         let trip = try Self.keptTrip()
         let bytes = try TripFile.bytes(trip)
         #expect(try TripFile.trip(bytes, "trip") == trip)
-        var random: UInt64 = 7
-        func next() -> Int {
-            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int(random >> 33)
-        }
+        var random = SeededRandom(seed: 7)
         func refuses(_ bytes: [UInt8], _ comment: Comment) {
             #expect(throws: NodeError.self, comment) { try TripFile.trip(bytes, "trip") }
         }
-        for _ in 0..<200 { refuses(Array(bytes.prefix(next() % bytes.count)), "cut off") }
+        for _ in 0..<200 { refuses(Array(bytes.prefix(random.below(bytes.count))), "cut off") }
         for _ in 0..<200 {
             var other = bytes
-            other[next() % bytes.count] ^= UInt8(1 + next() % 255)
+            other[random.below(bytes.count)] ^= UInt8(1 + random.below(255))
             refuses(other, "changed")
         }
         refuses([], "empty")

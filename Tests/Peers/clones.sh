@@ -14,19 +14,20 @@ for ((number = 0; number < busy; number++)); do
     loops+=($!)
 done
 
-held=0 table=
+held=0 table= TIMEFORMAT='%U %S'
 work=$(mktemp -d -t navbus-clones-XXXXXX)
 for ((number = 1; number <= clones; number++)); do
-    clone=$work/$number begun=$SECONDS result=holds
+    clone=$work/$number begun=$SECONDS result=holds used=
     git clone --quiet --no-local "$repository" "$clone"
     git -C "$clone" checkout --quiet --detach "$commit"
-    if "$clone/launch/test" >"$work/$number.log" 2>&1; then
+    if used=$({ time "$clone/launch/test" >"$work/$number.log" 2>&1; } 2>&1); then
         held=$((held + 1))
         rm -rf "$clone"
     else
         result="fails, see $work/$number.log"
     fi
-    table+=$(printf 'clone %3d %6d s  %s' "$number" $((SECONDS - begun)) "$result")$'\n'
+    minutes=$(awk '{ printf "%.1f", ($1 + $2) / 60 }' <<<"$used")
+    table+=$(printf 'clone %3d %6d s %6s CPU min  %s' "$number" $((SECONDS - begun)) "$minutes" "$result")$'\n'
 done
 printf '%s%d of %d hold, %d busy processes beside them\n' "$table" "$held" "$clones" "$busy"
 ((held == clones))

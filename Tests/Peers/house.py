@@ -3,7 +3,9 @@
 
  * lines: hand-written lines of Swift by target, without Generated
  * openings: documentation comments that begin with What, Who, How or Where, and their share
- * build: with --build, processor minutes, wall minutes and compile steps of a release build of everything but tests in a clean clone
+ * packages: with --build, the packages that the project needs and their versions
+ * build: with --build, processor minutes, wall minutes and compile steps of a release build in a clean clone: of what launch/demo builds,
+   and of everything but tests
  * stripped: megabytes of the built programs without symbols: with --build those of the clone, else those in the folder --bin, whose
    commit is not known
 
@@ -11,6 +13,7 @@
 """
 import argparse
 import collections
+import json
 import os
 import re
 import resource
@@ -61,19 +64,26 @@ def stripped(folder):
 
 
 def build(commit):
-    """The cost of a release build in a clean clone, with the packages already fetched, and the sizes of its programs."""
+    """The packages, the cost of a release build in a clean clone after they are fetched, and the sizes of its programs."""
     with tempfile.TemporaryDirectory() as clone:
         run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
         run(["git", "-C", clone, "checkout", "--quiet", "--detach", commit])
         run(["swift", "package", "resolve"], cwd=clone)
+        with open(os.path.join(clone, "Package.resolved")) as file:
+            pins = [{"package": pin["identity"], "version": pin["state"].get("version")} for pin in json.load(file)["pins"]]
         say("building")
+        costs, steps = [], 0
         begun, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        text = run(["swift", "build", "-c", "release"], cwd=clone)
-        now = resource.getrusage(resource.RUSAGE_CHILDREN)
-        steps = max((int(total) for total in re.findall(r"\[\d+/(\d+)\]", text)), default=0)
-        cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-        cost = {"cpu_min": round(cpu / 60, 1), "wall_min": round((time.monotonic() - begun) / 60, 1), "steps": steps}
-        return [cost], stripped(os.path.join(clone, ".build", "release"))
+        # The second cost contains the first: the demo's products are a part of everything.
+        for what, products in (("demo", ("navbus", "navigation-node")), ("all", (None,))):
+            for product in products:
+                text = run(["swift", "build", "-c", "release"] + (["--product", product] if product else []), cwd=clone)
+                steps += max((int(total) for total in re.findall(r"\[\d+/(\d+)\]", text)), default=0)
+            now = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+            wall = time.monotonic() - begun
+            costs.append({"what": what, "cpu_min": round(cpu / 60, 1), "wall_min": round(wall / 60, 1), "steps": steps})
+        return pins, costs, stripped(os.path.join(clone, ".build", "release"))
 
 
 def main():
@@ -87,8 +97,8 @@ def main():
     lines, openings = text_figures(commit)
     parts = [("lines", lines), ("openings", openings)]
     if arguments.build:
-        cost, sizes = build(commit)
-        parts += [("build", cost), ("stripped", sizes)]
+        packages, costs, sizes = build(commit)
+        parts += [("packages", packages), ("build", costs), ("stripped", sizes)]
     for part, rows in parts:
         if rows:
             show(rows, arguments.json, commit=commit[:12], part=part)

@@ -295,7 +295,7 @@ extension ScenarioAction {
         } else if words.take("advance", "leg") {
             self = .advanceLeg
         } else if words.take("skip", "waypoint") {
-            self = .skipWaypoint(words.isEmpty ? nil : Int(try words.number("a number from 1")))
+            self = .skipWaypoint(words.first == nil ? nil : Int(try words.number("a number from 1")))
         } else if words.take("refresh") {
             self = .refresh
         } else if words.take("repeat", "instruction") {
@@ -336,7 +336,7 @@ extension ScenarioAction {
         if words.take("receiver") { return .receiver(try ScenarioReceiver(&words)) }
         if words.take("odometry", "off") { return .odometry(rate: nil) }
         if words.take("odometry", "on") {
-            return .odometry(rate: words.isEmpty ? 10 : try words.number("a rate", unit: "Hz"))
+            return .odometry(rate: words.first == nil ? 10 : try words.number("a rate", unit: "Hz"))
         }
         throw LineMistake("'\(words.line)' is not understood; a line starts with \(verbs)")
     }

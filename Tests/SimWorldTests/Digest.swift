@@ -5,17 +5,15 @@ import NavMatching
 import NavNavigator
 import NavPositioning
 import NavRouting
+import NavTestKit
 
 /// A hash of all output of a drive: equal drives have equal hashes.
 struct Digest: Equatable {
-    /// FNV-1a, 64 bits, a word at a time.
-    private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+    private var digest = RunDigest()
 
-    init() {}
-
-    private mutating func add(_ word: UInt64) { value = (value ^ word) &* 0x0000_0100_0000_01b3 }
+    private mutating func add(_ word: UInt64) { digest.add(word) }
     private mutating func add(_ number: Double) { add(number.bitPattern) }
-    private mutating func add(_ text: String) { for byte in text.utf8 { add(UInt64(byte)) } }
+    private mutating func add(_ text: String) { digest.add(text.utf8) }
     private mutating func add(_ place: Coordinate) {
         add(place.latitude)
         add(place.longitude)

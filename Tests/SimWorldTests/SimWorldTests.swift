@@ -1,16 +1,9 @@
-import Foundation
 import NavNavigator
+import NavTestKit
 import Testing
 
-/// Simulated drives from seeds, with the invariants checked at every step.
-///
-/// `NAVBUS_SIM_SEEDS` is the number of seeds, `NAVBUS_SIM_FIRST` the first one; `NAVBUS_SIM_SEED` drives one seed and prints its log.
+/// Simulated drives from seeds, with the invariants checked at every step. See ``SimSeeds``.
 @Suite struct SimWorldTests {
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
-    }
-    private static let seeds = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))
-
     /// Drives a seed and checks the invariants.
     private static func drive(_ seed: UInt64, _ look: (SimStep) -> Void = { _ in }) throws {
         var invariants = Invariants()
@@ -37,24 +30,23 @@ import Testing
     }
 
     private static func report(_ seed: UInt64, _ breach: any Error) {
-        Issue.record("seed \(seed): \(breach)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter SimWorldTests")
+        Issue.record("\(SimSeeds.report(seed, breach, in: Self.self))")
     }
 
-    /// The number of threads that drive.
-    private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
-
-    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func randomDrivesKeepTheInvariants(job: UInt64) {
-        for seed in Self.seeds where seed % Self.jobs == job {
+    @Test(.enabled(if: SimSeeds.single == nil), arguments: 0..<SimSeeds.jobs) func randomDrivesKeepTheInvariants(
+        job: UInt64
+    ) {
+        for seed in SimSeeds.all where seed % SimSeeds.jobs == job {
             do { try Self.drive(seed) } catch { Self.report(seed, error) }
         }
     }
 
     /// Drives that violated a rule once: the banner of a leg that began off road was shown twice; while the clock was uncertain, the rule
     /// took the stamp of a rejected fix for the present.
-    @Test(.enabled(if: number("SEED") == nil), arguments: [6067, 2339] as [UInt64])
+    @Test(.enabled(if: SimSeeds.single == nil), arguments: [6067, 2339] as [UInt64])
     func pastFailuresKeepTheInvariants(seed: UInt64) throws { try Self.drive(seed) }
 
-    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfEventOccurs() throws {
+    @Test(.enabled(if: SimSeeds.single == nil)) func everyKindOfEventOccurs() throws {
         var tally = Tally()
         var missing = Tally.expected
         for seed in UInt64(1)...600 where !missing.isEmpty {
@@ -66,8 +58,8 @@ import Testing
         #expect(missing.isEmpty, "missing in 600 drives; found \(tally.counts.sorted { $0.key < $1.key })")
     }
 
-    @Test(.enabled(if: number("SEED") == nil)) func sameSeedGivesTheSameDrive() {
-        for seed in Self.seeds where seed % 25 == 0 {
+    @Test(.enabled(if: SimSeeds.single == nil)) func sameSeedGivesTheSameDrive() {
+        for seed in SimSeeds.all where seed % 25 == 0 {
             do {
                 let (first, second) = (try Self.digest(seed), try Self.digest(seed))
                 #expect(first == second, "seed \(seed) gives a different drive the second time")
@@ -75,8 +67,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: number("SEED") != nil)) func logOfOneSeed() {
-        guard let seed = Self.number("SEED") else { return }
+    @Test(.enabled(if: SimSeeds.single != nil)) func logOfOneSeed() {
+        guard let seed = SimSeeds.single else { return }
         var log = EventLog()
         do { try Self.drive(seed) { log.note($0) } } catch { Self.report(seed, error) }
         for line in log.lines { print(line) }

@@ -134,6 +134,12 @@ import Testing
         #expect(Rules.foreignWords([file("a/network/b, https://github.com/x/y")]).isEmpty)
     }
 
+    @Test func generatorsByHandAreFound() {
+        let text = "state = state &* 6_364_136_" + "223_846_793_005 &+ 1\n\nstate *= 63641362238467" + "93005\n"
+        #expect(Rules.generators([file(text, "Tests/NavBusTests/A.swift")]).map(\.line) == [1, 3])
+        #expect(Rules.generators([file("var random = SeededRandom(seed: 7)\n")]).isEmpty)
+    }
+
     @Test func unknownTopLevelNamesAndBuildProductsAreFound() {
         let found = Rules.layout([
             "Package.swift", ".ci/run", ".gitignore", "notes.txt", "tools/x", "Sources/A/a.o", "Package.resolved",

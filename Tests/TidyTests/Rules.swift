@@ -67,9 +67,6 @@ enum Rules {
     /// The file with the table of topics.
     static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
 
-    /// The player chooses topics by their first level where a bag does not record its publishers.
-    private static let topicLevelFiles: Set<String> = ["Sources/NavRecording/BagPlayer.swift"]
-
     /// Finds topic names, and beginnings and patterns of them, outside their table: a literal can name a missing topic, or carry another
     /// type.
     static func topicNames(_ files: [SourceFile]) -> [Finding] {
@@ -78,8 +75,7 @@ enum Rules {
         guard !names.isEmpty else { return [Finding(path: topicTable, line: nil, message: "no table of topics")] }
         // "/nav/" of "/nav/route"; "/clock" has none.
         let levels = Set(names.compactMap { name in name.dropFirst().firstIndex(of: "/").map { name[...$0] } })
-        let exempt = topicLevelFiles.union([topicTable])
-        return files.filter { $0.target != nil && $0.isSwift && !$0.isGenerated && !exempt.contains($0.path) }.flatMap {
+        return files.filter { $0.target != nil && $0.isSwift && !$0.isGenerated && $0.path != topicTable }.flatMap {
             file in
             numbered(file.lines).flatMap { number, line in
                 guard line.contains("\"/"), !line.drop(while: { $0 == " " }).hasPrefix("//") else {
@@ -241,6 +237,19 @@ enum Rules {
                     Finding(
                         path: file.path, line: number, message: "\"\($0)\" is a path or registry of one machine")
                 }
+            }
+        }
+    }
+
+    /// The multiplier of the usual generator by hand, composed for the same reason.
+    private static let multipliers = ["6364136223" + "846793005", "6_364_136_223" + "_846_793_005"]
+
+    /// Finds random number generators by hand: one generator is enough, and every run from a seed can be repeated with it.
+    static func generators(_ files: [SourceFile]) -> [Finding] {
+        files.filter(\.isSwift).flatMap { file in
+            numbered(file.lines).compactMap { number, line in
+                guard multipliers.contains(where: { line.contains($0) }) else { return nil }
+                return Finding(path: file.path, line: number, message: "a generator by hand: use SeededRandom")
             }
         }
     }

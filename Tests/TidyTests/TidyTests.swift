@@ -56,6 +56,10 @@ struct TidyTests {
         expectNone(Rules.foreignWords(Repository.files))
     }
 
+    @Test func randomNumbersComeFromOneGenerator() {
+        expectNone(Rules.generators(Repository.files))
+    }
+
     @Test func topLevelHasOnlyKnownNames() {
         expectNone(Rules.layout(Repository.paths))
     }

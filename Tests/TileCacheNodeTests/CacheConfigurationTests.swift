@@ -4,6 +4,7 @@ import NavGeo
 import NavKit
 import NavMessages
 import NavStorage
+import NavTestKit
 import NavTileCache
 import NavTileStore
 import NavWire
@@ -27,7 +28,7 @@ struct CacheConfigurationTests {
     }
 
     @Test func tilesetsAreReadFromAFileAndFromOneLine() throws {
-        try withCacheFolder { folder in
+        try withTemporaryFolder { folder in
             let file = folder + "/cache.yaml"
             try Data(
                 #"""
@@ -166,12 +167,4 @@ struct CacheConfigurationTests {
             }
         }
     }
-}
-
-/// Runs a test with a temporary folder.
-private func withCacheFolder(_ body: (String) throws -> Void) throws {
-    let folder = FileManager.default.temporaryDirectory.path + "/tile-cache-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try body(folder)
 }

@@ -3,6 +3,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import NavTileCache
@@ -257,10 +258,9 @@ struct CacheFaultTests {
     // MARK: The network
 
     @Test func meteredNetworkFetchesNothingOfAnEditionThatCannotBeUsed() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let all = try TileFolders.roads(in: folder, reach: 40_000)
-        let server = try LoopbackServer(serving: folder)
+        let folder = try TemporaryFolder()
+        let all = try TileFolders.roads(in: folder.path, reach: 40_000)
+        let server = try LoopbackServer(serving: folder.path)
         let table = try CacheTable([
             "tilesets=name=roads,source=\(server.url)", "predictive.enabled=true", "edition.check_interval_s=1",
             "region.retry_s=86400", "network.retries=0",
@@ -281,12 +281,12 @@ struct CacheFaultTests {
         #expect(lists() == before)
 
         // A newer edition exists, but its region cannot be loaded completely.
-        try TileFolders.roads(in: folder, version: "two", reach: 40_000)
-        let lost = "\(folder)/12/\(there.x)/\(there.y).road"
-        try FileManager.default.moveItem(atPath: lost, toPath: folder + "/lost")
+        try TileFolders.roads(in: folder.path, version: "two", reach: 40_000)
+        let lost = "\(folder.path)/12/\(there.x)/\(there.y).road"
+        try FileManager.default.moveItem(atPath: lost, toPath: folder.path + "/lost")
         let middle = TileID(containing: TileFolders.porto, zoom: 12)
-        let road = "\(folder)/12/\(middle.x)/\(middle.y).road"
-        try FileManager.default.moveItem(atPath: road, toPath: folder + "/late")
+        let road = "\(folder.path)/12/\(middle.x)/\(middle.y).road"
+        try FileManager.default.moveItem(atPath: road, toPath: folder.path + "/late")
         try await table.set("network.mode", .stringValue("unmetered"))
         try await table.until("the region's update has failed") {
             try table.events.contains { $0.kind == .loadFinished && $0.success == false }
@@ -302,8 +302,8 @@ struct CacheFaultTests {
         #expect(try table.states.last?.mapVersion == "one")
 
         // On an unmetered network it comes into use, with tiles ahead.
-        try FileManager.default.moveItem(atPath: folder + "/lost", toPath: lost)
-        try FileManager.default.moveItem(atPath: folder + "/late", toPath: road)
+        try FileManager.default.moveItem(atPath: folder.path + "/lost", toPath: lost)
+        try FileManager.default.moveItem(atPath: folder.path + "/late", toPath: road)
         await table.stop()
         try table.start(["network.mode=unmetered"])
         table.position(TileFolders.porto)

@@ -3,6 +3,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import NavTileCache
@@ -104,8 +105,7 @@ struct CacheRecoveryTests {
     }
 
     @Test func removedEditionLetsAWaitingRegionResume() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         // One tile of a region's newer editions never arrives: they wait beside the one in use.
         let lost = TileID(containing: TileFolders.porto, zoom: 12)
         let isLost = Mutex(false)
@@ -113,10 +113,10 @@ struct CacheRecoveryTests {
             if request.path.hasSuffix("/12/\(lost.x)/\(lost.y).road"), isLost.withLock({ $0 }) {
                 return .answer(status: 404)
             }
-            return FileManager.default.contents(atPath: folder + request.path).map { .answer(body: [UInt8]($0)) }
+            return FileManager.default.contents(atPath: folder.path + request.path).map { .answer(body: [UInt8]($0)) }
                 ?? .answer(status: 404)
         }
-        try TileFolders.roads(in: folder + "/roads", reach: 70_000)
+        try TileFolders.roads(in: folder.path + "/roads", reach: 70_000)
         let (maps, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) { _ in 50_000 }
         }
@@ -135,8 +135,8 @@ struct CacheRecoveryTests {
         isLost.withLock { $0 = true }
         func publish(_ version: String, reach: Double) async throws {
             let ends = try table.events.count { $0.kind == .loadFinished && $0.regionId == "roads" }
-            try FileManager.default.removeItem(atPath: folder + "/roads")
-            try TileFolders.roads(in: folder + "/roads", version: version, reach: reach)
+            try FileManager.default.removeItem(atPath: folder.path + "/roads")
+            try TileFolders.roads(in: folder.path + "/roads", version: version, reach: reach)
             let answer = try await table.call(
                 TileCacheService.updateRegion, UpdateRegionRequest(regionId: "roads", revalidate: true))
             #expect(answer.error == nil)

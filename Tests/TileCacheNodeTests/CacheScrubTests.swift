@@ -4,6 +4,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestKit
 import NavTestSystem
 import NavTileCache
 import NavWire
@@ -100,11 +101,10 @@ struct CacheScrubTests {
     }
 
     @Test func damageWhileOfflineIsReportedAndFetchedOnceOnline() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try TileFolders.roads(in: folder, reach: 30_000)
+        let folder = try TemporaryFolder()
+        try TileFolders.roads(in: folder.path, reach: 30_000)
         let server = try LoopbackServer { request, _ in
-            FileManager.default.contents(atPath: folder + request.path).map { .answer(body: [UInt8]($0)) }
+            FileManager.default.contents(atPath: folder.path + request.path).map { .answer(body: [UInt8]($0)) }
                 ?? .answer(status: 404)
         }
         let table = try CacheTable(["tilesets=name=roads,source=\(server.url)"] + Self.roads.dropFirst())

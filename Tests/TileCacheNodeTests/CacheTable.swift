@@ -6,6 +6,7 @@ import NavGeo
 import NavKit
 import NavMessages
 import NavTestBus
+import NavTestKit
 import NavTileCache
 import NavTileStore
 import NavWire
@@ -18,8 +19,9 @@ final class CacheTable {
     let network = InProcessNetwork(pipeDepth: 100_000)
     let caller: InProcessBus
     let out: NodeLink
+    private let temporary: TemporaryFolder
     /// The folder that the test may write to; it contains the store.
-    let folder: String
+    var folder: String { temporary.path }
     private(set) var node: NodeRunner<TileCacheNode>?
     private(set) var heard: [Delivery] = []
     private let settings: [String]
@@ -35,10 +37,9 @@ final class CacheTable {
     init(
         _ settings: [String], isPlayed: Bool = false, hearsLog: Bool = false, make: (String) throws -> Void = { _ in }
     ) throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/tile-cache-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        self.folder = folder
-        try make(folder)
+        let temporary = try TemporaryFolder()
+        self.temporary = temporary
+        try make(temporary.path)
         caller = try InProcessBus(name: "caller", network: network)
         out = NodeLink(
             try InProcessBus(name: "navigation-node", network: network), log: NodeLog(node: "test", level: .critical))
@@ -47,7 +48,7 @@ final class CacheTable {
         ])
         self.isPlayed = isPlayed
         self.hearsLog = hearsLog
-        self.settings = settings.map { $0.replacingOccurrences(of: "FOLDER", with: folder) }
+        self.settings = settings.map { $0.replacingOccurrences(of: "FOLDER", with: temporary.path) }
         _ = try caller.subscribe(
             matching: TopicFilter(include: ["/tiles/*", "/health/*", "/log"]), qos: .keepLast(100_000),
             maximumPayloadSize: 1 << 24)
@@ -56,16 +57,10 @@ final class CacheTable {
     }
 
     deinit {
-        guard let node else {
-            try? FileManager.default.removeItem(atPath: folder)
-            return
-        }
+        guard let node else { return }
         // After a test threw, waiting here would block a thread that the node's own tasks need.
-        let (runner, folder) = (Handed(node), folder)
-        Thread.detachNewThread {
-            runner.node.finish()
-            try? FileManager.default.removeItem(atPath: folder)
-        }
+        let (runner, temporary) = (Handed(node), temporary)
+        Thread.detachNewThread { withExtendedLifetime(temporary) { runner.node.finish() } }
     }
 
     /// A node on its way to another thread, which alone owns it from then on.
@@ -140,12 +135,10 @@ final class CacheTable {
 
     /// Runs the node until a condition is true; a test that waits in vain fails.
     func until(_ what: String, _ condition: () throws -> Bool) async throws {
-        for _ in 0..<20_000 {
+        try await eventually(what, pause: 2) {
             try turn()
-            if try condition() { return }
-            try await Task.sleep(for: .milliseconds(2))
+            return try condition()
         }
-        throw NodeError(.system, "timed out waiting until \(what)")
     }
 
     /// Runs the node until the cache has nothing left to do or to report.
@@ -265,7 +258,8 @@ final class CacheTable {
     /// The stored tiles of a tileset, read from outside.
     func onBoard(_ tileset: String, of tiles: some Sequence<TileID>) throws -> Set<TileID> {
         let reader = try TileStoreReader(folder: folder + "/store")
-        guard let current = try reader.currentEdition(of: tileset) else { return [] }
+        let editions = try reader.editions()
+        guard let current = editions.first(where: { $0.isCurrent && $0.key.tileset == tileset })?.key else { return [] }
         let all = Array(Set(tiles))
         return Set(all).subtracting(try reader.absent(all, in: current))
     }

@@ -63,12 +63,10 @@ enum TileFolders {
     }
 
     static func content(_ tile: TileID, _ salt: String, count: Int) -> [UInt8] {
-        var state = UInt64(tile.zoom) << 56 ^ UInt64(tile.x) << 28 ^ UInt64(tile.y)
-        for byte in salt.utf8 { state = state &* 31 &+ UInt64(byte) }
-        return (0..<count).map { _ in
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return UInt8(truncatingIfNeeded: state >> 33)
-        }
+        var seed = UInt64(tile.zoom) << 56 ^ UInt64(tile.x) << 28 ^ UInt64(tile.y)
+        for byte in salt.utf8 { seed = seed &* 31 &+ UInt64(byte) }
+        var random = SplitMix64(seed: seed)
+        return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }
 
     static func write(_ bytes: [UInt8], _ path: String) throws {

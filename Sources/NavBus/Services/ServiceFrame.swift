@@ -122,7 +122,7 @@ package struct ServiceFrame: Sendable, Hashable {
     }
 
     /// Writes the header, without message, details and metadata when they exceed what a reader accepts.
-    func encode(boundedInto buffer: UnsafeMutableRawBufferPointer) -> Int {
+    package func encode(boundedInto buffer: UnsafeMutableRawBufferPointer) -> Int {
         if let count = encode(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Self.maximumEncodedSize))) {
             return count
         }
@@ -198,14 +198,5 @@ package struct ServiceFrame: Sendable, Hashable {
 
     private static func text(_ bytes: UnsafeRawBufferPointer?) -> String? {
         bytes.map { String(decoding: $0, as: UTF8.self) }
-    }
-}
-
-extension ServiceFrame {
-    /// The header, without message, details and metadata when they exceed what a reader accepts.
-    package var boundedEncoding: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Self.maximumEncodedSize) { buffer, count in
-            count = encode(boundedInto: UnsafeMutableRawBufferPointer(buffer))
-        }
     }
 }

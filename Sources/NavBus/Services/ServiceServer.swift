@@ -138,7 +138,7 @@ package final class ServiceServer {
         let service = services[frame.service]
         if let refusal = refusal(frame, payload.count, service) {
             statistics.callsRefused += 1
-            return send(ServiceFrame(end: frame.call, refusal), [], address, known)
+            return send(ServiceFrame(end: frame.call, refusal), address, known)
         }
         guard let service else { return }
         let client = known ?? welcome(address)
@@ -355,7 +355,7 @@ package final class ServiceServer {
                 perform(
                     call, call.machine.finish(CallStatus(.unavailable, "the server shut down")) + [.notifyCancelled])
             }
-            send(ServiceFrame(.goodbye), [], client.address, client)
+            send(ServiceFrame(.goodbye), client.address, client)
             forget(client)
         }
         (clients, services, lastClient, responders) = ([:], [:], nil, [:])
@@ -402,11 +402,11 @@ package final class ServiceServer {
         }
     }
 
-    private func send(_ frame: ServiceFrame, _ payload: [UInt8], _ address: ClientAddress, _ client: Client?) {
-        payload.withUnsafeBytes { bytes in
-            if let client { return deliver(frame, bytes, client) }
-            if transmit(address, frame, bytes) != .sent { statistics.answersLost += 1 }
-        }
+    /// Sends a frame without a payload.
+    private func send(_ frame: ServiceFrame, _ address: ClientAddress, _ client: Client?) {
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        if let client { return deliver(frame, none, client) }
+        if transmit(address, frame, none) != .sent { statistics.answersLost += 1 }
     }
 
     /// Sends the end of a call, or queues it until there is room.

@@ -21,7 +21,7 @@ package enum OSMReader {
     /// A PBF file begins with the length of a header, whose first byte is 0.
     private static func looksLikeXML(_ path: String) throws(MapBuildError) -> Bool {
         let file = try PBFFile(path: path)
-        let start = try file.start(64)
+        let start = try file.part(at: 0, 64)
         let text = start.starts(with: [0xEF, 0xBB, 0xBF]) ? start.dropFirst(3) : start[...]
         return text.first { $0 != 32 && $0 != 9 && $0 != 10 && $0 != 13 } == UInt8(ascii: "<")
     }

@@ -50,7 +50,7 @@ package final class PBFFile: Sendable {
 
     /// Reads the header block and lists the data blocks.
     package func scan() throws(MapBuildError) -> (header: Header, blobs: [Blob]) {
-        guard size > 0 else { throw notOSM("is empty", at: 0) }
+        guard size > 0 else { throw notOSM("is empty") }
         var header: Header?
         var blobs: [Blob] = []
         var offset = 0
@@ -59,11 +59,11 @@ package final class PBFFile: Sendable {
             let prefix = try read(at: offset, count: 4, of: start)
             let length = prefix.reduce(0) { $0 << 8 | Int($1) }
             guard length > 0 && length <= PBFFile.largestHeader else {
-                if header == nil { throw notOSM("does not start like an OSM PBF file", at: 0) }
+                if header == nil { throw notOSM("does not start like an OSM PBF file") }
                 throw malformed("a block header claims \(length) bytes", at: start)
             }
             if header == nil && offset + 4 + length > size {
-                throw notOSM("does not start like an OSM PBF file", at: 0)
+                throw notOSM("does not start like an OSM PBF file")
             }
             let (type, dataSize) = try blobHeader(at: offset + 4, length: length, start: start, isFirst: header == nil)
             guard dataSize <= UInt64(PBFFile.largestBlob) else {
@@ -77,13 +77,13 @@ package final class PBFFile: Sendable {
             let blob = Blob(offset: offset, length: Int(dataSize))
             offset += blob.length
             if header == nil {
-                guard type == "OSMHeader" else { throw notOSM("does not start with an OSM header", at: 0) }
+                guard type == "OSMHeader" else { throw notOSM("does not start with an OSM header") }
                 header = try readHeader(blob)
             } else if type == "OSMData" {
                 blobs.append(blob)
             }
         }
-        guard let header else { throw notOSM("has no header", at: 0) }
+        guard let header else { throw notOSM("has no header") }
         return (header, blobs)
     }
 
@@ -167,7 +167,7 @@ package final class PBFFile: Sendable {
                 return (type, dataSize)
             }
         } catch {
-            if isFirst { throw notOSM("does not start like an OSM PBF file", at: 0) }
+            if isFirst { throw notOSM("does not start like an OSM PBF file") }
             throw malformed("block header: \(error.text)", at: start)
         }
     }
@@ -191,9 +191,6 @@ package final class PBFFile: Sendable {
             throw malformed("file header: \(error.text)", at: blob.offset)
         }
     }
-
-    /// Returns the first bytes of the file, at most `count`.
-    func start(_ count: Int) throws(MapBuildError) -> ContiguousArray<UInt8> { try part(at: 0, count) }
 
     /// Returns the bytes from `offset`, at most `count`.
     func part(at offset: Int, _ count: Int) throws(MapBuildError) -> ContiguousArray<UInt8> {
@@ -240,9 +237,9 @@ package final class PBFFile: Sendable {
             .malformed, path: path, offset: offset, reason: "is damaged: \(what)", advice: "Fetch the file again")
     }
 
-    private func notOSM(_ what: String, at offset: Int) -> MapBuildError {
+    private func notOSM(_ what: String) -> MapBuildError {
         MapBuildError(
-            .notOSM, path: path, offset: offset, reason: what,
+            .notOSM, path: path, offset: 0, reason: what,
             advice: "Name an .osm.pbf extract of OpenStreetMap, for example from an extract server")
     }
 }

@@ -13,8 +13,8 @@ package struct CountryEvidence: Sendable, Equatable {
     }
 
     /// Counts a packed code; 0 is ignored.
-    package mutating func add(_ code: UInt16, times: Int = 1) {
-        if code != 0 { counts[code, default: 0] += times }
+    package mutating func add(_ code: UInt16) {
+        if code != 0 { counts[code, default: 0] += 1 }
     }
 
     /// Adds the evidence of another part of the extract.

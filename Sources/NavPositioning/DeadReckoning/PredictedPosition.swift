@@ -45,7 +45,7 @@ extension MatchedPosition {
             road: predicted.road, confidence: predicted.road == nil ? 0 : predicted.probability,
             candidates: predicted.candidates,
             offRoadProbability: min(max(1 - predicted.candidates.reduce(0) { $0 + $1.probability }, 0), 1),
-            speed: max(estimate.speed, 0), isTeleport: false, isHeld: false)
+            speed: max(estimate.speed, 0), isTeleport: false)
     }
 
     /// Replaces the fix's uncertainty along the road by the filter's, and keeps the spread of the other candidates.

@@ -16,10 +16,10 @@ enum RoadNames {
                 }
                 return (number, own[number].length - (elsewhere.max() ?? 0) * 0.9)
             }.sorted { ($1.score, $0.number) < ($0.score, $1.number) }
-            var choice = choose(scored, own, count: 2)
+            var choice = choose(scored, own)
             if taken.contains(choice) {
                 for skipped in scored.indices.dropFirst(2) {
-                    let other = choose([scored[0], scored[skipped]], own, count: 2)
+                    let other = choose([scored[0], scored[skipped]], own)
                     if !taken.contains(other) {
                         choice = other
                         break
@@ -33,11 +33,9 @@ enum RoadNames {
     }
 
     private static func choose(
-        _ scored: [(number: Int, score: Double)], _ own: [(name: String, length: Double)], count: Int
-    )
-        -> [String]
-    {
-        scored.prefix(count).map(\.number).sorted().map { own[$0].name }
+        _ scored: [(number: Int, score: Double)], _ own: [(name: String, length: Double)]
+    ) -> [String] {
+        scored.prefix(2).map(\.number).sorted().map { own[$0].name }
     }
 
     /// Returns the names along a route in travel order, each with its metres; road numbers replace missing names.

@@ -38,10 +38,6 @@ public struct ProvidedRoute: Sendable, Equatable {
 
     public init(legs: [Leg]) { self.legs = legs }
 
-    /// Seconds, including turns.
-    public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
-    /// Length, metres.
-    public var length: Double { legs.reduce(0) { $0 + $1.length } }
     /// The length of all legs' lines, metres.
     package var lineLength: Double { legs.reduce(0) { $0 + Polyline($1.line).length } }
 

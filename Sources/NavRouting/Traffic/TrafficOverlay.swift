@@ -31,9 +31,6 @@ public struct TrafficSpeed: Sendable, Hashable {
     /// OSM way; nil for any way between the nodes.
     public var wayID: Int64? { way == Self.anyWay ? nil : way }
 
-    /// Whether the segment is closed.
-    public var isClosed: Bool { speed == 0 }
-
     /// Whether the values are valid: a speed within 0 ... ``TrafficOverlay/greatestSpeed`` and two nodes.
     public var isValid: Bool {
         (0...TrafficOverlay.greatestSpeed).contains(speed) && fromNodeID != toNodeID

@@ -130,17 +130,6 @@ package final class TileStoreReader: Sendable {
         try access.snapshot { index in try EditionRow.all(index, access.folder) }
     }
 
-    /// The edition of a tileset that is in use; nil when none is.
-    package func currentEdition(of tileset: String) throws(StoreError) -> EditionKey? {
-        try access.read { index in
-            try String.fetchOne(
-                index,
-                sql: "SELECT e.version FROM tilesets s JOIN editions e ON e.id = s.current WHERE s.name = ?",
-                arguments: [tileset]
-            ).map { EditionKey(tileset, $0) }
-        }
-    }
-
     package func edition(_ key: EditionKey) throws(StoreError) -> TilesetEdition? {
         try access.snapshot { index in try EditionRow.edition(key, index) }
     }

@@ -37,7 +37,6 @@ package struct LineWords {
         rest = words[...]
     }
 
-    package var isEmpty: Bool { rest.isEmpty }
     package var first: String? { rest.first }
 
     /// Takes the next words if they equal `expected`.

@@ -7,7 +7,7 @@ import Synchronization
 /// The queue from the cache's thread to the node: messages to publish, and answers.
 final class TileCacheOutbox: Sendable {
     enum Item: Sendable {
-        /// An event to publish, and to send to the callers that wait for its region.
+        /// An event of a region to publish, with the node's stamp and number, and to send to the callers that wait for the region.
         case event(RegionEvent)
         /// The region is being loaded; from now on its caller gets the region's events.
         case accepted(token: UInt64, region: String)
@@ -26,9 +26,6 @@ final class TileCacheOutbox: Sendable {
     private let waker: Waker
 
     init(waker: Waker) { self.waker = waker }
-
-    /// Adds an event of a region; the node sets its stamp and number.
-    func publish(_ event: RegionEvent) { add(.event(event)) }
 
     func add(_ item: Item) {
         state.withLock { $0.items.append(item) }

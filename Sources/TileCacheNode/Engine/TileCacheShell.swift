@@ -90,7 +90,7 @@ final class TileCacheShell {
             case .stopSample(let number): samples.removeValue(forKey: number)?.cancel()
             case .accepted(let token, let region): outbox.add(.accepted(token: token, region: region))
             case .refused(let token, let failure): outbox.add(.refused(token: token, failure))
-            case .region(let notice): outbox.publish(RegionEvent(notice))
+            case .region(let notice): outbox.add(.event(RegionEvent(notice)))
             case .tilesetsChanged: lookup.setTilesets(views)
             case .log(let isWarning, let text): if isWarning { log.warning("\(text)") } else { log.info("\(text)") }
             }

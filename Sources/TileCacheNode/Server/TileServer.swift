@@ -29,7 +29,9 @@ final class TileServer: Sendable {
         ) { channel in
             let pipeline = channel.pipeline.syncOperations
             try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-            try pipeline.addHandler(TileConnection(answers, keys, tally))
+            try pipeline.addHandler(
+                HTTPConnection(
+                    TileConnection(answers, keys, tally), idle: keys.idle, longestBody: TileConnection.longestBody))
         }
     }
 
@@ -45,24 +47,14 @@ final class TileServerTally: Sendable {
     let answers = DispatchGroup()
 }
 
-/// A connection, which handles one request after the other.
-///
-/// It belongs to its event loop.
-private final class TileConnection: ChannelInboundHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundOut = HTTPServerResponsePart
-
-    /// The minimum rate at which a client must read, bytes per second.
-    private static let slowestRate = 16_384.0
+/// The requests of a connection.
+private final class TileConnection: HTTPResponder {
     /// The most bytes of a request after its head.
-    private static let longestBody = 4_096
+    static let longestBody = 4_096
 
     private let answers: TileAnswers
     private let keys: TileServerKeys
     private let tally: TileServerTally
-    private var head: HTTPRequestHead?
-    private var bodySize = 0
-    private var deadline: Scheduled<Void>?
     /// The task that answers the current request.
     private var answering: Task<Void, Never>?
 
@@ -72,57 +64,21 @@ private final class TileConnection: ChannelInboundHandler {
         self.tally = tally
     }
 
-    func channelActive(context: ChannelHandlerContext) {
-        expect(within: keys.idle, context)
-        context.fireChannelActive()
-    }
+    func connectionEnded() { answering?.cancel() }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        deadline?.cancel()
-        answering?.cancel()
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-
-    /// Closes the connection unless something happens in time.
-    private func expect(within seconds: Double, _ context: ChannelHandlerContext) {
-        deadline?.cancel()
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9))) {
-            channel.close(promise: nil)
-        }
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head):
-            self.head = head
-            bodySize = 0
-        case .body(let buffer):
-            bodySize += buffer.readableBytes
-            if bodySize > Self.longestBody { context.close(promise: nil) }
-        case .end:
-            guard let head else { return }
-            self.head = nil
-            deadline?.cancel()
-            tally.requests.add(1, ordering: .relaxed)
-            respond(head, context)
-        }
-    }
-
-    private func respond(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    func respond(to request: ServedRequest) {
+        tally.requests.add(1, ordering: .relaxed)
+        let (head, context) = (request.head, request.context)
         switch head.method {
         case .GET, .HEAD: break
         case .OPTIONS:
             return write(
                 TileReply(204, [("Access-Control-Allow-Methods", "GET, HEAD"), ("Access-Control-Max-Age", "86400")]),
-                head, context)
-        default: return write(TileReply(405, [("Allow", "GET, HEAD, OPTIONS")]), head, context)
+                request)
+        default: return write(TileReply(405, [("Allow", "GET, HEAD, OPTIONS")]), request)
         }
-        guard let request = TileRequest(path: head.uri) else {
-            return write(
-                .text(404, "not found; this server has /{tileset}.json and /{tileset}/{z}/{x}/{y}"), head, context)
+        guard let tile = TileRequest(path: head.uri) else {
+            return write(.text(404, "not found; this server has /{tileset}.json and /{tileset}/{z}/{x}/{y}"), request)
         }
         let encodings = head.headers[canonicalForm: "accept-encoding"]
         let conditions = TileAnswers.Conditions(
@@ -130,14 +86,14 @@ private final class TileConnection: ChannelInboundHandler {
             encodings: head.headers.contains(name: "accept-encoding") ? encodings.joined(separator: ",") : nil,
             host: host(head, context))
         let loop = context.eventLoop
-        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        let bound = NIOLoopBound((self, request), eventLoop: loop)
         tally.answers.enter()
         answering = Task { [answers, tally] in
-            let reply = await answers.answer(request, conditions)
+            let reply = await answers.answer(tile, conditions)
             loop.execute {
-                let (handler, context) = bound.value
+                let (handler, request) = bound.value
                 handler.answering = nil
-                if context.channel.isActive { handler.write(reply, head, context) }
+                if request.context.channel.isActive { handler.write(reply, request) }
             }
             tally.answers.leave()
         }
@@ -159,36 +115,12 @@ private final class TileConnection: ChannelInboundHandler {
         return hostHeader
     }
 
-    private func write(_ reply: TileReply, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func write(_ reply: TileReply, _ request: ServedRequest) {
         var headers = HTTPHeaders(reply.headers.map { ($0.name, $0.value) })
         if !keys.origin.isEmpty {
             headers.add(name: "Access-Control-Allow-Origin", value: keys.origin)
             headers.add(name: "Access-Control-Expose-Headers", value: "ETag")
         }
-        headers.add(name: "X-Content-Type-Options", value: "nosniff")
-        if reply.status != 204, reply.status != 304 {
-            headers.add(name: "Content-Length", value: String(reply.body.count))
-        }
-        if !head.isKeepAlive { headers.add(name: "Connection", value: "close") }
-        let status = HTTPResponseStatus(statusCode: reply.status)
-        context.write(
-            wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: status, headers: headers))),
-            promise: nil)
-        if head.method != .HEAD, !reply.body.isEmpty {
-            context.write(
-                wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: reply.body)))), promise: nil)
-        }
-        // A client that reads too slowly is disconnected.
-        expect(within: keys.idle + Double(reply.body.count) / Self.slowestRate, context)
-        let isLast = !head.isKeepAlive
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in
-            let (handler, context) = bound.value
-            if isLast {
-                context.close(promise: nil)
-            } else if handler.head == nil {
-                handler.expect(within: handler.keys.idle, context)
-            }
-        }
+        request.answer(reply.status, headers, reply.body)
     }
 }

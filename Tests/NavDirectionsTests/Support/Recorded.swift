@@ -31,3 +31,10 @@ enum Recorded {
         DirectionsReply(status: status, body: try body(name)).failure
     }
 }
+
+extension ProvidedRoute {
+    /// Seconds, including turns.
+    var duration: Double { legs.reduce(0) { $0 + $1.duration } }
+    /// Length, metres.
+    var length: Double { legs.reduce(0) { $0 + $1.length } }
+}

@@ -257,9 +257,7 @@ struct CountryTests {
     }
 }
 
-@Suite(
-    "Countries of real extracts", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent")
-)
+@Suite("Countries of real extracts", .needs("osm"))
 struct RealCountryTests {
     @Test(
         "real extracts are in the expected countries",

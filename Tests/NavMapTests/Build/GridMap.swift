@@ -5,9 +5,6 @@ import NavTestKit
 import NavTestSupport
 
 extension TestData {
-    /// Whether the extracts are available; tests of real data are skipped otherwise.
-    static var hasExtracts: Bool { has("osm/porto.osm.pbf") }
-
     /// The committed extract.
     static var helsinki: String { fixture("helsinki.osm.pbf") }
 

@@ -21,7 +21,7 @@ private func expectRoads(of path: String, edges: ClosedRange<Int>, kilometres: D
     #expect(report.warnings[.duplicateIDs] == nil && report.warnings[.invalidCoordinates] == nil)
 }
 
-@Suite("Real extracts", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent"))
+@Suite("Real extracts", .needs("osm", "gnss/hof/network.osm.pbf"))
 struct RealExtractTests {
     /// The expected numbers of nodes and ways are those that osmium counts.
     @Test(

@@ -1,24 +1,17 @@
-import Foundation
 import NavTileCache
+import NavTestKit
 import Testing
 
-/// Simulated tile caches from seeds, with the invariants checked at every step.
-///
-/// `NAVBUS_SIM_SEEDS` is the number of seeds, `NAVBUS_SIM_FIRST` the first one; `NAVBUS_SIM_SEED` runs one seed and prints its log.
+/// Simulated tile caches from seeds, with the invariants checked at every step. See ``SimSeeds``.
 @Suite struct CacheSimTests {
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
-    }
-    private static let seeds = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))
-    /// The number of threads that run seeds.
-    private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
-
     private static func report(_ seed: UInt64, _ breach: any Error) {
-        Issue.record("seed \(seed): \(breach)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter CacheSimTests")
+        Issue.record("\(SimSeeds.report(seed, breach, in: Self.self))")
     }
 
-    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func invariantsHoldInEveryWorld(job: UInt64) {
-        for seed in Self.seeds where seed % Self.jobs == job {
+    @Test(.enabled(if: SimSeeds.single == nil), arguments: 0..<SimSeeds.jobs) func invariantsHoldInEveryWorld(
+        job: UInt64
+    ) {
+        for seed in SimSeeds.all where seed % SimSeeds.jobs == job {
             do {
                 var world = CacheWorld(seed: seed)
                 try world.run()
@@ -30,15 +23,15 @@ import Testing
     /// one was loaded; tiles that the vehicle needs were evicted before the store knew of the need, or when the budget was lowered, and
     /// were never fetched again; an edition came into use in the step in which a region lost a tile.
     @Test(
-        .enabled(if: number("SEED") == nil),
+        .enabled(if: SimSeeds.single == nil),
         arguments: [2286, 5691, 8458, 6950, 7005, 9939] as [UInt64])
     func formerlyFailingWorldsHoldTheInvariants(seed: UInt64) throws {
         var world = CacheWorld(seed: seed)
         try world.run()
     }
 
-    @Test(.enabled(if: number("SEED") == nil)) func theSameSeedGivesTheSameEffects() throws {
-        for seed in Self.seeds where seed % 25 == 0 {
+    @Test(.enabled(if: SimSeeds.single == nil)) func theSameSeedGivesTheSameEffects() throws {
+        for seed in SimSeeds.all where seed % 25 == 0 {
             let digests = try (0..<2).map { _ in
                 var world = CacheWorld(seed: seed, digests: true)
                 try world.run()
@@ -48,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfEventOccurs() throws {
+    @Test(.enabled(if: SimSeeds.single == nil)) func everyKindOfEventOccurs() throws {
         var missing: Set = [
             "load accepted", "loadFinished true", "loadFinished false", "removed", "geometryChanged", "metadataChanged",
             "process killed", "process killed at a write", "process started", "disk full", "disk fails", "tile damaged",
@@ -65,8 +58,8 @@ import Testing
         #expect(missing.isEmpty, "never in 200 worlds")
     }
 
-    @Test(.enabled(if: number("SEED") != nil)) func runOneSeedVerbosely() {
-        guard let seed = Self.number("SEED") else { return }
+    @Test(.enabled(if: SimSeeds.single != nil)) func runOneSeedVerbosely() {
+        guard let seed = SimSeeds.single else { return }
         var world = CacheWorld(seed: seed) { print($0) }
         do { try world.run() } catch { Self.report(seed, error) }
     }

@@ -1,6 +1,7 @@
 import NavGeo
 import NavSimulation
 import NavStorage
+import NavTestKit
 import NavTileCache
 
 /// A violated invariant.
@@ -70,7 +71,7 @@ struct CacheWorld {
     private var nextTick = Int64.max
     private var rules: CacheRules
     /// A digest of all effects.
-    private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    private(set) var digest = RunDigest()
     private let digests: Bool
     /// The number of events by kind.
     private(set) var tally: [String: Int] = [:]
@@ -368,7 +369,7 @@ struct CacheWorld {
             lastNumber += 1
             flights[start.key] = (lastNumber, life, start.want)
             trace?("\(seconds)   fetch \(start.key.address)@\(start.key.edition ?? "") attempt \(start.attempt)")
-            mix(UInt64(truncatingIfNeeded: start.key.address.tile.x) << 20 ^ UInt64(start.key.address.tile.y))
+            digest.add(UInt64(truncatingIfNeeded: start.key.address.tile.x) << 20 ^ UInt64(start.key.address.tile.y))
             let delay = server.settings.isRemote ? 0.02 + 1.5 * network.uniform() * network.uniform() : 0.001
             push(.arrival(start.key, flight: lastNumber), after: delay)
         }
@@ -653,14 +654,9 @@ struct CacheWorld {
 
     // MARK: Results
 
-    private mutating func mix(_ value: UInt64) {
-        guard digests else { return }
-        digest = (digest ^ value) &* 0x100_0000_01b3
-    }
-
     private mutating func add(_ effect: CacheEffect) {
         guard digests else { return }
-        for byte in "\(seconds) \(Self.text(of: effect))".utf8 { mix(UInt64(byte)) }
+        digest.add("\(seconds) \(Self.text(of: effect))".utf8)
     }
 
     /// An effect as text, without anything in a dictionary's order.

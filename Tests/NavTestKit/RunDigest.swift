@@ -1,0 +1,10 @@
+/// A hash of what a run gave, to compare two runs: FNV-1a of 64 bits, a word at a time.
+package struct RunDigest: Equatable, Sendable {
+    package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    package init() {}
+
+    package mutating func add(_ word: UInt64) { value = (value ^ word) &* 0x100_0000_01b3 }
+
+    package mutating func add(_ bytes: some Sequence<UInt8>) { for byte in bytes { add(UInt64(byte)) } }
+}
