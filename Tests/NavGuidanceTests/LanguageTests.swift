@@ -50,17 +50,6 @@ struct LanguageTests {
         if !Self.rewrites { #expect(Self.tags.count == names.count) }
     }
 
-    /// A road without a name is told by its signs.
-    @Test("Each direction onto a road can be told by its destinations", arguments: tags)
-    func destinations(tag: String) throws {
-        let phrases = try #require(PhraseTable.named(tag)).phrases
-        let others = ["ferry", "uturn", "continue", "new name", "depart", "leaves"]
-        for key in Self.keys where key.hasSuffix(".name") && !others.contains(where: key.contains) {
-            let signed = key.dropLast(4) + "destination"
-            #expect(phrases[String(signed)] != nil, "\(signed)")
-        }
-    }
-
     @Test("An invalid line is reported with its number")
     func defects() {
         for (text, line) in [
