@@ -127,6 +127,8 @@ struct InstructionPlanner {
     private func primary(_ maneuver: Maneuver, isThere: Bool) -> Banner {
         let road = maneuver.road
         let isRamp = maneuver.type == .offRamp || maneuver.type == .onRamp
+        // A road without a name is called by its signs, but only words tell that a ferry is taken or left.
+        let hasSignsOnly = road.isUnnamed && maneuver.notes.isEmpty
         var components: [BannerComponent] = []
         if maneuver.type == .arrive {
             components = [.text(text(maneuver, isThere: isThere))]
@@ -142,7 +144,7 @@ struct InstructionPlanner {
                     components.append(.delimiter(" / "))
                     addShields(numbers, to: &components)
                 }
-            } else if isRamp, !road.signs.isEmpty {
+            } else if isRamp || hasSignsOnly, !road.signs.isEmpty {
                 addShields(road.destinationReferences, to: &components)
                 addPlaces(road.destinations, to: &components)
             } else {

@@ -174,8 +174,12 @@ public struct InstructionText: Sendable, Hashable {
         for type in type == "turn" || type == "arrived" ? [type] : types {
             for variant in variants {
                 let ending = variant.isEmpty ? "" : "." + variant
-                if let phrase = phrases.phrases[type + "." + direction + ending] { return phrase }
-                if let phrase = phrases.phrases[type + ending] { return phrase }
+                if let phrase = phrases.phrase(type, direction, ending) { return phrase }
+                guard ending.hasSuffix(".destination"),
+                    let plain = phrases.phrase(type, direction, String(ending.dropLast(".destination".count))),
+                    let phrase = phrases.withDestination(plain)
+                else { continue }
+                return phrase
             }
         }
         return ""

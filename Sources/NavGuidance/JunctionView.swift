@@ -95,7 +95,11 @@ package struct JunctionView: Sendable, Equatable {
     package var neighbours: [Neighbour]
 
     /// Finds the nearest junction of three or more roads open to the vehicle; nil when there is none within `radius` metres.
-    package init?(near place: Coordinate, radius: Double, in graph: RoadGraph, for access: VehicleAccess) {
+    ///
+    /// - Parameter width: The vehicle's width, metres, which decides about its lanes; nil to ignore widths.
+    package init?(
+        near place: Coordinate, radius: Double, in graph: RoadGraph, for access: VehicleAccess, width: Float? = nil
+    ) {
         let model = JunctionModel(graph, for: access)
         var nodes: Set<NodeIndex> = []
         for hit in graph.edges(near: place, radius: radius) {
@@ -107,11 +111,11 @@ package struct JunctionView: Sendable, Equatable {
         }
         let near = nodes.filter { distance($0) <= radius && model.arms(at: $0).count >= 3 }
         guard let node = near.min(by: { (distance($0), $0.rawValue) < (distance($1), $1.rawValue) }) else { return nil }
-        self.init(at: node, model)
+        self.init(at: node, model, width)
         self.distance = distance(node)
     }
 
-    private init(at node: NodeIndex, _ model: JunctionModel) {
+    private init(at node: NodeIndex, _ model: JunctionModel, _ width: Float?) {
         let graph = model.graph
         let roads = model.junction(at: node)
         coordinate = graph.nodePositions[node.index].coordinate
@@ -129,7 +133,7 @@ package struct JunctionView: Sendable, Equatable {
             guard let arriving = roads[index].arriving, let seen = model.intersection(after: arriving) else {
                 return nil
             }
-            return Self.approach(index, arriving, classifier.classified(seen, after: arriving), roads, model)
+            return Self.approach(index, arriving, classifier.classified(seen, after: arriving), roads, model, width)
         }
         neighbours = Self.neighbours(of: node, model)
     }
@@ -187,7 +191,8 @@ package struct JunctionView: Sendable, Equatable {
     }
 
     private static func approach(
-        _ own: Int, _ arriving: EdgeIndex, _ seen: Intersection, _ roads: [JunctionArm], _ model: JunctionModel
+        _ own: Int, _ arriving: EdgeIndex, _ seen: Intersection, _ roads: [JunctionArm], _ model: JunctionModel,
+        _ width: Float?
     ) -> Approach {
         let graph = model.graph
         let tag = graph.attributes(of: arriving).turnLanes
@@ -209,7 +214,8 @@ package struct JunctionView: Sendable, Equatable {
                     ? .oneWay
                     : road.leaving.map(refused.contains) == true
                         ? .restriction : isBarred && arm != own ? .barrier : .avoided
-            let lanes = road.isEntry ? LaneGuidance.lanes(tag, at: seen, onto: place, for: model.access) : []
+            let lanes =
+                road.isEntry ? LaneGuidance.lanes(tag, at: seen, onto: place, for: model.access, width: width) : []
             ways.append(
                 Way(
                     arm: arm, turn: 180 - road.angle, obstacle: obstacle,
@@ -220,7 +226,7 @@ package struct JunctionView: Sendable, Equatable {
         let stopLine = graph.stopLine(before: arriving)
         return Approach(
             arm: own, hasSignal: stopLine.hasSignal, hasStop: stopLine.hasStop,
-            lanes: LaneGuidance.parse(tag, for: model.access), ways: ways)
+            lanes: LaneGuidance.parse(tag, for: model.access, width: width), ways: ways)
     }
 }
 

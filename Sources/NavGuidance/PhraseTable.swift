@@ -7,6 +7,9 @@ internal import NavMap
 /// `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``, but a ramp has its side, `left` or `right`,
 /// instead of a modifier; variants say what is known of the road after the maneuver. A phrase is plain text with `{placeholders}`; inserted
 /// text is never searched for placeholders. A placeholder may name a case of the language, as in `{name:onto}` or `{distance:dative}`.
+/// A variant with destinations that has no phrase of its own is made from the plain one by `sentence.destination`, in which
+/// `{instruction}` is the plain phrase, or `{instruction:start}` and `{instruction:verb}` are its parts before and from the last word, for
+/// languages whose phrases end in a verb.
 /// Phrases are capitalised as inside a sentence.
 public struct PhraseTable: Sendable, Hashable {
     /// The numbers that take the singular.
@@ -89,6 +92,26 @@ public struct PhraseTable: Sendable, Hashable {
             if let phrase = phrases[key] { return phrase }
         }
         return ""
+    }
+
+    /// Returns the phrase for a type of maneuver in a direction, else that for all directions; nil when there is neither.
+    func phrase(_ type: String, _ direction: String, _ ending: String) -> String? {
+        phrases[type + "." + direction + ending] ?? phrases[type + ending]
+    }
+
+    /// Returns a maneuver's phrase with its destinations in the place where the language has them; nil when the language has no rule for
+    /// that.
+    func withDestination(_ phrase: String) -> String? {
+        guard let rule = phrases["sentence.destination"] else { return nil }
+        let verb = phrase.lastIndex(of: " ").map(phrase.index(after:)) ?? phrase.startIndex
+        return Sentence(rule) { key in
+            switch key {
+            case "instruction": Sentence(words: phrase)
+            case "instruction:start": Sentence(words: String(phrase[..<verb]))
+            case "instruction:verb": Sentence(words: String(phrase[verb...]))
+            default: Sentence(words: "{\(key)}")
+            }
+        }.text
     }
 
     /// Returns the phrase for a distance. A phrase for the exact number, such as "half a mile", takes precedence over the plural, and one

@@ -30,6 +30,11 @@ struct MapJunction: ParsableCommand {
     @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
     @Option(
         parsing: .unconditional,
+        help: ArgumentHelp(
+            "Width, metres, to which narrower lanes are closed; a car's is 1.9, a truck's 2.55.", valueName: "METRES"))
+    var width: Float?
+    @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Maximum distance of the junction, metres, 1 to 10000.", valueName: "METRES")) var radius =
         150.0
     @Option(help: ArgumentHelp("Output format.", valueName: "FORMAT")) var format = Format.text
@@ -39,12 +44,19 @@ struct MapJunction: ParsableCommand {
             throw ValidationError("'\(places.joined(separator: " "))' is not one place LAT,LON in degrees")
         }
         guard (1...10_000).contains(radius) else { throw ValidationError("--radius must be 1 to 10000") }
+        let widths = VehicleKeys.Bounds.width
+        if let width, !widths.contains(width) {
+            throw ValidationError("--width must be \(widths.lowerBound) to \(widths.upperBound) metres")
+        }
     }
 
     func run() throws {
         guard let place = Coordinate(text: places[0]) else { return }
         let graph = try TilesetDirectory(path: tiles).loadGraph()
-        guard let view = JunctionView(near: place, radius: radius, in: graph, for: profile == .truck ? .truck : .car)
+        let vehicle = VehicleProfile(kind: profile, width: width)
+        guard
+            let view = JunctionView(
+                near: place, radius: radius, in: graph, for: vehicle.access, width: vehicle.width)
         else {
             throw NodeError(
                 .missing,

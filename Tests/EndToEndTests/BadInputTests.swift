@@ -140,6 +140,7 @@ struct BadInputTests {
             says: ["-33.86,151.2", "no three roads", "150 m", "--radius"]),
         Mistake(call: "map junction --tiles TILES here", status: 2, says: ["'here'", "LAT,LON"]),
         Mistake(call: "map junction --tiles TILES 60,24 --radius 0", status: 2, says: ["--radius", "1 to 10000"]),
+        Mistake(call: "map junction --tiles TILES 60,24 --width 0.4", status: 2, says: ["--width", "0.5 to 10"]),
         Mistake(
             call: "route --tiles TILES --from 91,0 --to 60.17,24.94", status: 2,
             says: ["'91,0'", "--from", "LAT,LON", "the latitude"]),

@@ -7,7 +7,7 @@ import Testing
 @Suite("Junction views")
 struct JunctionViewTests {
     /// A street with a bus lane that crosses another one, which is one-way towards the south.
-    private func crossing() -> Town {
+    private func crossing(lanes: String = "through|through;right|right;no_car") -> Town {
         var town = Town(
             """
                  N
@@ -16,16 +16,19 @@ struct JunctionViewTests {
 
                  S
             """)
-        town.road("WX", "High Street", turnLanes: "through|through;right|right;no_car")
+        town.road("WX", "High Street", turnLanes: lanes)
         town.road("XE", "High Street")
         town.road("NXS", "Mill Lane", oneway: true)
         town.nodeFlags["X"] = [.trafficSignals]
         return town
     }
 
-    private func view(_ town: Town, _ letter: Character, _ vehicle: VehicleAccess = .car) throws -> JunctionView {
+    private func view(
+        _ town: Town, _ letter: Character, _ vehicle: VehicleAccess = .car, width: Float? = nil
+    ) throws -> JunctionView {
         try #require(
-            JunctionView(near: town.coordinate(letter, east: 12), radius: 100, in: try town.graph(), for: vehicle))
+            JunctionView(
+                near: town.coordinate(letter, east: 12), radius: 100, in: try town.graph(), for: vehicle, width: width))
     }
 
     @Test("Arms are sorted, with existing and legal directions")
@@ -50,6 +53,16 @@ struct JunctionViewTests {
         #expect(ways.map(\.obstacle) == [nil, nil, .oneWay])
         #expect(ways.map(\.lanes) == [[1], [0, 1], []], "the bus lane leads nowhere for a car")
         #expect(ways[0].maneuver == .turn && ways[0].modifier == .right)
+    }
+
+    @Test(
+        "A lane that is narrower than the vehicle is closed and leads nowhere",
+        arguments: [(nil, false), (1.8, false), (1.9, true)] as [(Float?, Bool)])
+    func narrowLane(width: Float?, isClosed: Bool) throws {
+        let view = try view(crossing(lanes: "through|through;right|right;no_1.8"), "X", width: width)
+        let west = try #require(view.approaches.last)
+        #expect(west.lanes.map(\.isClosed) == [false, false, isClosed])
+        #expect(west.ways.filter { $0.arm != west.arm }.map(\.lanes) == [isClosed ? [1] : [1, 2], [0, 1], []])
     }
 
     @Test("Merges and slip lanes have the type and side that guidance announces")

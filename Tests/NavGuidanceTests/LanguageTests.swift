@@ -63,15 +63,19 @@ struct LanguageTests {
 
     @Test("Every language has every form", arguments: PhraseTable.all)
     func forms(table: PhraseTable) {
-        func placeholders(_ phrase: String) -> [Substring] {
-            phrase.matches(of: /\{(\w+)(?::[^}]*)?\}/).map(\.1).sorted()
+        func placeholders(_ phrase: String) -> Set<Substring> {
+            Set(phrase.matches(of: /\{(\w+)(?::[^}]*)?\}/).map(\.1))
         }
         for key in Self.keys {
             let phrase = table.phrases[key] ?? ""
             #expect(!phrase.isEmpty, "\(table.language): \(key)")
             #expect(placeholders(phrase) == placeholders(PhraseTable.english.phrases[key] ?? ""), "\(key): \(phrase)")
         }
-        #expect(table.phrases.keys.allSatisfy { $0.hasPrefix("distance.") || Self.keys.contains($0) })
+        // A language may have destinations in further forms, where its rule for them does not fit.
+        for (key, phrase) in table.phrases where !key.hasPrefix("distance.") && !Self.keys.contains(key) {
+            let plain = key.hasSuffix(".destination") ? PhraseTable.english.phrases[String(key.dropLast(12))] : nil
+            #expect(plain.map { placeholders($0).union(["destination"]) } == placeholders(phrase), "\(key): \(phrase)")
+        }
         let cases = [""] + table.phrases.values.flatMap { $0.matches(of: /\{distance:(\w+)\}/).map { "." + $0.1 } }
         for unit in ["metre", "kilometre", "foot", "yard", "mile"] {
             for grammaticalCase in Set(cases) {
@@ -82,6 +86,57 @@ struct LanguageTests {
             }
         }
         #expect(table.compass.count == 8 && table.ordinals.count == 10)
+    }
+
+    @Test("The destinations on signs are told at every kind of maneuver", arguments: PhraseTable.all)
+    func destinations(table: PhraseTable) throws {
+        let text = InstructionText(phrases: table)
+        let changes: [(inout Maneuver) -> Void] = [
+            { _ in }, { $0.roundaboutExit = 2 }, { $0.exitNumbers = ["12"] }, { $0.drivingSide = .left },
+            { $0.endsRoad = true }, { $0.junctionName = "Kamppi" }, { $0.notes = .boardsFerry },
+            { $0.notes = .leavesFerry },
+        ]
+        let blank = try Self.maneuver(.turn)
+        for type in ManeuverType.allCases where type != .arrive {
+            for modifier in ManeuverModifier.allCases {
+                for change in changes {
+                    var maneuver = blank
+                    (maneuver.type, maneuver.modifier) = (type, modifier)
+                    change(&maneuver)
+                    for label in [RoadLabel(destinations: ["Turku"]), RoadLabel(destinationReferences: ["Turku"])] {
+                        maneuver.road = label
+                        let said = text.instruction(maneuver)
+                        #expect(said.contains("Turku"), "\(table.language): \(type), \(modifier): \(said)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "Destinations stand where the language has them",
+        arguments: [
+            ("en", .turn, .slightRight, "Turn slightly right towards Springfield"),
+            ("en", .endOfRoad, .left, "Turn left at the end of the road towards Springfield"),
+            ("en", .roundabout, .right, "At the roundabout, take the exit towards Springfield"),
+            ("en-US", .roundaboutTurn, .left, "At the roundabout, turn left toward Springfield"),
+            ("en-GB", .exitRoundabout, .right, "Leave the roundabout towards Springfield"),
+            ("de", .turn, .slightRight, "Leicht rechts Richtung Springfield abbiegen"),
+            ("de", .continue, .slightLeft, "Links halten Richtung Springfield"),
+            ("de", .endOfRoad, .left, "Am Ende der Straße links Richtung Springfield abbiegen"),
+            ("de", .merge, .straight, "Richtung Springfield einfädeln"),
+            ("de", .offRamp, .left, "Die Ausfahrt links Richtung Springfield nehmen"),
+            ("es", .merge, .slightLeft, "Incorpórese por la izquierda hacia Springfield"),
+            ("fi", .turn, .sharpLeft, "Käänny jyrkästi vasemmalle, suuntana Springfield"),
+            ("fr", .continue, .straight, "Continuez tout droit, direction Springfield"),
+            ("zh-Hans", .roundaboutTurn, .straight, "在环岛直行，往Springfield方向"),
+        ] as [(String, ManeuverType, ManeuverModifier, String)])
+    func destinationSentences(
+        language: String, type: ManeuverType, modifier: ManeuverModifier, sentence: String
+    ) throws {
+        let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+        let maneuver = try Self.maneuver(type, modifier, RoadLabel(destinations: ["Springfield"]))
+        #expect(text.instruction(maneuver) == sentence)
     }
 
     /// A form that is missing would be replaced with that of a plain turn, which does not mention the roundabout.

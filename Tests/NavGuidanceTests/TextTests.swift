@@ -285,6 +285,24 @@ struct TextTests {
         }
     }
 
+    @Test("A road without a name is called by its signs")
+    func signedRoad() throws {
+        var town = Town(
+            """
+            W    X    E
+                 |
+                 R
+            """, scale: 100)
+        town.road("WX", "High Street")
+        town.road("XE", "High Street")
+        town.road("XR", destination: "Springfield", destinationReference: "B 9")
+        let guidance = try town.guidance("WXR")
+        #expect(guidance.options.text.instruction(guidance.maneuvers[1]) == "Turn right towards Springfield")
+        let visual = guidance.visuals[0]
+        #expect(visual.primary.components == [.shield("B 9"), .text("Springfield")])
+        #expect(visual.primary.text == "B 9 Springfield" && visual.secondary == nil)
+    }
+
     @Test("Several exit numbers are told as a list")
     func exitNumbers() throws {
         var town = Town(

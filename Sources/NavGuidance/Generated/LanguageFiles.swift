@@ -71,6 +71,7 @@ enum LanguageFiles {
         sentence.distance = in {distance:dative} {instruction}
         sentence.then = {instruction}, dann {next}
         sentence.junction = an der Kreuzung {junction} {instruction}
+        sentence.destination = {instruction:start}Richtung {destination} {instruction:verb}
         sentence.continue = {distance} geradeaus weiterfahren
         sentence.continue.name = {distance} {name:along} folgen
 
@@ -110,10 +111,8 @@ enum LanguageFiles {
 
         turn.left = links abbiegen
         turn.left.name = links {name:onto} abbiegen
-        turn.left.destination = links Richtung {destination} abbiegen
         turn.right = rechts abbiegen
         turn.right.name = rechts {name:onto} abbiegen
-        turn.right.destination = rechts Richtung {destination} abbiegen
         turn.slight left = leicht links abbiegen
         turn.slight left.name = leicht links {name:onto} abbiegen
         turn.slight right = leicht rechts abbiegen
@@ -133,8 +132,10 @@ enum LanguageFiles {
         continue.right.name = rechts abbiegen und {name:along} folgen
         continue.slight left = links halten
         continue.slight left.name = links halten und {name:along} folgen
+        continue.slight left.destination = links halten Richtung {destination}
         continue.slight right = rechts halten
         continue.slight right.name = rechts halten und {name:along} folgen
+        continue.slight right.destination = rechts halten Richtung {destination}
         continue.sharp left.name = scharf links abbiegen und {name:along} folgen
         continue.sharp right.name = scharf rechts abbiegen und {name:along} folgen
         continue.straight = geradeaus weiterfahren
@@ -174,9 +175,6 @@ enum LanguageFiles {
         off ramp.name = die Ausfahrt {name:onto} nehmen
         off ramp.left.name = die Ausfahrt links {name:onto} nehmen
         off ramp.right.name = die Ausfahrt rechts {name:onto} nehmen
-        off ramp.destination = die Ausfahrt Richtung {destination} nehmen
-        off ramp.left.destination = die Ausfahrt links Richtung {destination} nehmen
-        off ramp.right.destination = die Ausfahrt rechts Richtung {destination} nehmen
         off ramp.named = die Ausfahrt {junction} nehmen
         off ramp.left.named = die Ausfahrt {junction} links nehmen
         off ramp.right.named = die Ausfahrt {junction} rechts nehmen
@@ -186,9 +184,6 @@ enum LanguageFiles {
         off ramp.exit.name = die Ausfahrt {exit} {name:onto} nehmen
         off ramp.left.exit.name = die Ausfahrt {exit} links {name:onto} nehmen
         off ramp.right.exit.name = die Ausfahrt {exit} rechts {name:onto} nehmen
-        off ramp.exit.destination = die Ausfahrt {exit} Richtung {destination} nehmen
-        off ramp.left.exit.destination = die Ausfahrt {exit} links Richtung {destination} nehmen
-        off ramp.right.exit.destination = die Ausfahrt {exit} rechts Richtung {destination} nehmen
         off ramp.exit.named = die Ausfahrt {exit}, {junction}, nehmen
         off ramp.left.exit.named = die Ausfahrt {exit}, {junction}, links nehmen
         off ramp.right.exit.named = die Ausfahrt {exit}, {junction}, rechts nehmen
@@ -201,14 +196,14 @@ enum LanguageFiles {
 
         roundabout = in den Kreisverkehr fahren
         roundabout.name = im Kreisverkehr die Ausfahrt {name:onto} nehmen
+        roundabout.destination = im Kreisverkehr die Ausfahrt Richtung {destination} nehmen
         roundabout.nth = im Kreisverkehr die {nth} Ausfahrt nehmen
         roundabout.nth.name = im Kreisverkehr die {nth} Ausfahrt {name:onto} nehmen
-        roundabout.nth.destination = im Kreisverkehr die {nth} Ausfahrt Richtung {destination} nehmen
         rotary = in den Kreisverkehr {rotary} fahren
         rotary.name = im Kreisverkehr {rotary} die Ausfahrt {name:onto} nehmen
+        rotary.destination = im Kreisverkehr {rotary} die Ausfahrt Richtung {destination} nehmen
         rotary.nth = im Kreisverkehr {rotary} die {nth} Ausfahrt nehmen
         rotary.nth.name = im Kreisverkehr {rotary} die {nth} Ausfahrt {name:onto} nehmen
-        rotary.nth.destination = im Kreisverkehr {rotary} die {nth} Ausfahrt Richtung {destination} nehmen
         roundabout turn.left = im Kreisverkehr links abbiegen
         roundabout turn.left.name = im Kreisverkehr links {name:onto} abbiegen
         roundabout turn.right = im Kreisverkehr rechts abbiegen
@@ -285,9 +280,6 @@ enum LanguageFiles {
         off ramp.exit.name = at junction {exit}, take the exit onto {name:the}
         off ramp.left.exit.name = at junction {exit}, take the exit on the left onto {name:the}
         off ramp.right.exit.name = at junction {exit}, take the exit on the right onto {name:the}
-        off ramp.exit.destination = at junction {exit}, take the exit towards {destination:the}
-        off ramp.left.exit.destination = at junction {exit}, take the exit on the left towards {destination:the}
-        off ramp.right.exit.destination = at junction {exit}, take the exit on the right towards {destination:the}
         off ramp.exit.named = at junction {exit}, {junction}, take the exit
         off ramp.left.exit.named = at junction {exit}, {junction}, take the exit on the left
         off ramp.right.exit.named = at junction {exit}, {junction}, take the exit on the right
@@ -316,26 +308,19 @@ enum LanguageFiles {
         AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY = State Route
 
         [phrases]
+        sentence.destination = {instruction} toward {destination}
         distance.metre.one = {number} meter
         distance.metre.other = {number} meters
         distance.kilometre.one = {number} kilometer
         distance.kilometre.other = {number} kilometers
         distance.mile.0.25 = a quarter mile
-        turn.left.destination = turn left toward {destination}
-        turn.right.destination = turn right toward {destination}
         fork.slight left.destination = keep left toward {destination}
         fork.slight right.destination = keep right toward {destination}
         fork.straight.destination = go straight toward {destination}
         on ramp.destination = take the ramp toward {destination}
         on ramp.left.destination = take the ramp on the left toward {destination}
-        off ramp.destination = take the exit toward {destination}
-        off ramp.left.destination = take the exit on the left toward {destination}
-        off ramp.right.destination = take the exit on the right toward {destination}
-        off ramp.exit.destination = take exit {exit} toward {destination}
-        off ramp.left.exit.destination = take exit {exit} on the left toward {destination}
-        off ramp.right.exit.destination = take exit {exit} on the right toward {destination}
-        roundabout.nth.destination = at the roundabout, take the {nth} exit toward {destination}
-        rotary.nth.destination = at {rotary}, take the {nth} exit toward {destination}
+        roundabout.destination = at the roundabout, take the exit toward {destination}
+        rotary.destination = at {rotary}, take the exit toward {destination}
         banner.towards = Toward {destination}
         """##,
         ##"""
@@ -365,10 +350,11 @@ enum LanguageFiles {
 
         [phrases]
 
-        # Sentences around an instruction.
+        # Sentences around an instruction. An instruction has a phrase with destinations only where sentence.destination does not fit.
         sentence.distance = in {distance}, {instruction}
         sentence.then = {instruction}, then {next}
         sentence.junction = at {junction}, {instruction}
+        sentence.destination = {instruction} towards {destination:the}
         sentence.continue = continue for {distance}
         sentence.continue.name = continue on {name:the} for {distance}
 
@@ -399,10 +385,8 @@ enum LanguageFiles {
         # Turns.
         turn.left = turn left
         turn.left.name = turn left onto {name:the}
-        turn.left.destination = turn left towards {destination:the}
         turn.right = turn right
         turn.right.name = turn right onto {name:the}
-        turn.right.destination = turn right towards {destination:the}
         turn.slight left = turn slightly left
         turn.slight left.name = turn slightly left onto {name:the}
         turn.slight right = turn slightly right
@@ -466,9 +450,6 @@ enum LanguageFiles {
         off ramp.name = take the exit onto {name:the}
         off ramp.left.name = take the exit on the left onto {name:the}
         off ramp.right.name = take the exit on the right onto {name:the}
-        off ramp.destination = take the exit towards {destination:the}
-        off ramp.left.destination = take the exit on the left towards {destination:the}
-        off ramp.right.destination = take the exit on the right towards {destination:the}
         off ramp.named = take the {junction} exit
         off ramp.left.named = take the {junction} exit on the left
         off ramp.right.named = take the {junction} exit on the right
@@ -478,9 +459,6 @@ enum LanguageFiles {
         off ramp.exit.name = take exit {exit} onto {name:the}
         off ramp.left.exit.name = take exit {exit} on the left onto {name:the}
         off ramp.right.exit.name = take exit {exit} on the right onto {name:the}
-        off ramp.exit.destination = take exit {exit} towards {destination:the}
-        off ramp.left.exit.destination = take exit {exit} on the left towards {destination:the}
-        off ramp.right.exit.destination = take exit {exit} on the right towards {destination:the}
         off ramp.exit.named = take exit {exit}, {junction}
         off ramp.left.exit.named = take exit {exit}, {junction}, on the left
         off ramp.right.exit.named = take exit {exit}, {junction}, on the right
@@ -494,14 +472,14 @@ enum LanguageFiles {
         # Roundabouts.
         roundabout = enter the roundabout
         roundabout.name = at the roundabout, take the exit onto {name:the}
+        roundabout.destination = at the roundabout, take the exit towards {destination:the}
         roundabout.nth = at the roundabout, take the {nth} exit
         roundabout.nth.name = at the roundabout, take the {nth} exit onto {name:the}
-        roundabout.nth.destination = at the roundabout, take the {nth} exit towards {destination:the}
         rotary = enter {rotary}
         rotary.name = at {rotary}, take the exit onto {name:the}
+        rotary.destination = at {rotary}, take the exit towards {destination:the}
         rotary.nth = at {rotary}, take the {nth} exit
         rotary.nth.name = at {rotary}, take the {nth} exit onto {name:the}
-        rotary.nth.destination = at {rotary}, take the {nth} exit towards {destination:the}
         roundabout turn.left = at the roundabout, turn left
         roundabout turn.left.name = at the roundabout, turn left onto {name:the}
         roundabout turn.right = at the roundabout, turn right
@@ -599,6 +577,7 @@ enum LanguageFiles {
         sentence.distance = en {distance}, {instruction}
         sentence.then = {instruction}, luego {next}
         sentence.junction = en el cruce {junction}, {instruction}
+        sentence.destination = {instruction} hacia {destination:the}
         sentence.continue = continúe durante {distance}
         sentence.continue.name = continúe por {name:the} durante {distance}
 
@@ -629,10 +608,8 @@ enum LanguageFiles {
 
         turn.left = gire a la izquierda
         turn.left.name = gire a la izquierda en {name:the}
-        turn.left.destination = gire a la izquierda hacia {destination:the}
         turn.right = gire a la derecha
         turn.right.name = gire a la derecha en {name:the}
-        turn.right.destination = gire a la derecha hacia {destination:the}
         turn.slight left = gire ligeramente a la izquierda
         turn.slight left.name = gire ligeramente a la izquierda en {name:the}
         turn.slight right = gire ligeramente a la derecha
@@ -693,9 +670,6 @@ enum LanguageFiles {
         off ramp.name = tome la salida hacia {name:the}
         off ramp.left.name = tome la salida de la izquierda hacia {name:the}
         off ramp.right.name = tome la salida de la derecha hacia {name:the}
-        off ramp.destination = tome la salida hacia {destination:the}
-        off ramp.left.destination = tome la salida de la izquierda hacia {destination:the}
-        off ramp.right.destination = tome la salida de la derecha hacia {destination:the}
         off ramp.named = tome la salida {junction}
         off ramp.left.named = tome la salida {junction} a la izquierda
         off ramp.right.named = tome la salida {junction} a la derecha
@@ -705,9 +679,6 @@ enum LanguageFiles {
         off ramp.exit.name = tome la salida {exit} hacia {name:the}
         off ramp.left.exit.name = tome la salida {exit} a la izquierda hacia {name:the}
         off ramp.right.exit.name = tome la salida {exit} a la derecha hacia {name:the}
-        off ramp.exit.destination = tome la salida {exit} hacia {destination:the}
-        off ramp.left.exit.destination = tome la salida {exit} a la izquierda hacia {destination:the}
-        off ramp.right.exit.destination = tome la salida {exit} a la derecha hacia {destination:the}
         off ramp.exit.named = tome la salida {exit}, {junction}
         off ramp.left.exit.named = tome la salida {exit}, {junction}, a la izquierda
         off ramp.right.exit.named = tome la salida {exit}, {junction}, a la derecha
@@ -720,14 +691,14 @@ enum LanguageFiles {
 
         roundabout = entre en la rotonda
         roundabout.name = en la rotonda, tome la salida hacia {name:the}
+        roundabout.destination = en la rotonda, tome la salida hacia {destination:the}
         roundabout.nth = en la rotonda, tome la {nth} salida
         roundabout.nth.name = en la rotonda, tome la {nth} salida hacia {name:the}
-        roundabout.nth.destination = en la rotonda, tome la {nth} salida hacia {destination:the}
         rotary = entre en {rotary:the}
         rotary.name = en {rotary:the}, tome la salida hacia {name:the}
+        rotary.destination = en {rotary:the}, tome la salida hacia {destination:the}
         rotary.nth = en {rotary:the}, tome la {nth} salida
         rotary.nth.name = en {rotary:the}, tome la {nth} salida hacia {name:the}
-        rotary.nth.destination = en {rotary:the}, tome la {nth} salida hacia {destination:the}
         roundabout turn.left = en la rotonda, gire a la izquierda
         roundabout turn.left.name = en la rotonda, gire a la izquierda en {name:the}
         roundabout turn.right = en la rotonda, gire a la derecha
@@ -912,6 +883,7 @@ enum LanguageFiles {
         sentence.distance = {distance:genitive} päästä {instruction}
         sentence.then = {instruction}, sitten {next}
         sentence.junction = risteyksessä {junction} {instruction}
+        sentence.destination = {instruction}, suuntana {destination}
         sentence.continue = jatka {distance}
         sentence.continue.name = jatka {distance} {name:along}
 
@@ -956,10 +928,8 @@ enum LanguageFiles {
 
         turn.left = käänny vasemmalle
         turn.left.name = käänny vasemmalle {name:onto}
-        turn.left.destination = käänny vasemmalle, suuntana {destination}
         turn.right = käänny oikealle
         turn.right.name = käänny oikealle {name:onto}
-        turn.right.destination = käänny oikealle, suuntana {destination}
         turn.slight left = käänny loivasti vasemmalle
         turn.slight left.name = käänny loivasti vasemmalle {name:onto}
         turn.slight right = käänny loivasti oikealle
@@ -1020,9 +990,6 @@ enum LanguageFiles {
         off ramp.name = poistu liittymästä {name:onto}
         off ramp.left.name = poistu vasemmalla olevasta liittymästä {name:onto}
         off ramp.right.name = poistu oikealla olevasta liittymästä {name:onto}
-        off ramp.destination = poistu liittymästä, suuntana {destination}
-        off ramp.left.destination = poistu vasemmalla olevasta liittymästä, suuntana {destination}
-        off ramp.right.destination = poistu oikealla olevasta liittymästä, suuntana {destination}
         off ramp.named = poistu liittymästä {junction}
         off ramp.left.named = poistu vasemmalla olevasta liittymästä {junction}
         off ramp.right.named = poistu oikealla olevasta liittymästä {junction}
@@ -1032,9 +999,6 @@ enum LanguageFiles {
         off ramp.exit.name = poistu liittymästä {exit} {name:onto}
         off ramp.left.exit.name = poistu vasemmalla olevasta liittymästä {exit} {name:onto}
         off ramp.right.exit.name = poistu oikealla olevasta liittymästä {exit} {name:onto}
-        off ramp.exit.destination = poistu liittymästä {exit}, suuntana {destination}
-        off ramp.left.exit.destination = poistu vasemmalla olevasta liittymästä {exit}, suuntana {destination}
-        off ramp.right.exit.destination = poistu oikealla olevasta liittymästä {exit}, suuntana {destination}
         off ramp.exit.named = poistu liittymästä {exit}, {junction}
         off ramp.left.exit.named = poistu vasemmalla olevasta liittymästä {exit}, {junction}
         off ramp.right.exit.named = poistu oikealla olevasta liittymästä {exit}, {junction}
@@ -1047,14 +1011,14 @@ enum LanguageFiles {
 
         roundabout = aja liikenneympyrään
         roundabout.name = poistu liikenneympyrästä {name:onto}
+        roundabout.destination = poistu liikenneympyrästä, suuntana {destination}
         roundabout.nth = liikenneympyrässä poistu {nth} liittymästä
         roundabout.nth.name = liikenneympyrässä poistu {nth} liittymästä {name:onto}
-        roundabout.nth.destination = liikenneympyrässä poistu {nth} liittymästä, suuntana {destination}
         rotary = aja liikenneympyrään {rotary}
         rotary.name = liikenneympyrässä {rotary} poistu {name:onto}
+        rotary.destination = poistu liikenneympyrästä {rotary}, suuntana {destination}
         rotary.nth = liikenneympyrässä {rotary} poistu {nth} liittymästä
         rotary.nth.name = liikenneympyrässä {rotary} poistu {nth} liittymästä {name:onto}
-        rotary.nth.destination = liikenneympyrässä {rotary} poistu {nth} liittymästä, suuntana {destination}
         roundabout turn.left = käänny liikenneympyrässä vasemmalle
         roundabout turn.left.name = käänny liikenneympyrässä vasemmalle {name:onto}
         roundabout turn.right = käänny liikenneympyrässä oikealle
@@ -1168,6 +1132,7 @@ enum LanguageFiles {
         sentence.distance = dans {distance}, {instruction}
         sentence.then = {instruction}, puis {next}
         sentence.junction = au carrefour {junction}, {instruction}
+        sentence.destination = {instruction}, direction {destination}
         sentence.continue = continuez pendant {distance}
         sentence.continue.name = continuez sur {name:the} pendant {distance}
 
@@ -1198,10 +1163,8 @@ enum LanguageFiles {
 
         turn.left = tournez à gauche
         turn.left.name = tournez à gauche {name:onto}
-        turn.left.destination = tournez à gauche, direction {destination}
         turn.right = tournez à droite
         turn.right.name = tournez à droite {name:onto}
-        turn.right.destination = tournez à droite, direction {destination}
         turn.slight left = tournez légèrement à gauche
         turn.slight left.name = tournez légèrement à gauche {name:onto}
         turn.slight right = tournez légèrement à droite
@@ -1262,9 +1225,6 @@ enum LanguageFiles {
         off ramp.name = prenez la sortie vers {name:the}
         off ramp.left.name = prenez la sortie à gauche vers {name:the}
         off ramp.right.name = prenez la sortie à droite vers {name:the}
-        off ramp.destination = prenez la sortie, direction {destination}
-        off ramp.left.destination = prenez la sortie à gauche, direction {destination}
-        off ramp.right.destination = prenez la sortie à droite, direction {destination}
         off ramp.named = prenez la sortie {junction}
         off ramp.left.named = prenez la sortie {junction} à gauche
         off ramp.right.named = prenez la sortie {junction} à droite
@@ -1274,9 +1234,6 @@ enum LanguageFiles {
         off ramp.exit.name = prenez la sortie {exit} vers {name:the}
         off ramp.left.exit.name = prenez la sortie {exit} à gauche vers {name:the}
         off ramp.right.exit.name = prenez la sortie {exit} à droite vers {name:the}
-        off ramp.exit.destination = prenez la sortie {exit}, direction {destination}
-        off ramp.left.exit.destination = prenez la sortie {exit} à gauche, direction {destination}
-        off ramp.right.exit.destination = prenez la sortie {exit} à droite, direction {destination}
         off ramp.exit.named = prenez la sortie {exit}, {junction}
         off ramp.left.exit.named = prenez la sortie {exit}, {junction}, à gauche
         off ramp.right.exit.named = prenez la sortie {exit}, {junction}, à droite
@@ -1289,14 +1246,14 @@ enum LanguageFiles {
 
         roundabout = engagez-vous dans le rond-point
         roundabout.name = au rond-point, prenez la sortie vers {name:the}
+        roundabout.destination = au rond-point, prenez la sortie, direction {destination}
         roundabout.nth = au rond-point, prenez la {nth} sortie
         roundabout.nth.name = au rond-point, prenez la {nth} sortie vers {name:the}
-        roundabout.nth.destination = au rond-point, prenez la {nth} sortie, direction {destination}
         rotary = engagez-vous sur {rotary:the}
         rotary.name = sur {rotary:the}, prenez la sortie vers {name:the}
+        rotary.destination = sur {rotary:the}, prenez la sortie, direction {destination}
         rotary.nth = sur {rotary:the}, prenez la {nth} sortie
         rotary.nth.name = sur {rotary:the}, prenez la {nth} sortie vers {name:the}
-        rotary.nth.destination = sur {rotary:the}, prenez la {nth} sortie, direction {destination}
         roundabout turn.left = au rond-point, tournez à gauche
         roundabout turn.left.name = au rond-point, tournez à gauche {name:onto}
         roundabout turn.right = au rond-point, tournez à droite
@@ -1376,6 +1333,7 @@ enum LanguageFiles {
         sentence.distance = {distance}后，{instruction}
         sentence.then = {instruction}，然后{next}
         sentence.junction = 在{junction}{instruction}
+        sentence.destination = {instruction}，往{destination}方向
         sentence.continue = 继续行驶{distance}
         sentence.continue.name = 沿{name}继续行驶{distance}
 
@@ -1398,10 +1356,8 @@ enum LanguageFiles {
 
         turn.left = 左转
         turn.left.name = 左转进入{name}
-        turn.left.destination = 左转，往{destination}方向
         turn.right = 右转
         turn.right.name = 右转进入{name}
-        turn.right.destination = 右转，往{destination}方向
         turn.slight left = 向左前方行驶
         turn.slight left.name = 向左前方行驶，进入{name}
         turn.slight right = 向右前方行驶
@@ -1462,9 +1418,6 @@ enum LanguageFiles {
         off ramp.name = 从出口驶出，进入{name}
         off ramp.left.name = 从左侧出口驶出，进入{name}
         off ramp.right.name = 从右侧出口驶出，进入{name}
-        off ramp.destination = 从出口驶出，往{destination}方向
-        off ramp.left.destination = 从左侧出口驶出，往{destination}方向
-        off ramp.right.destination = 从右侧出口驶出，往{destination}方向
         off ramp.named = 从{junction}出口驶出
         off ramp.left.named = 从左侧{junction}出口驶出
         off ramp.right.named = 从右侧{junction}出口驶出
@@ -1474,9 +1427,6 @@ enum LanguageFiles {
         off ramp.exit.name = 从{exit}号出口驶出，进入{name}
         off ramp.left.exit.name = 从左侧{exit}号出口驶出，进入{name}
         off ramp.right.exit.name = 从右侧{exit}号出口驶出，进入{name}
-        off ramp.exit.destination = 从{exit}号出口驶出，往{destination}方向
-        off ramp.left.exit.destination = 从左侧{exit}号出口驶出，往{destination}方向
-        off ramp.right.exit.destination = 从右侧{exit}号出口驶出，往{destination}方向
         off ramp.exit.named = 从{exit}号出口（{junction}）驶出
         off ramp.left.exit.named = 从左侧{exit}号出口（{junction}）驶出
         off ramp.right.exit.named = 从右侧{exit}号出口（{junction}）驶出
@@ -1489,14 +1439,14 @@ enum LanguageFiles {
 
         roundabout = 进入环岛
         roundabout.name = 在环岛，从通往{name}的出口驶出
+        roundabout.destination = 在环岛，从通往{destination}方向的出口驶出
         roundabout.nth = 在环岛，从{nth}出口驶出
         roundabout.nth.name = 在环岛，从{nth}出口驶出，进入{name}
-        roundabout.nth.destination = 在环岛，从{nth}出口驶出，往{destination}方向
         rotary = 进入{rotary}
         rotary.name = 在{rotary}，从通往{name}的出口驶出
+        rotary.destination = 在{rotary}，从通往{destination}方向的出口驶出
         rotary.nth = 在{rotary}，从{nth}出口驶出
         rotary.nth.name = 在{rotary}，从{nth}出口驶出，进入{name}
-        rotary.nth.destination = 在{rotary}，从{nth}出口驶出，往{destination}方向
         roundabout turn.left = 在环岛左转
         roundabout turn.left.name = 在环岛左转进入{name}
         roundabout turn.right = 在环岛右转
