@@ -190,9 +190,7 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 /** The seriousness of an event: 2 for trouble, 1 for what one looks for, 0 for the rest. */
 function weight(event) {
   if (/FAILED|OFF_ROUTE|WRONG_WAY|INVALIDATED|LOST/.test(event.text)) return 2;
-  if (["reroute", "arrival", "route", "prediction", "faster", "receiver"].includes(event.kind) || /TAKEN/.test(event.text)) return 1;
-  // A refusal of the owner explains why nothing followed.
-  if (event.kind === "policy" && /\bNO\b/.test(event.text)) return 1;
+  if (["reroute", "arrival", "route", "prediction", "faster"].includes(event.kind) || /TAKEN/.test(event.text)) return 1;
   return 0;
 }
 function toneOf(event) {

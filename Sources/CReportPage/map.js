@@ -458,10 +458,10 @@ class MapView {
 
   drawFixes(context, reach) {
     const { scale } = this.view, size = Math.max(1.3, Math.min(3, 1.2 + scale));
-    // The first run's last, so that equal fixes of both are seen in its colours.
-    [...this.page.runs.entries()].reverse().forEach(([index, run]) => {
+    this.page.runs.forEach((run, index) => {
+      if (index > 0) return;
       const f = run.fixes;
-      context.fillStyle = index ? this.colours.runB : this.colours.fix;
+      context.fillStyle = this.colours.fix;
       context.globalAlpha = 0.85;
       let lx = -99, ly = -99;
       context.beginPath();
@@ -476,7 +476,7 @@ class MapView {
       context.fill();
       context.globalAlpha = 1;
       const r = run.rejected;
-      context.strokeStyle = index ? this.colours.runB : this.colours.bad;
+      context.strokeStyle = this.colours.bad;
       context.lineWidth = 1.6;
       context.beginPath();
       for (let i = 0; i < r.x.length; i++) {

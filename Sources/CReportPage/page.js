@@ -269,10 +269,6 @@ class Page {
     const speed = table.speed ? table.speed[i] : null, limit = table.limit ? table.limit[i] : null, flags = table.flags ? table.flags[i] : 0;
     const kmh = (v) => Math.round(v * 0.036);
     const top = make("div", { class: "speedline" });
-    if (this.runs.length > 1) {
-      top.append(make("b", { class: "letter" }, run.letter));
-      words.push("run " + run.letter);
-    }
     if (speed !== null && speed !== undefined) top.append(make("b", { class: limit && speed > limit * 1.05 + 80 ? "speed over" : "speed" }, String(kmh(speed))), make("span", { class: "unit" }, "km/h"));
     if (top.childNodes.length) words.push(kmh(speed) + " km/h");
     if (limit) words.push("limit " + kmh(limit));
