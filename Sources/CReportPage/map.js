@@ -165,7 +165,7 @@ class MapView {
         const w = weight(event);
         if (!w || event.kind === "route" || event.kind === "state" || /FETCH|WILL_/.test(event.text)) continue;
         const at = place(event.t);
-        if (at) this.mark(run, at, "event " + toneOf(event), clockText(event.t) + " " + sentence(plain(event.text)), event.t, 2);
+        if (at) this.mark(run, at, "event " + toneOf(event), clockText(event.t) + " " + sentence(plain(event.text)), event.t, 1 + w / 2);
       }
       run.instructions.forEach((item, i) => {
         const at = place(item.t);
