@@ -187,10 +187,15 @@ function durationText(s) {
 const plain = (text) => text.replace(/\b[A-Z][A-Z_]{2,}\b/g, (w) => (["GNSS", "ETA", "GPS", "UTC"].includes(w) ? w : w.toLowerCase().replaceAll("_", " ")));
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** A decision of the owner that holds back what navigation proposes; a NO to other questions refuses nothing. */
+const REFUSAL = /^policy (SHOULD_REROUTE|ACCEPT_REROUTE|ACCEPT_FASTER_ROUTE|SHOULD_TAKE_ALTERNATIVE|SHOULD_ADVANCE_LEG): NO /;
+
 /** The seriousness of an event: 2 for trouble, 1 for what one looks for, 0 for the rest. */
 function weight(event) {
   if (/FAILED|OFF_ROUTE|WRONG_WAY|INVALIDATED|LOST/.test(event.text)) return 2;
   if (["reroute", "arrival", "route", "prediction", "faster"].includes(event.kind) || /TAKEN/.test(event.text)) return 1;
+  // The first receiver in use is no change.
+  if (event.kind === "receiver" && event.text.includes("' instead of '") || event.kind === "policy" && REFUSAL.test(event.text)) return 1;
   return 0;
 }
 function toneOf(event) {

@@ -165,7 +165,7 @@ class MapView {
         const w = weight(event);
         if (!w || event.kind === "route" || event.kind === "state" || /FETCH|WILL_/.test(event.text)) continue;
         const at = place(event.t);
-        if (at) this.mark(run, at, "event " + toneOf(event), clockText(event.t) + " " + sentence(plain(event.text)), event.t, 2);
+        if (at) this.mark(run, at, "event " + toneOf(event), clockText(event.t) + " " + sentence(plain(event.text)), event.t, 1 + w / 2);
       }
       run.instructions.forEach((item, i) => {
         const at = place(item.t);
@@ -456,12 +456,12 @@ class MapView {
     context.setLineDash([]);
   }
 
+  /** Fixes, and crosses for rejected ones. Those of B are drawn first and wider: what both runs have shows both colours. */
   drawFixes(context, reach) {
-    const { scale } = this.view, size = Math.max(1.3, Math.min(3, 1.2 + scale));
-    this.page.runs.forEach((run, index) => {
-      if (index > 0) return;
-      const f = run.fixes;
-      context.fillStyle = this.colours.fix;
+    const { scale } = this.view;
+    for (const run of [...this.page.runs].reverse()) {
+      const f = run.fixes, isSecond = run.index > 0, size = Math.max(1.3, Math.min(3, 1.2 + scale)) + (isSecond ? 1.2 : 0);
+      context.fillStyle = isSecond ? this.colours.runB : this.colours.fix;
       context.globalAlpha = 0.85;
       let lx = -99, ly = -99;
       context.beginPath();
@@ -476,8 +476,8 @@ class MapView {
       context.fill();
       context.globalAlpha = 1;
       const r = run.rejected;
-      context.strokeStyle = this.colours.bad;
-      context.lineWidth = 1.6;
+      context.strokeStyle = isSecond ? this.colours.runB : this.colours.bad;
+      context.lineWidth = isSecond ? 4 : 1.6;
       context.beginPath();
       for (let i = 0; i < r.x.length; i++) {
         if (r.x[i] === null) continue;
@@ -486,7 +486,7 @@ class MapView {
         context.moveTo(px + 3.5, py - 3.5); context.lineTo(px - 3.5, py + 3.5);
       }
       context.stroke();
-    });
+    }
   }
 
   /** One-sigma ellipses, as many as have room, and that of the moment. */

@@ -260,17 +260,23 @@ class Page {
     if (list.scrollHeight > list.clientHeight && (top < list.scrollTop || top + found.button.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = top - list.clientHeight / 3;
   }
 
-  /** Shows the vehicle's speed, road and way to go on the map; returns them in words, for those who do not see it. */
+  /** Shows each vehicle's speed, road and way to go on the map; returns them in words, for those who do not see it. */
   readout() {
-    const run = this.runs[0], at = vehicleAt(run, this.t), box = $("readout"), words = [];
-    box.replaceChildren();
+    $("readout").replaceChildren();
+    return this.runs.map((run) => this.describe(run)).filter(Boolean).join("; ");
+  }
+
+  describe(run) {
+    const at = vehicleAt(run, this.t), words = [], isDouble = this.runs.length > 1;
     if (!at) return "";
+    const box = make("div", { class: "run" + run.letter });
     const table = at.table, p = run.positions, i = at.i;
     const speed = table.speed ? table.speed[i] : null, limit = table.limit ? table.limit[i] : null, flags = table.flags ? table.flags[i] : 0;
     const kmh = (v) => Math.round(v * 0.036);
     const top = make("div", { class: "speedline" });
     if (speed !== null && speed !== undefined) top.append(make("b", { class: limit && speed > limit * 1.05 + 80 ? "speed over" : "speed" }, String(kmh(speed))), make("span", { class: "unit" }, "km/h"));
     if (top.childNodes.length) words.push(kmh(speed) + " km/h");
+    if (isDouble) top.prepend(make("b", { class: "which" }, run.letter));
     if (limit) words.push("limit " + kmh(limit));
     if (limit) top.append(make("span", { class: "limitsign" }, String(kmh(limit)))); else if (flags & UNLIMITED) top.append(make("span", { class: "limitsign none" }, "∕"));
     const j = before(run.progress.t, this.t), q = run.progress, isFresh = j >= 0 && this.t - q.t[j] < GAP;
@@ -291,7 +297,9 @@ class Page {
       box.append(make("div", { class: "saying" }, maneuverIcon(last.type, last.modifier), last.text));
       words.push(last.text);
     }
-    return words.filter(Boolean).join(", ");
+    if (box.childNodes.length) $("readout").append(box);
+    const text = words.filter(Boolean).join(", ");
+    return isDouble && text ? run.letter + ": " + text : text;
   }
 
   // Playing.
@@ -340,7 +348,7 @@ class Page {
     const list = make("dl", { class: "keys" });
     for (const [key, text] of keys) list.append(make("dt", {}, ...key.split(" ").flatMap((k) => [make("kbd", {}, k), " "])), make("dd", {}, text));
     const legend = make("ul", { class: "legendlist" });
-    for (const [name, text] of [["traceA", "matched position"], ["predictedline", "predicted position"], ["offline", "off route"], ["routeline", "route in force"], ["oldroute", "earlier or later route"], ["fixdot", "fix as received"], ["rejecteddot", "fix that was rejected"], ["ellipse", "one standard deviation"], ...(this.runs.length > 1 ? [["traceB", "run B"], ["apartline", "runs more than 10 m apart"]] : [])]) legend.append(make("li", {}, make("i", { class: name }), text));
+    for (const [name, text] of [["traceA", "matched position"], ["predictedline", "predicted position"], ["offline", "off route"], ["routeline", "route in force"], ["oldroute", "earlier or later route"], ["fixdot", "fix as received"], ["rejecteddot", "fix that was rejected"], ["ellipse", "one standard deviation"], ...(this.runs.length > 1 ? [["traceB", "run B"], ["fixdot fixB", "fix of run B, below those of A"], ["rejecteddot rejectedB", "fix that run B rejected"], ["apartline", "runs more than 10 m apart"]] : [])]) legend.append(make("li", {}, make("i", { class: name }), text));
     $("helptext").replaceChildren(list, legend);
     $("help").showModal();
   }

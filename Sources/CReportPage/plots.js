@@ -379,11 +379,12 @@ class Timeline {
         add("rect", { class: "stand stand" + p.deviation[i] + " run" + run.letter, x: this.x(p.t[i]), y, width: Math.max(this.x(to) - this.x(p.t[i]), 1), height: tall }, make("title", {}, DEVIATION[p.deviation[i]] || ""));
         i = j + 1;
       }
-      let last = -9;
-      for (const event of run.events) {
+      const taken = [];
+      // Where there is no room for all, what matters more is shown.
+      for (const event of [...run.events].sort((a, b) => weight(b) - weight(a))) {
         const w = weight(event), x = this.x(event.t);
-        if (!w || /FETCH|state/.test(event.text) || x - last < 5) continue;
-        last = x;
+        if (!w || event.kind === "state" || /FETCH/.test(event.text) || taken.some((other) => Math.abs(other - x) < 5)) continue;
+        taken.push(x);
         add("circle", { class: "tickmark " + toneOf(event), cx: x, cy: 9, r: 4, "data-event": event.kind }, make("title", {}, clockText(event.t) + " " + sentence(plain(event.text))));
       }
       for (const item of run.instructions) add("line", { class: "saymark", x1: this.x(item.t), x2: this.x(item.t), y1: 15 + index * 7, y2: 15 + index * 7 + tall + 4 });

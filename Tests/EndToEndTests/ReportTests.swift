@@ -189,6 +189,117 @@ struct ReportTests {
         }
     }
 
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canFollow,
+            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
+    )
+    func mapShowsTheFixesAndRejectedFixesOfBothRuns() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            try await box.succeed("navbus", ["bag", "convert", try await Town.shared.drive, "--out", "a.csv"])
+            // In the second run, the fix after 150 s is 2 km away.
+            var lines = try #require(readFile(box.path + "/a.csv")).split(separator: "\n").map(String.init)
+            var columns = lines[151].components(separatedBy: ",")
+            columns[1] = "60.1876"
+            lines[151] = columns.joined(separator: ",")
+            try box.write("b.csv", lines.joined(separator: "\n") + "\n")
+            for name in ["a", "b"] {
+                try await box.succeed(
+                    "navbus",
+                    ["replay", "\(name).csv", "--tiles", tiles, "--to", Town.to, "--out", "\(name).mcap"])
+            }
+            try await box.succeed(
+                "navbus", ["report", "a.mcap", "--against", "b.mcap", "--tiles", tiles, "--out", "both.html"])
+            let browser = try Browser.follow(
+                "file://\(box.path)/both.html",
+                until: [
+                    "document.documentElement.dataset.ready === 'true'",
+                    "page.runs.map((run) => run.rejected.messages).join() === '0,1'",
+                    // Names the colour to the right of a place on a map without roads.
+                    """
+                    window.colour = (x, y, right) => {
+                      const view = page.view, copy = make("canvas").getContext("2d", { willReadFrequently: true });
+                      Object.assign(view.view, { x, y, scale: 8 });
+                      Object.assign(view.shows, { roads: false, sigma: false });
+                      view.draw();
+                      copy.drawImage(view.canvas, -Math.floor(view.canvas.width / 2) - right, -Math.floor(view.canvas.height / 2));
+                      const pixel = copy.getImageData(0, 0, 1, 1).data;
+                      const away = (name) => [1, 3, 5].reduce((sum, i, k) => (
+                        sum + Math.abs(parseInt(view.colours[name].slice(i, i + 2), 16) - pixel[k])), 0);
+                      return ["land", "fix", "bad", "runB"].sort((a, b) => away(a) - away(b))[0];
+                    }, true
+                    """,
+                    // A fix of both runs has the colours of both, one of the first run only that of its own.
+                    "[a, b] = page.runs.map((run) => run.fixes), i = a.t.indexOf(149000), "
+                        + "b.x[b.t.indexOf(149000)] === a.x[i] "
+                        + "&& [0, 3, 9].map((d) => colour(a.x[i], a.y[i], d)).join() === 'fix,runB,land'",
+                    "i = a.t.indexOf(150000), b.y[b.t.indexOf(150000)] !== a.y[i] "
+                        + "&& [0, 3].map((d) => colour(a.x[i], a.y[i], d)).join() === 'fix,land'",
+                    // The same holds for rejected fixes.
+                    "r = page.runs[1].rejected, [0, 2, 9].map((d) => colour(r.x[0], r.y[0], d)).join() === 'runB,runB,land'",
+                    "page.runs[0].rejected = r, [0, 2, 9].map((d) => colour(r.x[0], r.y[0], d)).join() === 'bad,runB,land'",
+                    "page.view.shows.fixes = false, colour(r.x[0], r.y[0], 0) === 'land'",
+                    // The readout says whose it is.
+                    "page.seek(140000), [...document.querySelectorAll('#readout .which')].map((e) => e.textContent).join() === 'A,B'",
+                    "['A', 'B'].every((run) => ['speed', 'road'].every((part) => "
+                        + "document.querySelector(`#readout .run${run} .${part}`)))",
+                    #"/^2:20 of \d:\d\d, A: \d+ km\/h, .+; B: \d+ km\/h, /.test("#
+                        + "document.getElementById('timeline').getAttribute('aria-valuetext'))",
+                    "page.help(), document.querySelectorAll('.fixB, .rejectedB').length === 2",
+                ], in: box)
+            let result = try await browser.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
+            #expect(page.console.isEmpty, "\(page.console)")
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canFollow,
+            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
+    )
+    func mapAndTimelineShowReceiverSwitchesAndRefusals() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            try await Self.replay(in: box, tiles, to: "drive.mcap")
+            try await box.succeed("navbus", ["report", "drive.mcap", "--tiles", tiles, "--out", "drive.html"])
+            let browser = try Browser.follow(
+                "file://\(box.path)/drive.html",
+                until: [
+                    "document.documentElement.dataset.ready === 'true'",
+                    // The same time as that of an event that matters more, and times of their own.
+                    """
+                    events = page.runs[0].events, at = events.findIndex((e) => e.kind === "reroute" && weight(e) === 2),
+                    trouble = events[at].t, ticks = () => document.querySelectorAll("#timeline .tickmark").length,
+                    first = ticks(), firstBad = document.querySelectorAll("#timeline .tickmark.bad").length,
+                    events.splice(at, 0, { t: trouble, kind: "policy", text: "policy SHOULD_REROUTE: NO by CLIENT" }),
+                    events.push(
+                      { t: 25000, kind: "receiver", text: "receiver 'front'" },
+                      { t: 35000, kind: "receiver", text: "receiver 'rear' instead of 'front' (BETTER)" },
+                      { t: 45000, kind: "policy", text: "policy SHOULD_REROUTE: YES by CLIENT" },
+                      { t: 55000, kind: "policy", text: "policy ACCEPT_FASTER_ROUTE: NO by RECORDED" },
+                      { t: 65000, kind: "policy", text: "policy SHOULD_DISCARD_FIX: NO by CLIENT" }),
+                    page.view.buildMarks(), page.view.draw(), page.timeline.draw(), true
+                    """,
+                    "[25, 35, 45, 55, 65].filter((s) => document.querySelector(`#marks .event.warn[data-t='${s}000']`)).join() "
+                        + "=== '35,55'",
+                    "['receiver', 'policy'].every((kind) => "
+                        + "document.querySelectorAll(`#timeline .warn[data-event=${kind}]`).length === 1)",
+                    "ticks() === first + 2 && document.querySelectorAll('#timeline .tickmark.bad').length === firstBad",
+                    // On the map, too, the trouble is above the refusal.
+                    "marks = [...document.querySelectorAll(`#marks .event[data-t='${trouble}']`)], "
+                        + "marks.length > 1 && marks.every((mark) => mark.classList.contains('bad') || mark.style.display === 'none')",
+                    "page.seek(34000), page.jump(1), page.t === 35000",
+                ], in: box)
+            let result = try await browser.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
+            #expect(page.console.isEmpty, "\(page.console)")
+        }
+    }
+
     private static func replay(
         in box: Sandbox, _ tiles: String, _ more: [String] = [], to bag: String
     ) async throws {

@@ -229,6 +229,35 @@ struct ReportTests {
         #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")
     }
 
+    /// The page tells switches and refusals by these kinds and words.
+    @Test func receiverSwitchesAndPolicyDecisionsAreEvents() throws {
+        var drive = DriveCollector()
+        for index in 0..<10 { drive.add(position(index)) }
+        let selections = [
+            ReceiverSelection(receiver: "front", reason: .first),
+            ReceiverSelection(receiver: "rear", previous: "front", reason: .better),
+        ]
+        for (second, selection) in zip([1, 3] as [Int64], selections) {
+            drive.add(event("/nav/receiver", selection, stamp: start + second * 1_000_000_000))
+        }
+        let kinds: [PolicyKind] = [
+            .shouldReroute, .acceptReroute, .acceptFasterRoute, .shouldTakeAlternative, .shouldAdvanceLeg,
+        ]
+        for kind in kinds {
+            let decision = PolicyDecision(kind: kind, verdict: .no, decidedBy: .client)
+            drive.add(event("/nav/policy/decision", decision, stamp: start + 5 * second))
+        }
+        let events = try #require(try data(of: [drive]).runs.first?["events"] as? [[String: Any]])
+        #expect(
+            events.map { "\($0["kind"] ?? "?"): \($0["text"] ?? "?")" } == [
+                "receiver: receiver 'front'", "receiver: receiver 'rear' instead of 'front' (BETTER)",
+                "policy: policy SHOULD_REROUTE: NO by CLIENT", "policy: policy ACCEPT_REROUTE: NO by CLIENT",
+                "policy: policy ACCEPT_FASTER_ROUTE: NO by CLIENT",
+                "policy: policy SHOULD_TAKE_ALTERNATIVE: NO by CLIENT",
+                "policy: policy SHOULD_ADVANCE_LEG: NO by CLIENT",
+            ])
+    }
+
     @Test func arrivalsOfAllTripsAreKept() throws {
         var drive = DriveCollector()
         for index in 0..<30 { drive.add(position(index)) }
