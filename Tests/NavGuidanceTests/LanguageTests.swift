@@ -93,7 +93,7 @@ struct LanguageTests {
         let text = InstructionText(phrases: table)
         let changes: [(inout Maneuver) -> Void] = [
             { _ in }, { $0.roundaboutExit = 2 }, { $0.exitNumbers = ["12"] }, { $0.drivingSide = .left },
-            { $0.endsRoad = true }, { $0.junctionName = "Kamppi" }, { $0.notes = .boardsFerry },
+            { $0.endsRoad = $0.type == .turn }, { $0.junctionName = "Kamppi" }, { $0.notes = .boardsFerry },
             { $0.notes = .leavesFerry },
         ]
         let blank = try Self.maneuver(.turn)
