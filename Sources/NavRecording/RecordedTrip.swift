@@ -47,10 +47,8 @@ struct RecordedTrip: Sendable {
     var trip: SavedTrip? {
         guard let route, commanded > route.stampNs ?? .max else { return nil }
         let state = state.flatMap { $0.routeId == route.routeId ? $0 : nil }
-        // A completed trip keeps its route, and a simulated drive has no fixes.
-        if let state, state.phase != .guidance || state.guidance == .complete || state.positionSource == .simulated {
-            return nil
-        }
+        // A completed trip keeps its route.
+        if let state, state.phase != .guidance || state.guidance == .complete { return nil }
         let (leg, isHeld) = (state?.legIndex ?? 0, state?.isHeld ?? false)
         let completed = Int(leg) + (isHeld ? 1 : 0)
         // The start comes first. VIA points of the current leg may have been passed; the route that is kept tells.
