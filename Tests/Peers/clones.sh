@@ -14,7 +14,7 @@ for ((number = 0; number < busy; number++)); do
     loops+=($!)
 done
 
-held=0 table= TIMEFORMAT='%U %S'
+held=0 table='' TIMEFORMAT='%U %S'
 work=$(mktemp -d -t navbus-clones-XXXXXX)
 for ((number = 1; number <= clones; number++)); do
     clone=$work/$number begun=$SECONDS result=holds used=
