@@ -46,6 +46,8 @@ PLACES = {}
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiles", action="append", required=True, help="directory of road tiles; may be given again")
+    parser.add_argument("--real-tiles", action="append", default=[], metavar="TILES",
+                        help="a tileset for real drives alone, for example of one with too few roads for a simulated drive")
     parser.add_argument("--folder", required=True, help="where the fleet is kept")
     parser.add_argument("--bags", type=int, default=10_000)
     parser.add_argument("--drives", help="folder of recordings of real drives, which count as bags")
@@ -108,7 +110,7 @@ def tileset_of(options, bag):
         message = json.loads(line)["message"]
         if "latitude" not in message or "longitude" not in message:
             continue
-        for tiles in options.tiles:
+        for tiles in options.tiles + options.real_tiles:
             with open(tiles + "/tileset.json") as file:
                 bounds = json.load(file)["bounds"]
             if (bounds["south"] <= message["latitude"] <= bounds["north"]
@@ -166,7 +168,7 @@ def make(options):
             if number % 10 == 0 and sys.stderr.isatty():
                 print(f"\r{number * PIECES} of {options.bags} bags", end="", file=sys.stderr, flush=True)
     lines = ["references: references", "expect: [never reroute FAILED]", "bags:"]
-    for tiles in options.tiles:
+    for tiles in options.tiles + options.real_tiles:
         name = os.path.basename(tiles)
         # Each fifth simulated bag has no trip, and neither has a real drive.
         for kind, pattern, more in (
