@@ -438,9 +438,13 @@ struct NavigationServiceTests {
                 return
             }
             visual.secondary = InstructionText(text: "second")
-            visual.sub = nil
+            visual.sub = InstructionText(text: "third")
+            visual.subManeuver = Maneuver(type: .rotary, modifier: .slightLeft, latitude: 1, roundaboutExit: 3)
+            visual.maneuver = nil
+            visual.drivingSide = .left
             visual.primary?.components = [
-                InstructionComponent(kind: .shield, text: "E 12"), InstructionComponent(kind: .delimiter, text: "/"),
+                InstructionComponent(kind: .shield, text: "E 12", abbreviation: "E12", abbreviationPriority: 1),
+                InstructionComponent(kind: .delimiter, text: "/"),
             ]
             visual.lanes = [Lane(indications: [.left, .straight], valid: true, active: true, validIndication: .left)]
             visual.language = "x-old"
@@ -476,7 +480,25 @@ struct NavigationServiceTests {
             #expect(
                 banner.primary?.components.map(\.kind) == [.shield, .delimiter]
                     && banner.primary?.text?.isEmpty == false)
-            #expect(banner.secondary?.text == "second" && banner.sub == nil && banner.language == "x-old")
+            #expect(banner.primary?.components.map(\.abbreviation) == ["E12", nil])
+            #expect(banner.primary?.components.map(\.abbreviationPriority) == [1, nil])
+            #expect(banner.secondary?.text == "second" && banner.language == "x-old")
+            #expect(banner.sub?.text == "third")
+            #expect(banner.subManeuver == Maneuver(type: .rotary, modifier: .slightLeft, roundaboutExit: 3))
+            #expect(banner.maneuver?.type != nil && banner.drivingSide == .right)
+        }
+        let revisions = decisions.compactMap { decision -> VisualInstruction? in
+            guard case .revisedInstruction(let answer)? = decision.content,
+                case .visual(let visual)? = answer.instruction
+            else { return nil }
+            return visual
+        }
+        #expect(revisions.count == shown.count)
+        for revision in revisions {
+            #expect(revision.primary?.components.map(\.abbreviation) == ["E12", nil])
+            #expect(revision.subManeuver == Maneuver(type: .rotary, modifier: .slightLeft, roundaboutExit: 3))
+        }
+        for banner in shown {
             #expect(
                 banner.lanes.map(\.validIndication) == [.left] && banner.lanes[0].indications == [.left, .straight])
         }
