@@ -58,17 +58,17 @@ extension NavMessages.PolicyRequest.Question {
         case .acceptReroute(let plan, let reason, let seconds):
             self = .acceptReroute(
                 AcceptRerouteRequest(
-                    context: context, reason: RerouteReason(reason), route: NavMessages.Route(plan),
-                    maneuverInS: seconds))
+                    context: context, reason: RerouteReason(reason),
+                    route: NavMessages.Route(offered: plan, id: nil, in: around.context), maneuverInS: seconds))
         case .shouldTakeAlternative(let offered):
             self = .shouldTakeAlternative(
-                ShouldTakeAlternativeRequest(context: context, alternative: NavMessages.Alternative(offered)))
+                ShouldTakeAlternativeRequest(
+                    context: context, alternative: NavMessages.Alternative(offered, in: around.context)))
         case .acceptFasterRoute(let id, let plan, let gain):
-            var route = NavMessages.Route(plan)
-            route.routeId = id
             self = .acceptFasterRoute(
                 ShouldAcceptFasterRouteRequest(
-                    context: context, route: route, gainS: gain.seconds, gainRatio: gain.share))
+                    context: context, route: NavMessages.Route(offered: plan, id: id, in: around.context),
+                    gainS: gain.seconds, gainRatio: gain.share))
         case .shouldDiscardFix(_, let rejection):
             self = .shouldDiscardFix(
                 ShouldDiscardFixRequest(

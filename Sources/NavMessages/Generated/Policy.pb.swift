@@ -527,7 +527,7 @@ public struct AcceptRerouteRequest: Message {
     public var context: PolicyContext?
     /// Why the vehicle is rerouted.
     public var reason: RerouteReason?
-    /// The route that is proposed.
+    /// The route that is proposed; it gets its route_id when it comes into force.
     public var route: Route?
     /// Time to the route's first maneuver at the current speed, in s.
     public var maneuverInS: Double?
