@@ -209,6 +209,21 @@ struct NavigationServiceTests {
         #expect(abs(Double(try #require(later.summary?.etaNs) - departure) / 1e9 - duration) < 0.01)
     }
 
+    @Test(arguments: [(0, 0, [0, 1]), (1, 0, [0, 0.5, 1]), (0, 1, [0, 0.5, 1])] as [(Int, UInt32, [Double])])
+    func progressOfACalculationIsThatOfItsSearches(stops: Int, alternatives: UInt32, wanted: [Double]) async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        let stop = Waypoint(
+            latitude: (Helsinki.from.latitude + Helsinki.to.latitude) / 2,
+            longitude: (Helsinki.from.longitude + Helsinki.to.longitude) / 2)
+        let order = CalculateRouteRequest(
+            waypoints: Array(repeating: stop, count: stops) + [Self.destination],
+            options: RouteOptions(alternatives: alternatives), preview: false)
+        let answers = try await table.routes(order)
+        #expect(answers.compactMap(\.progress) == wanted)
+        #expect(answers.dropLast().allSatisfy(\.routes.isEmpty) && answers.last?.routes.isEmpty == false)
+    }
+
     @Test func stepsJoinAtLegsAndAddUpToTheirDurations() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))

@@ -24,7 +24,9 @@ extension NavigationNode: NavigationServiceProvider {
         let id = calls.add(call, alternatives: Int(request.options?.alternatives ?? 0)) { [weak self] in
             self?.callEnded($0)
         }
-        carryOut(session.handle(.calculateRoute(request), call: id, caller: JournalCaller.call, at: present))
+        let outcome = session.handle(.calculateRoute(request), call: id, caller: JournalCaller.call, at: present)
+        for query in outcome.queries where query.purpose == .calculate { calls.follow(query.requestID, for: id, call) }
+        carryOut(outcome)
     }
 
     /// Chooses a route of the preview.

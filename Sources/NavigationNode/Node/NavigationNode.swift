@@ -207,7 +207,9 @@ package final class NavigationNode: Node {
         }
         noteProvider()
         for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
-        for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
+        let (progress, answers) = worker.takeAnswers()
+        if let progress { calls.note(progress.share, of: progress.requestID) }
+        for (query, answer) in answers { carryOut(session.handle(answer, to: query)) }
         return pass(now)
     }
 
