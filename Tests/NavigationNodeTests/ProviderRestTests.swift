@@ -1,4 +1,6 @@
 import NavBag
+import NavDirections
+import NavGeo
 import NavKit
 import NavMap
 import NavMessages

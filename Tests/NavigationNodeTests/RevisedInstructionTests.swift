@@ -30,7 +30,7 @@ struct RevisedInstructionTests {
             NavMessages.Lane(
                 indications: [.left, .straight], valid: true, active: false, validIndication: .straight,
                 possible: true),
-            NavMessages.Lane(indications: [.uTurn], valid: false, active: false, closed: true, possible: false),
+            NavMessages.Lane(indications: [.right], valid: false, active: false, closed: true, possible: false),
         ]
         #expect(lanes.map { NavMessages.Lane(NavGuidance.Lane($0)) } == lanes)
     }

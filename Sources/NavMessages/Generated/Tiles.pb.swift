@@ -1156,7 +1156,7 @@ extension LoadRegionResponse: WireMessage {
 public struct ListRegionsRequest: Message {
     /// Only regions whose id comes after this id; absent: all regions.
     public var startAfter: String?
-    /// Greatest number of regions in the answer, at least 1; the answer may have fewer. Absent: all regions, or
+    /// Greatest number of regions in the answer; 0 counts as 1. The answer may have fewer. Absent: all regions, or
     /// RESOURCE_EXHAUSTED if they do not fit into one answer.
     public var pageSize: UInt32?
 

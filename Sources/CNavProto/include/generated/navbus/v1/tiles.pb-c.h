@@ -579,7 +579,7 @@ struct  Navbus__V1__ListRegionsRequest
    */
   char *start_after;
   /*
-   * Greatest number of regions in the answer, at least 1; the answer may have fewer. Absent: all regions, or
+   * Greatest number of regions in the answer; 0 counts as 1. The answer may have fewer. Absent: all regions, or
    * RESOURCE_EXHAUSTED if they do not fit into one answer.
    */
   protobuf_c_boolean has_page_size;
