@@ -72,14 +72,29 @@ public enum BannerComponent: Sendable, Hashable {
     }
 }
 
+/// A shorter form of a part of a banner's line.
+public struct BannerAbbreviation: Sendable, Hashable {
+    public var text: String
+    /// The order in which parts are abbreviated, from 0; nil for any.
+    public var priority: Int?
+
+    /// An abbreviation.
+    public init(_ text: String, priority: Int? = nil) {
+        self.text = text
+        self.priority = priority
+    }
+}
+
 /// One maneuver on a display.
 public struct Banner: Sendable, Equatable {
     /// The line as text.
     public var text: String
     /// The line in parts.
     public var components: [BannerComponent]
-    /// The maneuver's type.
-    public var type: ManeuverType
+    /// The shorter forms of the parts, one for each, as the owner words them; nil for those of ``Abbreviations``.
+    public var abbreviations: [BannerAbbreviation?]?
+    /// The maneuver's type; nil for a line of the owner without one.
+    public var type: ManeuverType?
     /// The maneuver's direction.
     public var modifier: ManeuverModifier?
     /// The number of the roundabout's exit that is taken, from 1.

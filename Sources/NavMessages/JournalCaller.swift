@@ -1,5 +1,7 @@
-/// The names in the journal of the sources of commands that did not come from a call.
+/// The names in the journal of the sources of commands.
 package enum JournalCaller {
+    /// A client's call. The frames of calls do not name the client.
+    package static let call = "call"
     /// The configuration at the node's start.
     package static let configuration = "configuration"
     /// The trip saved by the node's previous run.

@@ -31,6 +31,8 @@ package final class Navigator {
     var faster: FasterRouteWatch
     var refresh: RefreshSchedule
     var preview = PreviewState()
+    /// Whether the online provider is not asked, because it failed.
+    var providerRests = false
     // Pending requests.
     var routes = PendingRequests<PendingRoute>()
     var questions = PendingRequests<PolicyRequest>()
@@ -77,6 +79,7 @@ package final class Navigator {
         case .policyAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot): adopt(snapshot, event)
         case .configured(let config): adopt(config)
+        case .provider(let rests): providerRests = rests
         }
         if isPresent { passTime(event) }
         publishStateIfChanged(event)

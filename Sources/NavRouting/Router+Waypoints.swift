@@ -137,17 +137,19 @@ extension Router {
             case .tilesNeeded(let tiles): return .failed(.tilesNeeded(tiles))
             case .path(let edges, let cost, let origin, let destination):
                 let leg = LegPath(edges: edges, start: origin, end: destination, searched: cost)
+                workspace.onWaypoint?(1, 1)
                 return .found(Solution(metric: metric, legs: [leg], places: places))
             }
         }
-        return throughWaypoints(request, places: places, search, workspace.cancellation)
+        return throughWaypoints(request, places: places, search, workspace)
     }
 
     /// Finds the best candidates of all waypoints by dynamic programming.
     private func throughWaypoints(
         _ request: RouteRequest, places: [[EdgePosition]], _ search: ConstrainedSearch,
-        _ cancellation: SearchCancellation
+        _ workspace: SearchWorkspace
     ) -> SolveOutcome {
+        let cancellation = workspace.cancellation
         // One search shows that no pair of a leg is connected, which the pairs of this and earlier legs take hundreds for.
         for index in 1..<places.count where places[index - 1].count * places[index].count >= Self.leastPairs {
             if cancellation.isCancelled { break }
@@ -183,6 +185,7 @@ extension Router {
             if !missing.isEmpty { return .failed(.tilesNeeded(missing.sorted())) }
             guard next.contains(where: { $0 != nil }) else { return .failed(.unreachable(waypoint: index)) }
             arrivals = next
+            workspace.onWaypoint?(index, places.count - 1)
         }
         guard let best = arrivals.compactMap({ $0 }).min(by: { $0.cost < $1.cost }) else {
             return .failed(.unreachable(waypoint: places.count - 1))

@@ -73,6 +73,9 @@ public final class SearchWorkspace {
 
     /// The switch that ends a search early. A route through several waypoints then fails with any reason, which is to be ignored.
     let cancellation: SearchCancellation
+    /// Called when the way to another waypoint is found, with the number of these and of all waypoints but the start. It counts from 1 again
+    /// when the search is repeated with more roads.
+    public var onWaypoint: ((_ found: Int, _ all: Int) -> Void)?
 
     /// Creates empty scratch memory, which grows with the first query.
     public init(_ cancellation: SearchCancellation = SearchCancellation()) { self.cancellation = cancellation }

@@ -44,11 +44,10 @@ extension NavMessages.VisualInstruction {
             primary: NavMessages.InstructionText(instruction.primary),
             secondary: instruction.secondary.map { NavMessages.InstructionText($0) },
             sub: instruction.sub.map { NavMessages.InstructionText($0) },
-            subManeuver: instruction.sub.map {
+            subManeuver: instruction.sub.flatMap {
                 NavMessages.Maneuver(
-                    type: NavMessages.ManeuverType($0.type),
-                    modifier: $0.modifier.map { NavMessages.ManeuverModifier($0) },
-                    roundaboutExit: $0.roundaboutExit.map { UInt32($0) })
+                    RevisedInstruction.SubManeuver(
+                        type: $0.type, modifier: $0.modifier, roundaboutExit: $0.roundaboutExit))
             }, lanes: instruction.lanes.map { NavMessages.Lane($0) },
             triggerDistanceM: instruction.maneuverOffset - instruction.routeOffset, distanceToManeuverM: distance,
             durationToManeuverS: duration, drivingSide: NavMessages.RoadSide(instruction.drivingSide),
@@ -66,6 +65,10 @@ extension NavMessages.VisualInstruction {
 extension NavMessages.InstructionText {
     package init(_ banner: Banner) {
         self.init(text: banner.text, components: banner.components.map { InstructionComponent($0) })
+        if let abbreviations = banner.abbreviations {
+            abbreviate(abbreviations)
+            return
+        }
         var priority: UInt32 = 0
         for index in components.indices {
             guard components[index].kind == .text, let text = components[index].text,
@@ -75,21 +78,59 @@ extension NavMessages.InstructionText {
             priority += 1
         }
     }
+
+    private mutating func abbreviate(_ abbreviations: [BannerAbbreviation?]) {
+        for (index, short) in zip(components.indices, abbreviations) {
+            components[index].abbreviation = short?.text
+            components[index].abbreviationPriority = short?.priority.map { UInt32(clamping: $0) }
+        }
+    }
 }
 
 extension RevisedInstruction.Line {
     /// Creates a line from a message; nil without any text. Components without text are left out.
     package init?(_ line: NavMessages.InstructionText) {
-        let components = line.components.filter { $0.text.nonEmpty != nil }.map { BannerComponent($0) }
+        let worded = line.components.filter { $0.text.nonEmpty != nil }
+        let components = worded.map { BannerComponent($0) }
         let text = line.text.nonEmpty ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }
         guard !text.isEmpty else { return nil }
-        self.init(text: text, components: components.isEmpty ? [.text(text)] : components)
+        let abbreviations = worded.map { part in
+            part.abbreviation.nonEmpty.map {
+                BannerAbbreviation($0, priority: part.abbreviationPriority.map { Int($0) })
+            }
+        }
+        self.init(
+            text: text, components: components.isEmpty ? [.text(text)] : components,
+            abbreviations: abbreviations.contains { $0 != nil } ? abbreviations : nil)
+    }
+}
+
+extension RevisedInstruction.SubManeuver {
+    /// Creates the maneuver of a sub line from a message; nil when it names none.
+    package init?(_ maneuver: NavMessages.Maneuver) {
+        self.init(
+            type: maneuver.type.flatMap { NavGuidance.ManeuverType($0) },
+            modifier: maneuver.modifier.flatMap { NavGuidance.ManeuverModifier($0) },
+            roundaboutExit: maneuver.roundaboutExit.flatMap { $0 == 0 ? nil : Int($0) })
+        if self == Self() { return nil }
+    }
+}
+
+extension NavMessages.Maneuver {
+    /// Creates the message of a sub line's maneuver; nil when it names none.
+    package init?(_ maneuver: RevisedInstruction.SubManeuver) {
+        if maneuver == RevisedInstruction.SubManeuver() { return nil }
+        self.init(
+            type: maneuver.type.map { NavMessages.ManeuverType($0) },
+            modifier: maneuver.modifier.map { NavMessages.ManeuverModifier($0) },
+            roundaboutExit: maneuver.roundaboutExit.map { UInt32(clamping: $0) })
     }
 }
 
 extension NavMessages.InstructionText {
     package init(_ line: RevisedInstruction.Line) {
         self.init(text: line.text, components: line.components.map { InstructionComponent($0) })
+        if let abbreviations = line.abbreviations { abbreviate(abbreviations) }
     }
 }
 

@@ -58,17 +58,17 @@ extension NavMessages.PolicyRequest.Question {
         case .acceptReroute(let plan, let reason, let seconds):
             self = .acceptReroute(
                 AcceptRerouteRequest(
-                    context: context, reason: RerouteReason(reason), route: NavMessages.Route(plan),
-                    maneuverInS: seconds))
+                    context: context, reason: RerouteReason(reason),
+                    route: NavMessages.Route(offered: plan, id: nil, in: around.context), maneuverInS: seconds))
         case .shouldTakeAlternative(let offered):
             self = .shouldTakeAlternative(
-                ShouldTakeAlternativeRequest(context: context, alternative: NavMessages.Alternative(offered)))
+                ShouldTakeAlternativeRequest(
+                    context: context, alternative: NavMessages.Alternative(offered, in: around.context)))
         case .acceptFasterRoute(let id, let plan, let gain):
-            var route = NavMessages.Route(plan)
-            route.routeId = id
             self = .acceptFasterRoute(
                 ShouldAcceptFasterRouteRequest(
-                    context: context, route: route, gainS: gain.seconds, gainRatio: gain.share))
+                    context: context, route: NavMessages.Route(offered: plan, id: id, in: around.context),
+                    gainS: gain.seconds, gainRatio: gain.share))
         case .shouldDiscardFix(_, let rejection):
             self = .shouldDiscardFix(
                 ShouldDiscardFixRequest(
@@ -146,13 +146,14 @@ extension NavMessages.PolicyDecision.Content {
         case .instruction(let revised):
             var answer = ReviseInstructionAnswer(suppress: revised.isSuppressed ? true : nil)
             switch revised.content {
-            case .visual(let primary, let secondary, let sub, let lanes):
+            case .visual(let primary, let secondary, let sub, let maneuver, let lanes):
                 answer.instruction = .visual(
                     NavMessages.VisualInstruction(
                         primary: primary.map { NavMessages.InstructionText($0) },
                         secondary: secondary.map { NavMessages.InstructionText($0) },
-                        sub: sub.map { NavMessages.InstructionText($0) }, lanes: lanes.map { NavMessages.Lane($0) },
-                        language: revised.language))
+                        sub: sub.map { NavMessages.InstructionText($0) },
+                        subManeuver: maneuver.flatMap { NavMessages.Maneuver($0) },
+                        lanes: lanes.map { NavMessages.Lane($0) }, language: revised.language))
             case .spoken(let text, let ssml):
                 answer.instruction = .spoken(
                     NavMessages.SpokenInstruction(text: text, ssml: ssml, language: revised.language))
@@ -223,6 +224,7 @@ extension NavNavigator.PolicyAnswer {
             let line = { (text: NavMessages.InstructionText?) in text.flatMap { RevisedInstruction.Line($0) } }
             revised.content = .visual(
                 primary: line(visual.primary), secondary: line(visual.secondary), sub: line(visual.sub),
+                subManeuver: visual.subManeuver.flatMap { RevisedInstruction.SubManeuver($0) },
                 lanes: visual.lanes.map { NavGuidance.Lane($0) })
             revised.language = visual.language.nonEmpty
         case .spoken(let spoken):

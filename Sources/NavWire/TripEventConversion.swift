@@ -28,13 +28,27 @@ extension NavMessages.Route {
     }
 }
 
+extension NavMessages.Route {
+    /// Creates a route that is offered during guidance, with its arrival if it is taken now.
+    ///
+    /// - Parameters:
+    ///   - id: Its number among the offered routes; nil when it gets one only as it comes into force.
+    ///   - duration: Seconds from the vehicle to the destination; nil for those of the plan.
+    package init(offered plan: RoutePlan, id: UInt64?, in context: EventContext, duration: Double? = nil) {
+        self.init(plan)
+        (stampNs, sessionId, routeId, causeSequence) = (context.stamp.nanoseconds, context.session, id, context.cause)
+        let duration = duration ?? plan.route.rest(from: plan.offset).duration
+        summary?.etaNs = context.stamp.advanced(bySeconds: duration).nanoseconds
+    }
+}
+
 extension NavMessages.Alternatives {
     /// Creates the message of the alternatives to the route in force.
     package init(_ update: AlternativesUpdate, context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence,
-            alternatives: update.alternatives.map { NavMessages.Alternative($0) }, added: update.added,
+            alternatives: update.alternatives.map { NavMessages.Alternative($0, in: context) }, added: update.added,
             removed: update.removed.map {
                 RemovedAlternative(routeId: $0.id, reason: AlternativeRemovalReason($0.reason))
             }, error: update.failure.map { ErrorInfo($0) })
@@ -42,10 +56,10 @@ extension NavMessages.Alternatives {
 }
 
 extension NavMessages.Alternative {
-    package init(_ offered: OfferedAlternative) {
+    package init(_ offered: OfferedAlternative, in context: EventContext) {
         let alternative = offered.plan.alternative
-        var route = NavMessages.Route(offered.plan.plan)
-        route.routeId = offered.id
+        var route = NavMessages.Route(
+            offered: offered.plan.plan, id: offered.id, in: context, duration: offered.duration)
         if !alternative.via.isEmpty { route.summary?.names = alternative.via }
         self.init(
             route: route, fork: NavMessages.Coordinate(alternative.fork.coordinate), forkOffsetM: offered.forkOffset,
@@ -96,8 +110,7 @@ extension NavMessages.FasterRoute {
         switch event.phase {
         case .detected(let until):
             phase = .detected
-            route = NavMessages.Route(event.plan)
-            route?.routeId = event.id
+            route = NavMessages.Route(offered: event.plan, id: event.id, in: context)
             acceptUntilNs = until?.nanoseconds
         case .applied: phase = .applied
         case .rejected(let why):

@@ -12,11 +12,12 @@ import NavWire
 extension TileCacheNode: TileCacheServiceProvider {
     /// Returns a tile from the cache or from its source; waits for a download at most as long as the call does.
     package func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws {
-        guard let key = request.key, let zoom = key.zoom, let x = key.x, let y = key.y,
-            let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
-        else {
-            call.finish(
-                GetTileResponse(.invalidRequest, "the key is not a valid tile; it needs zoom, x and y"))
+        let key = request.key ?? TileKey()
+        let tile: TileID
+        do throws(TileFailure) {
+            tile = try TileID(key, field: "key")
+        } catch {
+            call.finish(GetTileResponse(error: ErrorInfo(error)))
             return
         }
         let domain = key.domain.flatMap { TileDomain($0) }
@@ -24,11 +25,12 @@ extension TileCacheNode: TileCacheServiceProvider {
             let known = engine.lookup.views.map(\.keys.name).joined(separator: ", ")
             let configured = "configured: \(known.isEmpty ? "none" : known)"
             if let name = key.tileset, !name.isEmpty {
-                call.finish(GetTileResponse(.notFound, "there is no tileset '\(name)'; \(configured)"))
+                call.finish(GetTileResponse(.notFound, "key.tileset: there is no tileset '\(name)'; \(configured)"))
             } else if let domain {
-                call.finish(GetTileResponse(.notFound, "no tileset has \(domain.rawValue) tiles; \(configured)"))
+                call.finish(
+                    GetTileResponse(.notFound, "key.domain: no tileset has \(domain.rawValue) tiles; \(configured)"))
             } else {
-                call.finish(GetTileResponse(.invalidRequest, "the key needs a tileset, or a domain; \(configured)"))
+                call.finish(GetTileResponse(.invalidRequest, "key.tileset is missing, or a domain; \(configured)"))
             }
             return
         }
@@ -36,7 +38,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         if let domain, domain != keys.domain {
             call.finish(
                 GetTileResponse(
-                    .invalidRequest, "tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles"))
+                    .invalidRequest, "key.domain: tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles"))
             return
         }
         let deadline = call.deadlineNanoseconds
@@ -63,10 +65,7 @@ extension TileCacheNode: TileCacheServiceProvider {
     package func loadRegion(_ request: LoadRegionRequest, _ call: StreamCall<LoadRegionResponse>) throws {
         let order: RegionOrder
         do throws(TileFailure) {
-            guard let definition = request.definition else {
-                throw TileFailure(.invalidRequest, "LoadRegion needs a region's definition")
-            }
-            order = try RegionOrder(definition, tilesets: engine.lookup.views.map(\.keys))
+            order = try RegionOrder(request.definition, tilesets: engine.lookup.views.map(\.keys))
         } catch {
             call.finish(LoadRegionResponse(error: ErrorInfo(error)))
             return
@@ -98,7 +97,7 @@ extension TileCacheNode: TileCacheServiceProvider {
 
     package func getRegion(_ request: GetRegionRequest, _ call: UnaryCall<GetRegionResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { GetRegionResponse(error: $0) }) { cache throws(TileFailure) in
+        try ask(call, naming: "region_id", { GetRegionResponse(error: $0) }) { cache throws(TileFailure) in
             GetRegionResponse(region: Region(try cache.region(id)))
         }
     }
@@ -106,7 +105,7 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// Removes an offline region; its tiles may then be evicted.
     package func removeRegion(_ request: RemoveRegionRequest, _ call: UnaryCall<RemoveRegionResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { RemoveRegionResponse(error: $0) }) { cache throws(TileFailure) in
+        try ask(call, naming: "region_id", { RemoveRegionResponse(error: $0) }) { cache throws(TileFailure) in
             try cache.remove(id)
             return RemoveRegionResponse()
         }
@@ -115,10 +114,11 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// Changes the name and metadata of an offline region, or revalidates its tiles.
     package func updateRegion(_ request: UpdateRegionRequest, _ call: UnaryCall<UpdateRegionResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { UpdateRegionResponse(error: $0) }) { cache throws(TileFailure) in
-            let metadata = request.metadata.isEmpty ? nil : try RegionOrder.metadata(request.metadata)
+        try ask(call, naming: "region_id", { UpdateRegionResponse(error: $0) }) { cache throws(TileFailure) in
+            let metadata =
+                request.metadata.isEmpty ? nil : try RegionOrder.metadata(request.metadata, field: "metadata")
             let region = try cache.update(
-                id, name: try RegionOrder.name(request.name, of: id), metadata: metadata,
+                id, name: try RegionOrder.name(request.name, field: "name"), metadata: metadata,
                 isToRevalidate: request.revalidate ?? false)
             return UpdateRegionResponse(region: Region(region))
         }
@@ -127,7 +127,7 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// Stops loading an offline region; its loaded tiles are kept.
     package func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { CancelLoadResponse(error: $0) }) { cache throws(TileFailure) in
+        try ask(call, naming: "region_id", { CancelLoadResponse(error: $0) }) { cache throws(TileFailure) in
             CancelLoadResponse(region: Region(try cache.cancel(id)))
         }
     }
@@ -189,7 +189,7 @@ extension TileCacheNode: TileCacheServiceProvider {
 
     /// Removes tiles that no region pins.
     package func purge(_ request: PurgeRequest, _ call: UnaryCall<PurgeResponse>) throws {
-        try ask(call, { PurgeResponse(error: $0) }) { cache throws(TileFailure) in
+        try ask(call, naming: "tileset", { PurgeResponse(error: $0) }) { cache throws(TileFailure) in
             let report = try cache.purge(request.tileset, expiredOnly: request.expiredOnly ?? false)
             return PurgeResponse(
                 removedCount: UInt64(clamping: report.removedCount), freedBytes: UInt64(clamping: report.freedBytes))
@@ -201,8 +201,10 @@ extension TileCacheNode: TileCacheServiceProvider {
     static let overloaded = CallStatus(.resourceExhausted, TileFailure.overloaded.message)
 
     /// Answers a call on the cache's thread.
+    ///
+    /// - Parameter field: The field that names what may not exist.
     private func ask<Response: Message>(
-        _ call: UnaryCall<Response>, _ failed: @escaping @Sendable (ErrorInfo) -> Response,
+        _ call: UnaryCall<Response>, naming field: String, _ failed: @escaping @Sendable (ErrorInfo) -> Response,
         _ body: @escaping @Sendable (TileCache<TileStore>) throws(TileFailure) -> Response
     ) throws {
         let responder = call.makeResponder()
@@ -210,7 +212,7 @@ extension TileCacheNode: TileCacheServiceProvider {
             do throws(TileFailure) {
                 responder.finish(try shell.run(body))
             } catch {
-                responder.finish(failed(ErrorInfo(error)))
+                responder.finish(failed(ErrorInfo(error.code == .notFound ? error.about(field) : error)))
             }
         }
         if !isTaken { responder.fail(TileCacheNode.overloaded) }

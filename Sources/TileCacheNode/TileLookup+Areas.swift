@@ -20,21 +20,19 @@ extension TileLookup {
     /// Returns the number of tiles of an area, and those that are not on board.
     func coverage(_ request: TileCoverageRequest) throws(TileFailure) -> TileCoverageResponse {
         guard let geometry = request.geometry else {
-            throw TileFailure(.invalidRequest, "coverage needs a geometry, a Polygon or MultiPolygon")
+            throw TileFailure(.invalidRequest, "geometry is missing: the area")
         }
         guard !request.descriptors.isEmpty else {
-            throw TileFailure(.invalidRequest, "coverage needs at least one descriptor, which names a tileset")
+            throw TileFailure(.invalidRequest, "descriptors is empty; name at least one tileset")
         }
         guard request.descriptors.count <= Self.greatestDescriptorCount else {
             throw TileFailure(
                 .invalidRequest,
-                "coverage has \(request.descriptors.count) descriptors; the limit is \(Self.greatestDescriptorCount)"
-            )
+                "descriptors has \(request.descriptors.count) entries, more than \(Self.greatestDescriptorCount)")
         }
         let area = try RegionArea(geometry)
         let keys = views.map(\.keys)
-        var descriptors: [NavTileCache.RegionDescriptor] = []
-        for descriptor in request.descriptors { descriptors.append(try RegionDescriptor(descriptor, in: keys)) }
+        let descriptors = try NavTileCache.RegionDescriptor.all(request.descriptors, in: keys, field: "descriptors")
         var response = TileCoverageResponse(wantedCount: 0, presentCount: 0)
         var (wanted, present) = (0, 0)
         var counted: [String: Set<TileID>] = [:]
@@ -65,10 +63,7 @@ extension TileLookup {
     ///
     /// It also returns the bytes still to be downloaded.
     func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {
-        guard let definition = request.definition else {
-            throw TileFailure(.invalidRequest, "an estimate needs a region's definition")
-        }
-        let order = try RegionOrder(definition, tilesets: views.map(\.keys), needsID: false)
+        let order = try RegionOrder(request.definition, tilesets: views.map(\.keys), needsID: false)
         await waitUntilKnown(order.definition.descriptors.map(\.tileset))
         let budget = store.budgetBytes
         let found = try await read {

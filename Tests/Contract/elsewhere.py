@@ -6,6 +6,8 @@ SHOWN_ELSEWHERE = {
     "AlternativeSwitch.error": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",
     "BarrierPoint.publisher": "Tests/NavKitTests/LockstepTests.swift",
     "BarrierResponse.lost_count": "Tests/NavKitTests/LockstepTests.swift",
+    "JournalEntry.provider": "Tests/NavigationNodeTests/ProviderRestTests.swift",
+    "ProviderChange.rests": "Tests/NavigationNodeTests/ProviderRestTests.swift",
     "TileArrival.removed": "Tests/NavigationNodeTests/LiveMapTests.swift",
     "RerouteEvent.next_attempt_ns": "Tests/Scenarios/reroute/no-route-backs-off.scenario",
     "ALTERNATIVE_SWITCH_PHASE_FAILED": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",

@@ -93,6 +93,39 @@ import Testing
         #expect(ride.progress.last?.visualInstruction == nil)
     }
 
+    /// It would have the main maneuver's, which is not what follows.
+    @Test func addedSubLineHasOnlyTheManeuverThatTheOwnerNames() throws {
+        let town = try Town.grid()
+        let maneuver = RevisedInstruction.SubManeuver(type: .rotary, modifier: .left, roundaboutExit: 3)
+        for given in [nil, maneuver] {
+            var config = NavigatorConfig()
+            config.policy.asked = [.reviseInstruction]
+            config.policy.deadline = 1_000
+            var ride = Ride(town.map, config: config)
+            ride.command(.setRoute(try town.plan("FGHC")))
+            ride.drive(try town.fixes("FGHC").prefix(3))
+            let request = try #require(
+                ride.questions.first {
+                    if case .reviseInstruction(.visual(let visual), _, _) = $0.question { return visual.sub == nil }
+                    return false
+                })
+            let line = RevisedInstruction.Line(
+                text: "Then", components: [.text("Then")], abbreviations: [BannerAbbreviation("T", priority: 0)])
+            let words = RevisedInstruction(
+                .visual(primary: nil, secondary: nil, sub: line, subManeuver: given, lanes: []))
+            ride.send(
+                .policyAnswer(
+                    requestID: request.requestID, PolicyAnswer(verdict: true, content: .instruction(words))))
+            let shown = try #require(
+                ride.told.compactMap { _, what -> VisualInstruction? in
+                    if case .visual(let visual, _, _) = what { visual } else { nil }
+                }.last)
+            #expect(shown.sub?.text == "Then" && shown.sub?.abbreviations == [BannerAbbreviation("T", priority: 0)])
+            #expect(shown.sub?.type == given?.type && shown.sub?.modifier == given?.modifier)
+            #expect(shown.sub?.roundaboutExit == given?.roundaboutExit && shown.primary.type == .turn)
+        }
+    }
+
     @Test func withoutARouteEachFixGivesOnlyAPosition() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

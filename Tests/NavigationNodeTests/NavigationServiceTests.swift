@@ -209,6 +209,21 @@ struct NavigationServiceTests {
         #expect(abs(Double(try #require(later.summary?.etaNs) - departure) / 1e9 - duration) < 0.01)
     }
 
+    @Test(arguments: [(0, 0, [0, 1]), (1, 0, [0, 0.5, 1]), (0, 1, [0, 0.5, 1])] as [(Int, UInt32, [Double])])
+    func progressOfACalculationIsThatOfItsSearches(stops: Int, alternatives: UInt32, wanted: [Double]) async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        let stop = Waypoint(
+            latitude: (Helsinki.from.latitude + Helsinki.to.latitude) / 2,
+            longitude: (Helsinki.from.longitude + Helsinki.to.longitude) / 2)
+        let order = CalculateRouteRequest(
+            waypoints: Array(repeating: stop, count: stops) + [Self.destination],
+            options: RouteOptions(alternatives: alternatives), preview: false)
+        let answers = try await table.routes(order)
+        #expect(answers.compactMap(\.progress) == wanted)
+        #expect(answers.dropLast().allSatisfy(\.routes.isEmpty) && answers.last?.routes.isEmpty == false)
+    }
+
     @Test func stepsJoinAtLegsAndAddUpToTheirDurations() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
@@ -438,9 +453,13 @@ struct NavigationServiceTests {
                 return
             }
             visual.secondary = InstructionText(text: "second")
-            visual.sub = nil
+            visual.sub = InstructionText(text: "third")
+            visual.subManeuver = Maneuver(type: .rotary, modifier: .slightLeft, latitude: 1, roundaboutExit: 3)
+            visual.maneuver = nil
+            visual.drivingSide = .left
             visual.primary?.components = [
-                InstructionComponent(kind: .shield, text: "E 12"), InstructionComponent(kind: .delimiter, text: "/"),
+                InstructionComponent(kind: .shield, text: "E 12", abbreviation: "E12", abbreviationPriority: 1),
+                InstructionComponent(kind: .delimiter, text: "/"),
             ]
             visual.lanes = [Lane(indications: [.left, .straight], valid: true, active: true, validIndication: .left)]
             visual.language = "x-old"
@@ -476,7 +495,25 @@ struct NavigationServiceTests {
             #expect(
                 banner.primary?.components.map(\.kind) == [.shield, .delimiter]
                     && banner.primary?.text?.isEmpty == false)
-            #expect(banner.secondary?.text == "second" && banner.sub == nil && banner.language == "x-old")
+            #expect(banner.primary?.components.map(\.abbreviation) == ["E12", nil])
+            #expect(banner.primary?.components.map(\.abbreviationPriority) == [1, nil])
+            #expect(banner.secondary?.text == "second" && banner.language == "x-old")
+            #expect(banner.sub?.text == "third")
+            #expect(banner.subManeuver == Maneuver(type: .rotary, modifier: .slightLeft, roundaboutExit: 3))
+            #expect(banner.maneuver?.type != nil && banner.drivingSide == .right)
+        }
+        let revisions = decisions.compactMap { decision -> VisualInstruction? in
+            guard case .revisedInstruction(let answer)? = decision.content,
+                case .visual(let visual)? = answer.instruction
+            else { return nil }
+            return visual
+        }
+        #expect(revisions.count == shown.count)
+        for revision in revisions {
+            #expect(revision.primary?.components.map(\.abbreviation) == ["E12", nil])
+            #expect(revision.subManeuver == Maneuver(type: .rotary, modifier: .slightLeft, roundaboutExit: 3))
+        }
+        for banner in shown {
             #expect(
                 banner.lanes.map(\.validIndication) == [.left] && banner.lanes[0].indications == [.left, .straight])
         }

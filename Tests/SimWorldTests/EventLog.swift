@@ -43,6 +43,7 @@ struct EventLog {
         case .policyAnswer(let id, let answer): "policy answer \(id): \(answer.verdict.map { "\($0)" } ?? "nothing")"
         case .mapChanged(let map): "map with \(map.graph.edgeCount) edges of version \(map.graph.mapVersion.prefix(6))"
         case .configured(let config): "configured, asks for \(config.policy.asked.map(\.rawValue).sorted())"
+        case .provider(let rests): rests ? "provider rests" : "provider is asked again"
         }
     }
 

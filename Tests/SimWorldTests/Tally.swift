@@ -30,6 +30,7 @@ struct Tally {
         case .timer: add("timer")
         case .callEnded: add("call ended")
         case .configured: add("configured")
+        case .provider: add("provider")
         case .mapChanged(let map):
             add(map.graph.mapVersion == version ? "map of other tiles" : "map of another version")
         case .command, .routeAnswer, .policyAnswer: break

@@ -331,27 +331,43 @@ struct CacheRegionTests {
             return (error?.code, error?.message ?? "")
         }
         for (change, code, word) in [
-            ({ $0.regionId = nil }, .invalidRequest, "id"),
-            ({ $0.geometry = nil }, .invalidRequest, "geometry"),
-            ({ $0.geometry = MultiPolygon() }, .invalidRequest, "polygon"),
-            ({ $0.descriptors = [] }, .invalidRequest, "descriptor"),
-            ({ $0.descriptors = [TilesetDescriptor(tileset: "sea")] }, .notFound, "sea"),
-            ({ $0.descriptors = [TilesetDescriptor(tileset: "map", domain: .navigation)] }, .invalidRequest, "maps"),
+            ({ $0.regionId = nil }, .invalidRequest, "definition.region_id has 0 bytes"),
+            ({ $0.geometry = nil }, .invalidRequest, "definition.geometry of region"),
+            ({ $0.geometry = MultiPolygon() }, .invalidRequest, "definition.geometry: the area has no polygon"),
+            ({ $0.descriptors = [] }, .invalidRequest, "definition.descriptors of region"),
+            (
+                { $0.descriptors = [TilesetDescriptor(tileset: "sea")] }, .notFound,
+                "definition.descriptors[0].tileset: there is no tileset 'sea'"
+            ),
+            (
+                { $0.descriptors = [TilesetDescriptor(tileset: "map", domain: .navigation)] }, .invalidRequest,
+                "definition.descriptors[0].domain: tileset 'map' only has maps tiles"
+            ),
+            (
+                { $0.descriptors = [TilesetDescriptor(tileset: "map", pixelRatio: 3)] }, .invalidRequest,
+                "definition.descriptors[0].pixel_ratio: tileset 'map'"
+            ),
+            ({ $0.descriptors = [TilesetDescriptor()] }, .invalidRequest, "definition.descriptors[0].tileset is"),
+            ({ $0.name = String(repeating: "x", count: 70_000) }, .invalidRequest, "definition.name has 70000"),
+            (
+                { $0.metadata = Array(repeating: KeyValue(key: "a"), count: 300) }, .invalidRequest,
+                "definition.metadata has 300 keys"
+            ),
             (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 9, zoomMax: 3)] }, .invalidRequest,
-                "zoom_min 9 of 'map' is above its zoom_max 3"
+                "definition.descriptors[0].zoom_min 9 of 'map' is above its zoom_max 3"
             ),
             (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 30)] }, .invalidRequest,
-                "zoom_min 30 of 'map' is not within 0 to 22"
+                "definition.descriptors[0].zoom_min 30 of 'map' is not within 0 to 22"
             ),
             (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map"), TilesetDescriptor(tileset: "map")] },
-                .invalidRequest, "two"
+                .invalidRequest, "definition.descriptors of region 'porto' has two"
             ),
             (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 0, zoomMax: 22)] }, .invalidRequest,
-                "more than 20"
+                "geometry: the area has"
             ),
             ({ $0.geometry = Self.far }, .notFound, "none of the tilesets"),
         ] as [((inout RegionDefinition) -> Void, ErrorCode, String)] {
@@ -360,9 +376,45 @@ struct CacheRegionTests {
         }
         #expect(try table.events.isEmpty)
         let bare = try await table.call(TileCacheService.estimateRegion, EstimateRegionRequest())
-        #expect(bare.error?.code == .invalidRequest)
+        #expect(bare.error?.code == .invalidRequest && bare.error?.message?.contains("definition is missing") == true)
         let empty = try await table.call(TileCacheService.coverage, TileCoverageRequest())
-        #expect(empty.error?.code == .invalidRequest)
+        #expect(empty.error?.code == .invalidRequest && empty.error?.message?.contains("geometry is") == true)
+        await table.end()
+    }
+
+    @Test func refusalsNameTheField() async throws {
+        let (table, _, _) = try Self.table()
+        try await table.settle()
+        func tile(_ key: TileKey?) async throws -> String {
+            let answer = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
+            return answer.error?.message ?? ""
+        }
+        for (key, words) in [
+            (nil, "key.zoom is missing"), (TileKey(zoom: 3, y: 1), "key.x is missing"),
+            (TileKey(zoom: 23, x: 0, y: 0), "key.zoom 23 is not within 0 to 22"),
+            (TileKey(zoom: 3, x: 8, y: 0), "key.x 8 is not within 0 to 7"),
+            (TileKey(zoom: 3, x: 0, y: .max), "key.y 4294967295 is not within 0 to 7"),
+            (TileKey(zoom: 3, x: 0, y: 0), "key.tileset is missing"),
+            (TileKey(tileset: "sea", zoom: 3, x: 0, y: 0), "key.tileset: there is no tileset 'sea'"),
+            (TileKey(domain: .navigation, tileset: "map", zoom: 3, x: 0, y: 0), "key.domain: tileset 'map' only"),
+        ] as [(TileKey?, String)] {
+            let message = try await tile(key)
+            #expect(message.hasPrefix(words), "\(message)")
+        }
+        let region = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "none"))
+        #expect(region.error?.message?.hasPrefix("region_id: there is no region 'none'") == true)
+        let purge = try await table.call(TileCacheService.purge, PurgeRequest(tileset: "sea"))
+        #expect(purge.error?.message?.hasPrefix("tileset: there is no tileset 'sea'") == true)
+        var request = TileCoverageRequest(geometry: Self.far)
+        let none = try await table.call(TileCacheService.coverage, request)
+        #expect(none.error?.message?.hasPrefix("descriptors is empty") == true)
+        request.descriptors = [TilesetDescriptor(tileset: "map"), TilesetDescriptor(tileset: "map", zoomMax: 23)]
+        let high = try await table.call(TileCacheService.coverage, request)
+        #expect(high.error?.message?.hasPrefix("descriptors[1].zoom_max 23 of 'map' is not") == true, "\(high)")
+        request.descriptors = [TilesetDescriptor(tileset: "map")]
+        request.geometry?.polygons[0].rings[0].lonDeltasE7 = []
+        let uneven = try await table.call(TileCacheService.coverage, request)
+        #expect(uneven.error?.message?.hasPrefix("geometry.polygons[0].rings[0] has unequal") == true, "\(uneven)")
         await table.end()
     }
 

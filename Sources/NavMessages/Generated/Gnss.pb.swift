@@ -410,11 +410,11 @@ public struct GnssFix: Message {
     public var timestamp: Timestamp?
     /// Frame of the antenna, as in the vehicle's frame tree.
     public var frameId: String?
-    /// Anything else that the receiver reported.
+    /// Anything else that the receiver reported. For recordings: navbus does not use it.
     public var metadata: [KeyValue]
     /// Heading of the body (dual antenna, compass), radians clockwise from true north, [0, 2 pi).
     public var heading: Double?
-    /// Variance of the heading in rad^2.
+    /// Variance of the heading in rad^2. For recordings: navbus only checks that it is not negative.
     public var headingVariance: Double?
     /// Speed over ground in m/s, 0 or more.
     public var speed: Double?
@@ -425,51 +425,53 @@ public struct GnssFix: Message {
     public var velocityEastMps: Double?
     /// Velocity towards the north in m/s.
     public var velocityNorthMps: Double?
-    /// Velocity upwards in m/s.
+    /// Velocity upwards in m/s. For recordings: navbus does not use it.
     public var velocityUpMps: Double?
-    /// Velocity covariance in (m/s)^2, east, north, up, row-major, 9 values or none.
+    /// Velocity covariance in (m/s)^2, east, north, up, row-major, 9 values or none. For recordings: navbus only checks that it can be one.
     public var velocityCovariance: [Double]
     /// How the solution was obtained.
     public var fixType: FixType?
-    /// Satellites used in the solution.
+    /// Satellites used in the solution. For recordings: navbus does not use it.
     public var satellitesUsed: UInt32?
-    /// Satellites in view.
+    /// Satellites in view. For recordings: navbus does not use it.
     public var satellitesVisible: UInt32?
     /// Horizontal dilution of precision, unitless.
     public var hdop: Double?
-    /// Vertical dilution of precision, unitless.
+    /// Vertical dilution of precision, unitless. For recordings: navbus does not use it.
     public var vdop: Double?
-    /// Position dilution of precision, unitless.
+    /// Position dilution of precision, unitless. For recordings: navbus does not use it.
     public var pdop: Double?
     /// Radius in m around the position that contains the true position with a probability of 68 %, as the receiver estimates it.
     public var horizontalAccuracyM: Double?
-    /// Standard deviation of the altitude in m, as the receiver estimates it.
+    /// Standard deviation of the altitude in m, as the receiver estimates it. For recordings and what they are converted to: nodes only check
+    /// that it is not negative.
     public var verticalAccuracyM: Double?
-    /// Standard deviation of the speed in m/s, as the receiver estimates it.
+    /// Standard deviation of the speed in m/s, as the receiver estimates it. For recordings: navbus only checks that it is not negative.
     public var speedAccuracyMps: Double?
-    /// Standard deviation of the course in radians, as the receiver estimates it.
+    /// Standard deviation of the course in radians, as the receiver estimates it. For recordings: navbus only checks that it is not negative.
     public var courseAccuracyRad: Double?
     /// Verdict of the receiver's integrity monitoring.
     public var integrity: IntegrityStatus?
-    /// Horizontal protection level in m: the true error exceeds it with at most integrity_risk.
+    /// Horizontal protection level in m: the true error exceeds it with at most integrity_risk_per_h.
     public var horizontalProtectionLevelM: Double?
-    /// Vertical protection level in m: the true error exceeds it with at most integrity_risk.
+    /// Vertical protection level in m: the true error exceeds it with at most integrity_risk_per_h. For recordings: navbus only checks that it
+    /// is not negative.
     public var verticalProtectionLevelM: Double?
-    /// Probability behind the protection levels, per hour, 0 to 1.
+    /// Probability behind the protection levels, per hour, 0 to 1. For recordings: navbus does not use it.
     public var integrityRiskPerH: Double?
     /// Whether counterfeit signals were detected.
     public var spoofing: SpoofingStatus?
     /// Whether interference was detected.
     public var jamming: JammingStatus?
-    /// Reference surface of the altitude.
+    /// Reference surface of the altitude. For recordings and what they are converted to: nodes do not use it.
     public var altitudeDatum: AltitudeDatum?
-    /// Height of the geoid above the ellipsoid in m at this place.
+    /// Height of the geoid above the ellipsoid in m at this place. For recordings and what they are converted to: nodes do not use it.
     public var geoidSeparationM: Double?
     /// When the host received the solution, in ns since the Unix epoch, UTC.
     public var receiveStampNs: Int64?
-    /// When the host received the solution, in ns of the host's monotonic clock.
+    /// When the host received the solution, in ns of the host's monotonic clock. For recordings: navbus does not use it.
     public var receiveMonotonicNs: Int64?
-    /// Age of the differential corrections in s.
+    /// Age of the differential corrections in s. For recordings: navbus does not use it.
     public var differentialAgeS: Double?
     /// Origin of the fix, for people: a device, a host, a file.
     public var source: String?

@@ -104,6 +104,8 @@ public struct JournalEntry: Message {
         case parameter(ParameterChange)
         /// Nobody waits for the answer to a command any more.
         case callEnded(CallEnded)
+        /// The online provider is not asked any more, or is asked again.
+        case provider(ProviderChange)
     }
 }
 
@@ -112,7 +114,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7f07843cad31df36 }
+    public static var schemaFingerprint: UInt64 { 0x48413c8db0aea082 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -191,6 +193,9 @@ extension JournalEntry: WireMessage {
         case .callEnded(let value):
             c.pointee.call_ended = Wire.message(value, arena)
             c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 17)
+        case .provider(let value):
+            c.pointee.provider = Wire.message(value, arena)
+            c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 20)
         }
         if let value = mapSnapshot {
             c.pointee.map_snapshot = value
@@ -220,6 +225,7 @@ extension JournalEntry: WireMessage {
         case 14: event = try Wire.message(c.pointee.timer).map { .timer($0) }
         case 16: event = try Wire.message(c.pointee.parameter).map { .parameter($0) }
         case 17: event = try Wire.message(c.pointee.call_ended).map { .callEnded($0) }
+        case 20: event = try Wire.message(c.pointee.provider).map { .provider($0) }
         default: event = nil
         }
         mapSnapshot = c.pointee.has_map_snapshot != 0 ? c.pointee.map_snapshot : nil
@@ -420,9 +426,11 @@ extension RouteAnswer: WireMessage {
 
 /// A client's request to the navigation service.
 public struct NavigationCommand: Message {
-    /// Identity of the call, unique within a run of the node.
+    /// Identity of the call, unique within a run of the node; 0 or absent unless a client called.
     public var callId: UInt64?
-    /// Who called, for people.
+    /// Where the command came from: call (a client of the Navigation service, whose name its calls do not carry), configuration (the trip
+    /// configured at the node's start), trip file (the trip of the node's previous run), clock (a clock jump, which ends the drive) or, in a
+    /// replay, recording (a trip that was under way when the recording began) and recorded (a command without a caller).
     public var caller: String?
     /// The request.
     public var request: Request?
@@ -828,6 +836,59 @@ extension CallEnded: WireMessage {
 
     init(reading c: UnsafePointer<Navbus__V1__CallEnded>) throws(MessageError) {
         callId = c.pointee.has_call_id != 0 ? c.pointee.call_id : nil
+    }
+}
+
+/// A change of whether the online provider is asked for routes.
+public struct ProviderChange: Message {
+    /// Whether it is not asked for a while, because it failed, see directions.rest_after.
+    public var rests: Bool?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        rests: Bool? = nil
+    ) {
+        self.rests = rests
+    }
+}
+
+extension ProviderChange: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.ProviderChange" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x867effd7ac2c5a88 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__ProviderChange>) { navbus__v1__provider_change__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__ProviderChange>? {
+        navbus__v1__provider_change__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__ProviderChange>, _ arena: Wire.Arena) {
+        if let value = rests {
+            c.pointee.rests = value ? 1 : 0
+            c.pointee.has_rests = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__ProviderChange>) throws(MessageError) {
+        rests = c.pointee.has_rests != 0 ? c.pointee.rests != 0 : nil
     }
 }
 

@@ -527,7 +527,7 @@ public struct AcceptRerouteRequest: Message {
     public var context: PolicyContext?
     /// Why the vehicle is rerouted.
     public var reason: RerouteReason?
-    /// The route that is proposed.
+    /// The route that is proposed; it gets its route_id when it comes into force.
     public var route: Route?
     /// Time to the route's first maneuver at the current speed, in s.
     public var maneuverInS: Double?
@@ -1025,9 +1025,14 @@ extension ReviseInstructionRequest: WireMessage {
 /// Answer of ReviseInstruction.
 public struct ReviseInstructionAnswer: Message {
     /// The replacement, as a whole; absent: unchanged. Of a visual instruction, it replaces the lines with their components and the lanes:
-    /// if it has no secondary line, sub line or lanes, none are shown; if it has no primary line, the primary line is unchanged. Of a spoken
-    /// instruction, it replaces text and SSML: a new text without SSML is spoken without SSML. The language is that of the answer if it
-    /// names one. Identity, stamps, maneuver and distances do not change. The whole answer has at most 32768 bytes.
+    /// if it has no secondary line, sub line or lanes, none are shown; if it has no primary line, the primary line is unchanged. Components
+    /// without text are left out, kinds of them that are not published become TEXT, and abbreviations are the answer's; if no component of a
+    /// line has one, they are those that navbus has for its text. Of sub_maneuver, which counts only with a sub line, type, modifier and
+    /// roundabout_exit are replaced; without it, a sub line keeps its maneuver, and an added one has none. An active lane without
+    /// valid_indication gets its first arrow. Of a spoken instruction, the answer replaces text and SSML: a new text without SSML is spoken
+    /// without SSML. The language is that of the answer if it names one. All other fields do not change, whatever the answer says: identity,
+    /// stamps, indices, maneuver, urgency, distances, durations and driving_side, which is that of the country's roads. To show nothing, set
+    /// suppress instead of cleared. The whole answer has at most 32768 bytes.
     public var instruction: Instruction?
     /// Whether the instruction is not to be shown or spoken at all.
     public var suppress: Bool?
@@ -1042,9 +1047,14 @@ public struct ReviseInstructionAnswer: Message {
     }
 
     /// The replacement, as a whole; absent: unchanged. Of a visual instruction, it replaces the lines with their components and the lanes:
-    /// if it has no secondary line, sub line or lanes, none are shown; if it has no primary line, the primary line is unchanged. Of a spoken
-    /// instruction, it replaces text and SSML: a new text without SSML is spoken without SSML. The language is that of the answer if it
-    /// names one. Identity, stamps, maneuver and distances do not change. The whole answer has at most 32768 bytes.
+    /// if it has no secondary line, sub line or lanes, none are shown; if it has no primary line, the primary line is unchanged. Components
+    /// without text are left out, kinds of them that are not published become TEXT, and abbreviations are the answer's; if no component of a
+    /// line has one, they are those that navbus has for its text. Of sub_maneuver, which counts only with a sub line, type, modifier and
+    /// roundabout_exit are replaced; without it, a sub line keeps its maneuver, and an added one has none. An active lane without
+    /// valid_indication gets its first arrow. Of a spoken instruction, the answer replaces text and SSML: a new text without SSML is spoken
+    /// without SSML. The language is that of the answer if it names one. All other fields do not change, whatever the answer says: identity,
+    /// stamps, indices, maneuver, urgency, distances, durations and driving_side, which is that of the country's roads. To show nothing, set
+    /// suppress instead of cleared. The whole answer has at most 32768 bytes.
     public enum Instruction: Sendable, Equatable {
         /// To be shown.
         case visual(VisualInstruction)

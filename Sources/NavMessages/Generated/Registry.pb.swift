@@ -119,6 +119,7 @@ public enum MessageRegistry {
         SavedTrip.self,
         TileArrival.self,
         CallEnded.self,
+        ProviderChange.self,
         TimerFired.self,
         ParameterChange.self,
         Clock.self,

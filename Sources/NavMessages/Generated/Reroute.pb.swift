@@ -278,7 +278,8 @@ public struct RerouteEvent: Message {
     public var requestId: UInt64?
     /// Number of the attempt, from 1.
     public var attempt: UInt32?
-    /// Who is being asked or has answered.
+    /// With FETCHING, who is asked first: ON_BOARD also while the online provider is not asked because it failed. With other phases, who
+    /// answered.
     public var provider: RouteProvider?
     /// Where the vehicle is.
     public var pose: Pose?

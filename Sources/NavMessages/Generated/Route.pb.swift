@@ -766,7 +766,8 @@ extension RouteOptions: WireMessage {
 /// legs share the waypoint's point. Each geometry point is an OpenStreetMap node, except where a leg begins or ends, and
 /// at a VIA point within a segment.
 public struct Route: Message {
-    /// When the route became current or was computed, ns since the Unix epoch, UTC.
+    /// When the route became current or, in a preview, a list of alternatives, a faster route or a question to the owner, was offered,
+    /// ns since the Unix epoch, UTC; absent in the journal's answers of the router.
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
@@ -799,7 +800,7 @@ public struct Route: Message {
     public var reason: RouteReason?
     /// Route that the driver chose, and which reroutes therefore prefer; kept through reroutes.
     public var chosenRouteId: UInt64?
-    /// How often durations and annotations have been refreshed.
+    /// How often durations and annotations have been refreshed since the route became current; absent in offered routes.
     public var refreshCount: UInt32?
     /// Time taken to find the route in s, including the provider's answer; absent in a replay without the journal.
     public var computeDurationS: Double?
@@ -1988,7 +1989,8 @@ public struct RouteSummary: Message {
     /// Stamp of the newest traffic that the durations include, ns since the Unix epoch, UTC; absent without traffic. For a
     /// provider's route: when the provider answered.
     public var trafficStampNs: Int64?
-    /// Arrival at the destination, ns since the Unix epoch, UTC.
+    /// Arrival at the destination, ns since the Unix epoch, UTC; of an offered route, if it is taken at the route's stamp_ns, or later as
+    /// RouteOptions.departure_ns says.
     public var etaNs: Int64?
     /// Tolls.
     public var toll: TollSummary?

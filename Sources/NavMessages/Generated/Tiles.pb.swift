@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// Whether a source of tiles can be reached.
+/// Whether the sources of tiles, taken together, can be reached, by the last attempts: a source that was not asked yet does not fail.
 ///
 /// Values that this build does not know survive as their number.
 public struct SourceState: ProtoEnum {
@@ -13,13 +13,15 @@ public struct SourceState: ProtoEnum {
     /// Makes a value of any number, known or not.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// Unknown.
+    /// Unknown. Not published.
     public static let unspecified = Self(rawValue: 0)
-    /// The source can be reached.
+    /// No source fails.
     public static let online = Self(rawValue: 1)
-    /// The source can be reached, but with errors.
+    /// A source fails: the last attempt to download from it or to read its edition failed, so that it may not be asked for a while; or
+    /// network.mode is offline, and some tilesets, but not all, have their source on this machine.
     public static let degraded = Self(rawValue: 2)
-    /// The source cannot be reached.
+    /// Every source fails, and cannot be reached rather than answering wrongly; or network.mode is offline, and no tileset has its source on
+    /// this machine.
     public static let offline = Self(rawValue: 3)
 
     /// Names in the schema, by number.
@@ -114,7 +116,7 @@ public struct TilesState: Message {
     public var sizeBytes: UInt64?
     /// Most bytes allowed on disk.
     public var budgetBytes: UInt64?
-    /// Whether the sources of tiles can be reached.
+    /// Whether the sources of tiles can be reached; absent without tilesets.
     public var sourceState: SourceState?
     /// Tiles that are being downloaded.
     public var downloadingCount: UInt32?
@@ -1154,7 +1156,7 @@ extension LoadRegionResponse: WireMessage {
 public struct ListRegionsRequest: Message {
     /// Only regions whose id comes after this id; absent: all regions.
     public var startAfter: String?
-    /// Greatest number of regions in the answer, at least 1; the answer may have fewer. Absent: all regions, or
+    /// Greatest number of regions in the answer; 0 counts as 1. The answer may have fewer. Absent: all regions, or
     /// RESOURCE_EXHAUSTED if they do not fit into one answer.
     public var pageSize: UInt32?
 

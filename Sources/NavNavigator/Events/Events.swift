@@ -22,6 +22,8 @@ package struct NavigatorEvent: Sendable {
         indirect case mapChanged(MapSnapshot)
         /// A user changed thresholds, which apply from now on.
         indirect case configured(NavigatorConfig)
+        /// The online provider is not asked from now on, because it failed, or is asked again.
+        case provider(rests: Bool)
     }
 
     package var stamp: Timestamp

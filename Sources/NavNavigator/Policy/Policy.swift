@@ -107,17 +107,33 @@ package struct RevisedInstruction: Sendable, Hashable {
     package struct Line: Sendable, Hashable {
         package var text: String
         package var components: [BannerComponent]
+        /// The shorter forms of the components, one for each; nil for our own.
+        package var abbreviations: [BannerAbbreviation?]?
 
-        package init(text: String, components: [BannerComponent]) {
+        package init(text: String, components: [BannerComponent], abbreviations: [BannerAbbreviation?]? = nil) {
             self.text = text
             self.components = components
+            self.abbreviations = abbreviations
+        }
+    }
+
+    /// The maneuver of a sub line.
+    package struct SubManeuver: Sendable, Hashable {
+        package var type: ManeuverType?
+        package var modifier: ManeuverModifier?
+        package var roundaboutExit: Int?
+
+        package init(type: ManeuverType? = nil, modifier: ManeuverModifier? = nil, roundaboutExit: Int? = nil) {
+            self.type = type
+            self.modifier = modifier
+            self.roundaboutExit = roundaboutExit
         }
     }
 
     /// The replacing content, which applies only to an instruction of the same kind.
     package enum Content: Sendable, Hashable {
-        /// Everything that is shown; a nil `primary` keeps the instruction's main line.
-        case visual(primary: Line?, secondary: Line?, sub: Line?, lanes: [Lane])
+        /// Everything that is shown; a nil `primary` keeps the instruction's main line, a nil `subManeuver` that of its sub line.
+        case visual(primary: Line?, secondary: Line?, sub: Line?, subManeuver: SubManeuver? = nil, lanes: [Lane])
         /// Text and Speech Synthesis Markup Language; nil keeps the instruction's own, except that a new text without SSML removes the
         /// SSML.
         case spoken(text: String?, ssml: String?)
@@ -139,11 +155,17 @@ package struct RevisedInstruction: Sendable, Hashable {
     /// Returns the revised instruction; content of the other kind changes nothing.
     func applied(to instruction: Instruction) -> Instruction {
         switch (instruction, content) {
-        case (.visual(var visual), .visual(let primary, let secondary, let sub, let lanes)):
+        case (.visual(var visual), .visual(let primary, let secondary, let sub, let maneuver, let lanes)):
             let own = visual.primary
+            var following = visual.sub ?? own
+            // An added line is about a maneuver that only the owner can name.
+            if let maneuver = maneuver ?? (visual.sub == nil ? SubManeuver() : nil) {
+                (following.type, following.modifier) = (maneuver.type, maneuver.modifier)
+                following.roundaboutExit = maneuver.roundaboutExit
+            }
             visual.primary = banner(primary, own) ?? own
             visual.secondary = banner(secondary, visual.secondary ?? own)
-            visual.sub = banner(sub, visual.sub ?? own)
+            visual.sub = banner(sub, following)
             visual.lanes = lanes
             visual.language = language
             return .visual(visual)
@@ -159,7 +181,7 @@ package struct RevisedInstruction: Sendable, Hashable {
     private func banner(_ line: Line?, _ own: Banner) -> Banner? {
         line.map { line in
             var banner = own
-            (banner.text, banner.components) = (line.text, line.components)
+            (banner.text, banner.components, banner.abbreviations) = (line.text, line.components, line.abbreviations)
             return banner
         }
     }

@@ -133,15 +133,14 @@ extension Navigator {
         draft.preferences.options = options
         draft.attempt = search.attempt(for: .reroute(draft))
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position, isRepeat: isRepeat)
-        report(
-            .fetching(attempt: request.attempt), draft, event,
-            config.hasOnlineProvider && draft.preferences.allowsOnline && draft.preferences.usesTraffic
-                ? .online : .onBoard)
         // A second attempt may start with a U-turn, in case no road leads ahead.
         let start = origin(position, keepsCourse: search.failures == 0)
-        self.request(
-            query(request.id, .reroute, [start] + draft.waypoints, draft.preferences, at: event.stamp), for: .search,
-            cause: draft.cause, event)
+        var query = self.query(request.id, .reroute, [start] + draft.waypoints, draft.preferences, at: event.stamp)
+        query.allowsOnline = query.allowsOnline && !providerRests
+        report(
+            .fetching(attempt: request.attempt), draft, event,
+            config.hasOnlineProvider && query.allowsOnline && query.usesTraffic ? .online : .onBoard)
+        self.request(query, for: .search, cause: draft.cause, event)
     }
 
     /// The distance from the vehicle within which the first of several waypoints stands for the vehicle itself, metres.

@@ -84,6 +84,7 @@ struct JournalExecution {
                 throw NodeError(.invalid, error.description)
             }
             return session.reconfigure(configuration)
+        case .provider(let change): return session.note(providerRests: change.rests ?? false)
         case nil: return nil
         }
     }

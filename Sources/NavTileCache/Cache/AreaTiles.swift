@@ -15,13 +15,13 @@ package struct AreaTiles {
         do throws(RegionFault) {
             tiles = index.tiles(of: try area.tiles(of: index.levels(of: descriptor.layers), limit: limit))
         } catch {
-            throw TileFailure(error)
+            throw TileFailure(error).about("geometry")
         }
         count += tiles.count
         guard count <= limit else {
             throw TileFailure(
                 .invalidRequest,
-                "the area has \(count) tiles, more than \(limit) (region.max_tiles); use a smaller area or fewer levels"
+                "geometry: the area has \(count) tiles, more than \(limit) (region.max_tiles); use a smaller area or fewer levels"
             )
         }
         return tiles

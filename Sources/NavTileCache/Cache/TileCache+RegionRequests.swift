@@ -21,7 +21,7 @@ extension TileCache {
             guard try !isMistakable(id) else {
                 throw TileFailure(
                     .invalidRequest,
-                    "the id '\(id)' equals that of another region except for the encoding of its Unicode characters; "
+                    "region_id '\(id)' equals that of another region except for the encoding of its Unicode characters; "
                         + "use that region's id as it is, or another id")
             }
         } catch {

@@ -37,6 +37,13 @@ package struct TileFailure: Error, Sendable, Equatable {
     /// The message with its addition.
     package var text: String { message + addition }
 
+    /// Returns the failure with the name of the field that caused it.
+    package func about(_ field: String) -> TileFailure {
+        var failure = self
+        failure.message = "\(field): \(message)"
+        return failure
+    }
+
     package init(_ fault: RegionFault) { self.init(.invalidRequest, fault.description) }
 
     package init(_ error: StoreError) {

@@ -13,6 +13,8 @@ import NavRouting
 final class NavigationCalls {
     private var waiting: [UInt64: (CommandReply) -> Void] = [:]
     private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
+    /// Calls that are told the progress of their search, by the number of its request.
+    private var searches: [UInt64: (id: UInt64, call: StreamCall<CalculateRouteResponse>)] = [:]
     private var lastID: UInt64 = 0
 
     /// Registers a unary call.
@@ -40,10 +42,22 @@ final class NavigationCalls {
         waiting[id] = { reply in call.finish(CalculateRouteResponse(reply, alternatives: alternatives)) }
         call.send(CalculateRouteResponse(progress: 0))
         call.onCancel = { [weak self] in
-            guard self?.waiting.removeValue(forKey: id) != nil else { return }
+            guard let self, waiting.removeValue(forKey: id) != nil else { return }
+            searches = searches.filter { $0.value.id != id }
             onEnd(id)
         }
         return id
+    }
+
+    /// Sends a call the progress of a request to the router.
+    func follow(_ request: UInt64, for id: UInt64, _ call: StreamCall<CalculateRouteResponse>) {
+        searches[request] = (id, call)
+    }
+
+    /// Sends how much of a search is done. The last credit is for the routes.
+    func note(_ share: Double, of request: UInt64) {
+        guard let call = searches[request]?.call, call.credit > 1 else { return }
+        call.send(CalculateRouteResponse(progress: share))
     }
 
     func nextID() -> UInt64 {
@@ -65,7 +79,10 @@ final class NavigationCalls {
         surveys.removeValue(forKey: id)?.finish(RouteCoverageResponse(coverage))
     }
 
-    func answer(_ id: UInt64, _ reply: CommandReply) { waiting.removeValue(forKey: id)?(reply) }
+    func answer(_ id: UInt64, _ reply: CommandReply) {
+        if !searches.isEmpty { searches = searches.filter { $0.value.id != id } }
+        waiting.removeValue(forKey: id)?(reply)
+    }
 }
 
 extension CommandReply {

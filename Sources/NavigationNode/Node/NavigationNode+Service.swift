@@ -13,7 +13,8 @@ extension NavigationNode: NavigationServiceProvider {
         _ answer: @escaping (CommandReply) -> Response
     ) {
         let id = calls.add(call, onEnd: { [weak self] in self?.callEnded($0) }, answer)
-        carryOut(session.handle(request, call: id, caller: "call", at: present))
+        noteProvider()
+        carryOut(session.handle(request, call: id, caller: JournalCaller.call, at: present))
     }
 
     private func callEnded(_ id: UInt64) { carryOut(session.callEnded(id)) }
@@ -23,7 +24,9 @@ extension NavigationNode: NavigationServiceProvider {
         let id = calls.add(call, alternatives: Int(request.options?.alternatives ?? 0)) { [weak self] in
             self?.callEnded($0)
         }
-        carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: present))
+        let outcome = session.handle(.calculateRoute(request), call: id, caller: JournalCaller.call, at: present)
+        for query in outcome.queries where query.purpose == .calculate { calls.follow(query.requestID, for: id, call) }
+        carryOut(outcome)
     }
 
     /// Chooses a route of the preview.

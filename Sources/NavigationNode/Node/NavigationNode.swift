@@ -100,12 +100,14 @@ package final class NavigationNode: Node {
             context, node: configuration.policyNode, vehicle: configuration.profile,
             routeInForce: { [unowned self] in session.routeInForce }
         ) { [unowned self] answer, request in
+            noteProvider()
             carryOut(session.handle(answer, to: request))
         }
         if !configuration.navigator.policy.asked.isEmpty { try policy?.waitUntilServed(configuration.policyWait) }
         self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.requestRefresh() }
         try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
+            noteProvider()
             let fix = fix.dated(by: delivery.header.stampNanoseconds)
             let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
             // A rejected fix may have any stamp.
@@ -203,10 +205,16 @@ package final class NavigationNode: Node {
             let log = context.log.part("provider")
             if report.isProblem { log.warning("\(report.text)") } else { log.info("\(report.text)") }
         }
+        noteProvider()
         for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
-        for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
+        let (progress, answers) = worker.takeAnswers()
+        if let progress { calls.note(progress.share, of: progress.requestID) }
+        for (query, answer) in answers { carryOut(session.handle(answer, to: query)) }
         return pass(now)
     }
+
+    /// Tells the core whether the online provider is asked, before an event that may lead to a reroute.
+    func noteProvider() { carryOut(session.note(providerRests: finder.isResting)) }
 
     /// Applies thresholds from the next message on, and writes them to the journal.
     package func reconfigure(_ configuration: NavigationConfiguration) {

@@ -81,6 +81,8 @@ package final class NavigationSession {
     private var configuredTrip: String?
     /// The calls that will replace or stop that trip if they succeed.
     private var replacingCalls: Set<UInt64> = []
+    /// Whether the online provider rests after failures.
+    private var providerRests = false
 
     /// A session on a map.
     ///
@@ -113,10 +115,26 @@ package final class NavigationSession {
         for cause in early.causes { journal(cause, stamp) }
         early = EarlyMapCauses()
         present = stamp
+        if providerRests { tellProvider(at: stamp) }
         if !configuration.trip.isEmpty { startConfigured(at: stamp) }
         guard let saved = savedTrip else { return }
         savedTrip = nil
         carryOut(.resumeTrip(saved), call: 0, caller: JournalCaller.tripFile, at: stamp)
+    }
+
+    /// Records whether the online provider rests after failures, before an event that may lead to a reroute; stamped with the last accepted
+    /// fix.
+    package func note(providerRests rests: Bool) -> Outcome {
+        outcome = Outcome()
+        guard rests != providerRests else { return outcome }
+        providerRests = rests
+        if journalSequence > 0, let stamp = present { tellProvider(at: stamp) }
+        return outcome
+    }
+
+    private func tellProvider(at stamp: NavGeo.Timestamp) {
+        journal(.provider(ProviderChange(rests: providerRests)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .provider(rests: providerRests)))
     }
 
     private func startConfigured(at stamp: NavGeo.Timestamp) {

@@ -44,6 +44,9 @@ package final class RouteFinder: Sendable {
 
     package init(provider: OnlineRouteProvider?) { self.provider = provider }
 
+    /// Whether the provider is not asked for a while, because it failed.
+    package var isResting: Bool { provider?.rest != nil }
+
     /// Returns the answer to a query, using the caller's planner.
     package func answer(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer {
         online(query, on: map, planner) ?? FoundAnswer(answer: planner.answer(query, on: map), map: map.number)

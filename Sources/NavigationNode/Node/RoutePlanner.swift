@@ -24,6 +24,12 @@ package final class RoutePlanner {
         workspace = SearchWorkspace(cancellation)
     }
 
+    /// Called when the way to another waypoint is found, with the number of these and of all waypoints but the start.
+    package var onWaypoint: ((_ found: Int, _ all: Int) -> Void)? {
+        get { workspace.onWaypoint }
+        set { workspace.onWaypoint = newValue }
+    }
+
     /// Discards routers and junctions of any map but this one.
     package func adopt(_ map: MapSnapshot) {
         if cache?.base.metric !== map.router.metric { cache = nil }

@@ -9,6 +9,8 @@ final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, FoundAnswer)] = []
+        /// The share of the last calculation that is done.
+        var progress = (requestID: UInt64(0), share: 0.0, isNew: false)
         var surveys: [CoverageSurvey] = []
         var coverages: [(id: UInt64, coverage: RouteCoverage)] = []
         var current: RouteQuery?
@@ -107,12 +109,25 @@ final class RoutingWorker: Sendable {
 
     var isBusy: Bool { state.withLock { $0.current != nil || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
-    /// Returns and removes the available answers, in order.
-    func takeAnswers() -> [(RouteQuery, FoundAnswer)] {
+    /// Returns and removes the available answers, in order, and the progress of a calculation before them; nil when it is not new.
+    func takeAnswers() -> (progress: (requestID: UInt64, share: Double)?, answers: [(RouteQuery, FoundAnswer)]) {
         state.withLock { state in
-            defer { state.answers = [] }
-            return state.answers
+            defer { (state.answers, state.progress.isNew) = ([], false) }
+            let progress = state.progress.isNew ? (state.progress.requestID, state.progress.share) : nil
+            return (progress, state.answers)
         }
+    }
+
+    /// Records how far a calculation is: the search for alternatives counts like that for the way to one more waypoint.
+    private func note(_ found: Int, of all: Int, _ query: RouteQuery) {
+        let share = Double(found) / Double(all + (query.alternatives > 0 ? 1 : 0))
+        let isNew = state.withLock { state in
+            let last = state.progress.requestID == query.requestID ? state.progress.share : 0
+            guard share > last, share < 1, !state.dropped else { return false }
+            state.progress = (query.requestID, share, true)
+            return true
+        }
+        if isNew { waker.wake() }
     }
 
     /// Ends the thread after the current query.
@@ -143,6 +158,8 @@ final class RoutingWorker: Sendable {
                 survey(planner)
                 continue
             }
+            planner.onWaypoint =
+                query.purpose == .calculate ? { [self] found, all in note(found, of: all, query) } : nil
             let start = Clocks.monotonic()
             var answer = finder.answer(query, on: store.current, planner)
             if isTimed { answer.note(computeDuration: Double(Clocks.monotonic() - start) / 1e9) }

@@ -17,7 +17,8 @@ extension RegionNotice.Kind: WireEnum {
 }
 
 extension RegionArea {
-    init(_ message: MultiPolygon) throws(TileFailure) {
+    /// - Parameter field: The name of the message's field in the request, for errors.
+    init(_ message: MultiPolygon, field: String = "geometry") throws(TileFailure) {
         var polygons: [[[NavGeo.Coordinate]]] = []
         for (number, polygon) in message.polygons.enumerated() {
             var rings: [[NavGeo.Coordinate]] = []
@@ -26,7 +27,7 @@ extension RegionArea {
                     let isEven = ring.latDeltasE7.count == ring.lonDeltasE7.count
                     throw TileFailure(
                         .invalidRequest,
-                        "ring \(place) of polygon \(number) has "
+                        "\(field).polygons[\(number)].rings[\(place)] has "
                             + (isEven
                                 ? "a corner that is not on the Earth" : "unequal numbers of latitudes and longitudes"))
                 }
@@ -37,7 +38,7 @@ extension RegionArea {
         do throws(RegionFault) {
             try self.init(polygons: polygons)
         } catch {
-            throw TileFailure(error)
+            throw TileFailure(error).about(field)
         }
     }
 }
@@ -53,39 +54,58 @@ extension MultiPolygon {
 }
 
 extension NavTileCache.RegionDescriptor {
-    /// The descriptor of a message, with the domain of its tileset.
-    init(_ message: TilesetDescriptor, in tilesets: [TilesetKeys]) throws(TileFailure) {
+    /// The descriptors of messages, with the domains of their tilesets.
+    ///
+    /// - Parameter field: The name of the messages' field in the request, for errors.
+    static func all(
+        _ messages: [TilesetDescriptor], in tilesets: [TilesetKeys], field: String
+    ) throws(TileFailure) -> [Self] {
+        var all: [Self] = []
+        for (index, message) in messages.enumerated() {
+            all.append(try Self(message, in: tilesets, field: "\(field)[\(index)]"))
+        }
+        return all
+    }
+
+    private init(_ message: TilesetDescriptor, in tilesets: [TilesetKeys], field: String) throws(TileFailure) {
         let wanted = message.domain.flatMap { TileDomain($0) }
         let named = message.tileset ?? ""
         guard let keys = tilesets.first(where: { named.isEmpty ? $0.domain == wanted : $0.name == named }) else {
             let known = tilesets.map(\.name).joined(separator: ", ")
+            let configured = "configured: \(known.isEmpty ? "none" : known)"
+            guard named.isEmpty else {
+                throw TileFailure(.notFound, "\(field).tileset: there is no tileset '\(named)'; \(configured)")
+            }
             throw TileFailure(
-                named.isEmpty ? .invalidRequest : .notFound,
-                named.isEmpty
-                    ? "a descriptor names no tileset; configured: \(known.isEmpty ? "none" : known)"
-                    : "there is no tileset '\(named)'; configured: \(known.isEmpty ? "none" : known)")
+                .invalidRequest,
+                wanted.map { "\(field).domain: no tileset has \($0.rawValue) tiles; \(configured)" }
+                    ?? "\(field).tileset is missing, or a domain; \(configured)")
         }
         guard wanted == nil || wanted == keys.domain else {
-            throw TileFailure(.invalidRequest, "tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles")
+            throw TileFailure(
+                .invalidRequest, "\(field).domain: tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles")
         }
         if let refusal = keys.refusal {
-            throw TileFailure(.deniedByPolicy, "tiles of '\(keys.name)' must not be stored: \(refusal)")
+            throw TileFailure(
+                .deniedByPolicy, "\(field).tileset: tiles of '\(keys.name)' must not be stored: \(refusal)")
         }
         let low = message.zoomMin ?? 0
         let high = message.zoomMax ?? UInt32(TileID.maximumZoom)
         guard low <= UInt32(TileID.maximumZoom) else {
-            throw TileFailure(.invalidRequest, "zoom_min \(low) of '\(keys.name)' is not within 0 to 22")
+            throw TileFailure(.invalidRequest, "\(field).zoom_min \(low) of '\(keys.name)' is not within 0 to 22")
         }
         guard low <= high else {
             throw TileFailure(
-                .invalidRequest, "zoom_min \(low) of '\(keys.name)' is above its zoom_max \(high)")
+                .invalidRequest, "\(field).zoom_min \(low) of '\(keys.name)' is above its zoom_max \(high)")
         }
         guard high <= UInt32(TileID.maximumZoom) else {
-            throw TileFailure(.invalidRequest, "zoom levels \(low) to \(high) of '\(keys.name)' are not within 0 to 22")
+            throw TileFailure(.invalidRequest, "\(field).zoom_max \(high) of '\(keys.name)' is not within 0 to 22")
         }
         if let ratio = message.pixelRatio, ratio != keys.pixelRatio {
             throw TileFailure(
-                .invalidRequest, "tileset '\(keys.name)' has tiles of pixel ratio \(keys.pixelRatio), not \(ratio)")
+                .invalidRequest,
+                "\(field).pixel_ratio: tileset '\(keys.name)' has tiles of pixel ratio \(keys.pixelRatio), not \(ratio)"
+            )
         }
         self.init(
             tileset: keys.name, domain: keys.domain, zoomMin: UInt8(low), zoomMax: UInt8(high),
@@ -113,48 +133,56 @@ struct RegionOrder: Sendable {
     /// Checks a definition.
     ///
     /// - Parameter needsID: Whether the region is to be stored, so that it needs an id.
-    init(_ message: RegionDefinition, tilesets: [TilesetKeys], needsID: Bool = true) throws(TileFailure) {
+    init(_ message: RegionDefinition?, tilesets: [TilesetKeys], needsID: Bool = true) throws(TileFailure) {
+        guard let message else { throw TileFailure(.invalidRequest, "definition is missing: that of the region") }
         let id = message.regionId ?? ""
         guard ((needsID ? 1 : 0)...256).contains(id.utf8.count) else {
-            throw TileFailure(.invalidRequest, "a region needs an id of 1 to 256 bytes")
+            throw TileFailure(
+                .invalidRequest, "definition.region_id has \(id.utf8.count) bytes; a region's id has 1 to 256")
         }
         guard let geometry = message.geometry else {
-            throw TileFailure(.invalidRequest, "region '\(id)' needs a geometry, a Polygon or MultiPolygon")
+            throw TileFailure(.invalidRequest, "definition.geometry of region '\(id)' is missing")
         }
-        area = try RegionArea(geometry)
+        area = try RegionArea(geometry, field: "definition.geometry")
         guard !message.descriptors.isEmpty else {
-            throw TileFailure(.invalidRequest, "region '\(id)' needs at least one descriptor, which names a tileset")
+            throw TileFailure(
+                .invalidRequest, "definition.descriptors of region '\(id)' is empty; name at least one tileset")
         }
-        var descriptors: [NavTileCache.RegionDescriptor] = []
-        for descriptor in message.descriptors {
-            descriptors.append(try RegionDescriptor(descriptor, in: tilesets))
-        }
+        let descriptors = try NavTileCache.RegionDescriptor.all(
+            message.descriptors, in: tilesets, field: "definition.descriptors")
         guard Set(descriptors.map(\.tileset)).count == descriptors.count else {
-            throw TileFailure(.invalidRequest, "region '\(id)' has two descriptors of the same tileset")
+            throw TileFailure(
+                .invalidRequest, "definition.descriptors of region '\(id)' has two of the same tileset")
         }
-        let name = try Self.name(message.name, of: id)
-        let metadata = try Self.metadata(message.metadata)
+        let name = try Self.name(message.name, field: "definition.name")
+        let metadata = try Self.metadata(message.metadata, field: "definition.metadata")
         definition = StoredRegionDefinition(
             id: id, name: name ?? "", geometry: MultiPolygon(area).encoded(), descriptors: descriptors,
             acceptExpired: message.acceptExpired ?? false, metadata: metadata)
     }
 
     /// Returns the display name of a region; nil when none is given.
-    static func name(_ name: String?, of id: String) throws(TileFailure) -> String? {
-        guard name?.utf8.count ?? 0 <= greatestTextSize else {
+    ///
+    /// - Parameter field: The name of its field in the request, for errors.
+    static func name(_ name: String?, field: String) throws(TileFailure) -> String? {
+        let size = name?.utf8.count ?? 0
+        guard size <= greatestTextSize else {
             throw TileFailure(
-                .invalidRequest, "the name of region '\(id)' is too long; the limit is \(greatestTextSize) bytes")
+                .invalidRequest, "\(field) has \(size) bytes of UTF-8, more than \(greatestTextSize)")
         }
         return name
     }
 
     /// Returns the client's own data; the last value of a key counts.
-    static func metadata(_ pairs: [KeyValue]) throws(TileFailure) -> [String: String] {
+    ///
+    /// - Parameter field: The name of its field in the request, for errors.
+    static func metadata(_ pairs: [KeyValue], field: String) throws(TileFailure) -> [String: String] {
         let size = pairs.reduce(0) { $0 + ($1.key ?? "").utf8.count + ($1.value ?? "").utf8.count }
         guard pairs.count <= greatestMetadataCount, size <= greatestTextSize else {
             throw TileFailure(
                 .invalidRequest,
-                "metadata is limited to \(greatestMetadataCount) keys and \(greatestTextSize) bytes in total")
+                "\(field) has \(pairs.count) keys and \(size) bytes in total, more than \(greatestMetadataCount) or "
+                    + "\(greatestTextSize)")
         }
         return Dictionary(pairs.map { ($0.key ?? "", $0.value ?? "") }) { $1 }
     }
@@ -211,6 +239,28 @@ extension RegionEvent {
             progress: notice.progress.map { RegionProgress($0) },
             success: notice.isSuccess, error: notice.failure.map { ErrorInfo($0) },
             region: notice.region.map { Region($0) })
+    }
+}
+
+extension TileID {
+    /// - Parameter field: The name of the key's field in the request, for errors.
+    init(_ key: TileKey, field: String) throws(TileFailure) {
+        for (name, value) in [("zoom", key.zoom), ("x", key.x), ("y", key.y)] where value == nil {
+            throw TileFailure(.invalidRequest, "\(field).\(name) is missing; a tile has zoom, x and y")
+        }
+        let zoom = key.zoom ?? 0
+        guard zoom <= UInt32(TileID.maximumZoom) else {
+            throw TileFailure(.invalidRequest, "\(field).zoom \(zoom) is not within 0 to \(TileID.maximumZoom)")
+        }
+        for (name, value) in [("x", key.x ?? 0), ("y", key.y ?? 0)] where value >= 1 << zoom {
+            throw TileFailure(
+                .invalidRequest,
+                "\(field).\(name) \(value) is not within 0 to \((1 << zoom) - 1), as at zoom \(zoom)")
+        }
+        guard let tile = TileID(zoom: UInt8(zoom), x: key.x ?? 0, y: key.y ?? 0) else {
+            throw TileFailure(.invalidRequest, "\(field) is not a tile")
+        }
+        self = tile
     }
 }
 

@@ -322,6 +322,51 @@ void   navbus__v1__call_ended__free_unpacked
   assert(message->base.descriptor == &navbus__v1__call_ended__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__provider_change__init
+                     (Navbus__V1__ProviderChange         *message)
+{
+  static const Navbus__V1__ProviderChange init_value = NAVBUS__V1__PROVIDER_CHANGE__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__provider_change__get_packed_size
+                     (const Navbus__V1__ProviderChange *message)
+{
+  assert(message->base.descriptor == &navbus__v1__provider_change__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__provider_change__pack
+                     (const Navbus__V1__ProviderChange *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__provider_change__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__provider_change__pack_to_buffer
+                     (const Navbus__V1__ProviderChange *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__provider_change__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__ProviderChange *
+       navbus__v1__provider_change__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__ProviderChange *)
+     protobuf_c_message_unpack (&navbus__v1__provider_change__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__provider_change__free_unpacked
+                     (Navbus__V1__ProviderChange *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__provider_change__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__timer_fired__init
                      (Navbus__V1__TimerFired         *message)
 {
@@ -412,7 +457,7 @@ void   navbus__v1__parameter_change__free_unpacked
   assert(message->base.descriptor == &navbus__v1__parameter_change__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[18] =
+static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[19] =
 {
   {
     "stamp_ns",
@@ -630,6 +675,18 @@ static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "provider",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__JournalEntry, event_case),
+    offsetof(Navbus__V1__JournalEntry, provider),
+    &navbus__v1__provider_change__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
   15,   /* field[15] = call_ended */
@@ -643,6 +700,7 @@ static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
   7,   /* field[7] = odometry */
   14,   /* field[14] = parameter */
   10,   /* field[10] = policy_decision */
+  18,   /* field[18] = provider */
   9,   /* field[9] = route_answer */
   1,   /* field[1] = session_id */
   0,   /* field[0] = stamp_ns */
@@ -655,7 +713,7 @@ static const ProtobufCIntRange navbus__v1__journal_entry__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 16, 14 },
-  { 0, 18 }
+  { 0, 19 }
 };
 const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
 {
@@ -665,7 +723,7 @@ const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
   "Navbus__V1__JournalEntry",
   "navbus.v1",
   sizeof(Navbus__V1__JournalEntry),
-  18,
+  19,
   navbus__v1__journal_entry__field_descriptors,
   navbus__v1__journal_entry__field_indices_by_name,
   2,  navbus__v1__journal_entry__number_ranges,
@@ -1369,6 +1427,44 @@ const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor =
   navbus__v1__call_ended__field_indices_by_name,
   1,  navbus__v1__call_ended__number_ranges,
   (ProtobufCMessageInit) navbus__v1__call_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__provider_change__field_descriptors[1] =
+{
+  {
+    "rests",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Navbus__V1__ProviderChange, has_rests),
+    offsetof(Navbus__V1__ProviderChange, rests),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__provider_change__field_indices_by_name[] = {
+  0,   /* field[0] = rests */
+};
+static const ProtobufCIntRange navbus__v1__provider_change__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor navbus__v1__provider_change__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.ProviderChange",
+  "ProviderChange",
+  "Navbus__V1__ProviderChange",
+  "navbus.v1",
+  sizeof(Navbus__V1__ProviderChange),
+  1,
+  navbus__v1__provider_change__field_descriptors,
+  navbus__v1__provider_change__field_indices_by_name,
+  1,  navbus__v1__provider_change__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__provider_change__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__timer_fired__field_descriptors[2] =

@@ -406,7 +406,7 @@ struct  Navbus__V1__GnssFix
    */
   char *frame_id;
   /*
-   * Anything else that the receiver reported.
+   * Anything else that the receiver reported. For recordings: navbus does not use it.
    */
   size_t n_metadata;
   Navbus__V1__KeyValue **metadata;
@@ -416,7 +416,7 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_heading;
   double heading;
   /*
-   * Variance of the heading in rad^2.
+   * Variance of the heading in rad^2. For recordings: navbus only checks that it is not negative.
    */
   protobuf_c_boolean has_heading_variance;
   double heading_variance;
@@ -442,12 +442,12 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_velocity_north_mps;
   double velocity_north_mps;
   /*
-   * Velocity upwards in m/s.
+   * Velocity upwards in m/s. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_velocity_up_mps;
   double velocity_up_mps;
   /*
-   * Velocity covariance in (m/s)^2, east, north, up, row-major, 9 values or none.
+   * Velocity covariance in (m/s)^2, east, north, up, row-major, 9 values or none. For recordings: navbus only checks that it can be one.
    */
   size_t n_velocity_covariance;
   double *velocity_covariance;
@@ -457,12 +457,12 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_fix_type;
   Navbus__V1__FixType fix_type;
   /*
-   * Satellites used in the solution.
+   * Satellites used in the solution. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_satellites_used;
   uint32_t satellites_used;
   /*
-   * Satellites in view.
+   * Satellites in view. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_satellites_visible;
   uint32_t satellites_visible;
@@ -472,12 +472,12 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_hdop;
   double hdop;
   /*
-   * Vertical dilution of precision, unitless.
+   * Vertical dilution of precision, unitless. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_vdop;
   double vdop;
   /*
-   * Position dilution of precision, unitless.
+   * Position dilution of precision, unitless. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_pdop;
   double pdop;
@@ -487,17 +487,18 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_horizontal_accuracy_m;
   double horizontal_accuracy_m;
   /*
-   * Standard deviation of the altitude in m, as the receiver estimates it.
+   * Standard deviation of the altitude in m, as the receiver estimates it. For recordings and what they are converted to: nodes only check
+   * that it is not negative.
    */
   protobuf_c_boolean has_vertical_accuracy_m;
   double vertical_accuracy_m;
   /*
-   * Standard deviation of the speed in m/s, as the receiver estimates it.
+   * Standard deviation of the speed in m/s, as the receiver estimates it. For recordings: navbus only checks that it is not negative.
    */
   protobuf_c_boolean has_speed_accuracy_mps;
   double speed_accuracy_mps;
   /*
-   * Standard deviation of the course in radians, as the receiver estimates it.
+   * Standard deviation of the course in radians, as the receiver estimates it. For recordings: navbus only checks that it is not negative.
    */
   protobuf_c_boolean has_course_accuracy_rad;
   double course_accuracy_rad;
@@ -507,17 +508,18 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_integrity;
   Navbus__V1__IntegrityStatus integrity;
   /*
-   * Horizontal protection level in m: the true error exceeds it with at most integrity_risk.
+   * Horizontal protection level in m: the true error exceeds it with at most integrity_risk_per_h.
    */
   protobuf_c_boolean has_horizontal_protection_level_m;
   double horizontal_protection_level_m;
   /*
-   * Vertical protection level in m: the true error exceeds it with at most integrity_risk.
+   * Vertical protection level in m: the true error exceeds it with at most integrity_risk_per_h. For recordings: navbus only checks that it
+   * is not negative.
    */
   protobuf_c_boolean has_vertical_protection_level_m;
   double vertical_protection_level_m;
   /*
-   * Probability behind the protection levels, per hour, 0 to 1.
+   * Probability behind the protection levels, per hour, 0 to 1. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_integrity_risk_per_h;
   double integrity_risk_per_h;
@@ -532,12 +534,12 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_jamming;
   Navbus__V1__JammingStatus jamming;
   /*
-   * Reference surface of the altitude.
+   * Reference surface of the altitude. For recordings and what they are converted to: nodes do not use it.
    */
   protobuf_c_boolean has_altitude_datum;
   Navbus__V1__AltitudeDatum altitude_datum;
   /*
-   * Height of the geoid above the ellipsoid in m at this place.
+   * Height of the geoid above the ellipsoid in m at this place. For recordings and what they are converted to: nodes do not use it.
    */
   protobuf_c_boolean has_geoid_separation_m;
   double geoid_separation_m;
@@ -547,12 +549,12 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_receive_stamp_ns;
   int64_t receive_stamp_ns;
   /*
-   * When the host received the solution, in ns of the host's monotonic clock.
+   * When the host received the solution, in ns of the host's monotonic clock. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_receive_monotonic_ns;
   int64_t receive_monotonic_ns;
   /*
-   * Age of the differential corrections in s.
+   * Age of the differential corrections in s. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_differential_age_s;
   double differential_age_s;

@@ -29,6 +29,7 @@ typedef struct Navbus__V1__NavigationCommand Navbus__V1__NavigationCommand;
 typedef struct Navbus__V1__SavedTrip Navbus__V1__SavedTrip;
 typedef struct Navbus__V1__TileArrival Navbus__V1__TileArrival;
 typedef struct Navbus__V1__CallEnded Navbus__V1__CallEnded;
+typedef struct Navbus__V1__ProviderChange Navbus__V1__ProviderChange;
 typedef struct Navbus__V1__TimerFired Navbus__V1__TimerFired;
 typedef struct Navbus__V1__ParameterChange Navbus__V1__ParameterChange;
 
@@ -80,7 +81,8 @@ typedef enum {
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_TILES = 13,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_TIMER = 14,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_PARAMETER = 16,
-  NAVBUS__V1__JOURNAL_ENTRY__EVENT_CALL_ENDED = 17
+  NAVBUS__V1__JOURNAL_ENTRY__EVENT_CALL_ENDED = 17,
+  NAVBUS__V1__JOURNAL_ENTRY__EVENT_PROVIDER = 20
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__JOURNAL_ENTRY__EVENT__CASE)
 } Navbus__V1__JournalEntry__EventCase;
 
@@ -172,6 +174,10 @@ struct  Navbus__V1__JournalEntry
      * Nobody waits for the answer to a command any more.
      */
     Navbus__V1__CallEnded *call_ended;
+    /*
+     * The online provider is not asked any more, or is asked again.
+     */
+    Navbus__V1__ProviderChange *provider;
   };
 };
 #define NAVBUS__V1__JOURNAL_ENTRY__INIT \
@@ -284,12 +290,14 @@ struct  Navbus__V1__NavigationCommand
 {
   ProtobufCMessage base;
   /*
-   * Identity of the call, unique within a run of the node.
+   * Identity of the call, unique within a run of the node; 0 or absent unless a client called.
    */
   protobuf_c_boolean has_call_id;
   uint64_t call_id;
   /*
-   * Who called, for people.
+   * Where the command came from: call (a client of the Navigation service, whose name its calls do not carry), configuration (the trip
+   * configured at the node's start), trip file (the trip of the node's previous run), clock (a clock jump, which ends the drive) or, in a
+   * replay, recording (a trip that was under way when the recording began) and recorded (a command without a caller).
    */
   char *caller;
   Navbus__V1__NavigationCommand__RequestCase request_case;
@@ -456,6 +464,23 @@ struct  Navbus__V1__CallEnded
 };
 #define NAVBUS__V1__CALL_ENDED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__call_ended__descriptor) \
+    , 0, 0 }
+
+
+/*
+ * A change of whether the online provider is asked for routes.
+ */
+struct  Navbus__V1__ProviderChange
+{
+  ProtobufCMessage base;
+  /*
+   * Whether it is not asked for a while, because it failed, see directions.rest_after.
+   */
+  protobuf_c_boolean has_rests;
+  protobuf_c_boolean rests;
+};
+#define NAVBUS__V1__PROVIDER_CHANGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__provider_change__descriptor) \
     , 0, 0 }
 
 
@@ -633,6 +658,25 @@ Navbus__V1__CallEnded *
 void   navbus__v1__call_ended__free_unpacked
                      (Navbus__V1__CallEnded *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__ProviderChange methods */
+void   navbus__v1__provider_change__init
+                     (Navbus__V1__ProviderChange         *message);
+size_t navbus__v1__provider_change__get_packed_size
+                     (const Navbus__V1__ProviderChange   *message);
+size_t navbus__v1__provider_change__pack
+                     (const Navbus__V1__ProviderChange   *message,
+                      uint8_t             *out);
+size_t navbus__v1__provider_change__pack_to_buffer
+                     (const Navbus__V1__ProviderChange   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__ProviderChange *
+       navbus__v1__provider_change__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__provider_change__free_unpacked
+                     (Navbus__V1__ProviderChange *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__TimerFired methods */
 void   navbus__v1__timer_fired__init
                      (Navbus__V1__TimerFired         *message);
@@ -694,6 +738,9 @@ typedef void (*Navbus__V1__TileArrival_Closure)
 typedef void (*Navbus__V1__CallEnded_Closure)
                  (const Navbus__V1__CallEnded *message,
                   void *closure_data);
+typedef void (*Navbus__V1__ProviderChange_Closure)
+                 (const Navbus__V1__ProviderChange *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__TimerFired_Closure)
                  (const Navbus__V1__TimerFired *message,
                   void *closure_data);
@@ -714,6 +761,7 @@ extern const ProtobufCMessageDescriptor navbus__v1__navigation_command__descript
 extern const ProtobufCMessageDescriptor navbus__v1__saved_trip__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__provider_change__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__timer_fired__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__parameter_change__descriptor;
 

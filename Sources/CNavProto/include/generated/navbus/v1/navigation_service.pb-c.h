@@ -95,7 +95,10 @@ struct  Navbus__V1__CalculateRouteResponse
 {
   ProtobufCMessage base;
   /*
-   * How much of the work is done, 0 to 1.
+   * How much of the work is done, 0 to 1: 0 in the first part, which comes at once; 1 in the last part, with routes or error. Between them
+   * come parts with the waypoints after the origin to which the way is found as a fraction of all, the search for alternatives counting
+   * as one more. A value that another overtakes is left out, as are all of them for a client that can take no more than the last part;
+   * values only grow, and the online provider has none.
    */
   protobuf_c_boolean has_progress;
   double progress;

@@ -316,7 +316,7 @@ struct  Navbus__V1__AcceptRerouteRequest
   protobuf_c_boolean has_reason;
   Navbus__V1__RerouteReason reason;
   /*
-   * The route that is proposed.
+   * The route that is proposed; it gets its route_id when it comes into force.
    */
   Navbus__V1__Route *route;
   /*

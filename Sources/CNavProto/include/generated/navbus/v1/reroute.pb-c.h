@@ -301,7 +301,8 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_attempt;
   uint32_t attempt;
   /*
-   * Who is being asked or has answered.
+   * With FETCHING, who is asked first: ON_BOARD also while the online provider is not asked because it failed. With other phases, who
+   * answered.
    */
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;

@@ -605,7 +605,8 @@ struct  Navbus__V1__Route
 {
   ProtobufCMessage base;
   /*
-   * When the route became current or was computed, ns since the Unix epoch, UTC.
+   * When the route became current or, in a preview, a list of alternatives, a faster route or a question to the owner, was offered,
+   * ns since the Unix epoch, UTC; absent in the journal's answers of the router.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -682,7 +683,7 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_chosen_route_id;
   uint64_t chosen_route_id;
   /*
-   * How often durations and annotations have been refreshed.
+   * How often durations and annotations have been refreshed since the route became current; absent in offered routes.
    */
   protobuf_c_boolean has_refresh_count;
   uint32_t refresh_count;
@@ -1180,7 +1181,8 @@ struct  Navbus__V1__RouteSummary
   protobuf_c_boolean has_traffic_stamp_ns;
   int64_t traffic_stamp_ns;
   /*
-   * Arrival at the destination, ns since the Unix epoch, UTC.
+   * Arrival at the destination, ns since the Unix epoch, UTC; of an offered route, if it is taken at the route's stamp_ns, or later as
+   * RouteOptions.departure_ns says.
    */
   protobuf_c_boolean has_eta_ns;
   int64_t eta_ns;

@@ -50,23 +50,25 @@ typedef struct Navbus__V1__PurgeResponse Navbus__V1__PurgeResponse;
 /* --- enums --- */
 
 /*
- * Whether a source of tiles can be reached.
+ * Whether the sources of tiles, taken together, can be reached, by the last attempts: a source that was not asked yet does not fail.
  */
 typedef enum _Navbus__V1__SourceState {
   /*
-   * Unknown.
+   * Unknown. Not published.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_UNSPECIFIED = 0,
   /*
-   * The source can be reached.
+   * No source fails.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_ONLINE = 1,
   /*
-   * The source can be reached, but with errors.
+   * A source fails: the last attempt to download from it or to read its edition failed, so that it may not be asked for a while; or
+   * network.mode is offline, and some tilesets, but not all, have their source on this machine.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_DEGRADED = 2,
   /*
-   * The source cannot be reached.
+   * Every source fails, and cannot be reached rather than answering wrongly; or network.mode is offline, and no tileset has its source on
+   * this machine.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_OFFLINE = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__SOURCE_STATE)
@@ -162,7 +164,7 @@ struct  Navbus__V1__TilesState
   protobuf_c_boolean has_budget_bytes;
   uint64_t budget_bytes;
   /*
-   * Whether the sources of tiles can be reached.
+   * Whether the sources of tiles can be reached; absent without tilesets.
    */
   protobuf_c_boolean has_source_state;
   Navbus__V1__SourceState source_state;
@@ -577,7 +579,7 @@ struct  Navbus__V1__ListRegionsRequest
    */
   char *start_after;
   /*
-   * Greatest number of regions in the answer, at least 1; the answer may have fewer. Absent: all regions, or
+   * Greatest number of regions in the answer; 0 counts as 1. The answer may have fewer. Absent: all regions, or
    * RESOURCE_EXHAUSTED if they do not fit into one answer.
    */
   protobuf_c_boolean has_page_size;
