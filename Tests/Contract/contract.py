@@ -1,11 +1,12 @@
 """The contract according to the descriptors: what is published and requested, and which of its fields were seen."""
 
+import fnmatch
 import math
 import pathlib
 import sys
 import threading
 from collections import Counter
-from typing import Any
+from typing import Any, Callable, Iterator
 
 from google.protobuf import descriptor_pb2
 
@@ -17,12 +18,26 @@ EARLIEST, LATEST = 1_577_836_800_000_000_000, 4_102_444_800_000_000_000
 ENUM = descriptor_pb2.FieldDescriptorProto.TYPE_ENUM
 # The numbers of the fields `enum_type` and `value` in descriptors: the path of a value's comment.
 ENUMS, VALUES = 5, 2
+# Those of `message_type` and `field`: the path of a field's comment.
+MESSAGES, FIELDS = 4, 2
 FULL_TURN = 2 * math.pi
 
 
 def is_repeated(field: Any) -> bool:
     """Whether a field is repeated."""
     return field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED
+
+
+def root(where: str) -> str:
+    """The place of what a topic or method carries: the topics of all nodes' health are one."""
+    return "/health" if where.startswith("/health/") else where
+
+
+def matches(place: str, table: dict[tuple[str, str], str]) -> tuple[str, str] | None:
+    """The entry of a table that a place is listed in, by a pattern of the message's place and the names of its fields."""
+    parent, _, name = place.rpartition(".")
+    listed = (entry for entry in table if name in entry[1].split() or entry[1] == "*")
+    return next((entry for entry in listed if fnmatch.fnmatchcase(parent, entry[0])), None)
 
 
 def implausible(message: Any, field: Any, value: Any) -> str | None:
@@ -71,22 +86,28 @@ def implausible(message: Any, field: Any, value: Any) -> str | None:
 
 
 class Contract:
-    """Every message, field and method of the schema, and which of them were seen."""
+    """Every message, field and method of the schema, and which of them were seen.
+
+    A place is a field where a client meets it: the topic or method, and the path of fields from its message, as in
+    `/nav/alternatives.alternatives.route.summary`.
+    """
 
     # Messages that requests and answers share: a request's fields are tested one by one even where answers have them.
     INPUTS = {
         "Waypoint", "RouteOptions", "VehicleProfile", "Polygon", "Polyline", "MultiPolygon", "RegionDefinition",
         "TilesetDescriptor", "TileKey", "BarrierPoint", "PolicyAnswer", "RerouteOptionsAnswer",
-        "ReviseInstructionAnswer",
+        "ReviseInstructionAnswer", "GnssFix", "VehicleOdometry", "TrafficSpeeds", "TrafficSpeed",
+        "Parameter",
     }  # fmt: skip
 
     def __init__(self, types: Messages) -> None:
         self.types = types
         self._guard = threading.Lock()
         self.seen: Counter[str] = Counter()
+        self.places: set[str] = set()
         self.enums: dict[str, set[int]] = {}
         self.wrong: dict[str, str] = {}
-        self.proved: dict[str, str] = {}
+        self.proved: dict[str, set[str]] = {}
         self.answered: set[str] = set()
         self.unimplemented: set[str] = set()
         # The header of calls is part of the transport: every call of the walk uses it.
@@ -100,22 +121,26 @@ class Contract:
 
     # MARK: What came
 
-    def take(self, message: Any, where: str) -> None:
-        """Records the fields of a message and of its nested messages, and what is wrong with their values."""
-        with self._guard:
-            self._take(message, where)
+    def take(self, message: Any, where: str, place: str | None = None) -> None:
+        """Records the fields of a message and of its nested messages, and what is wrong with their values.
 
-    def _take(self, message: Any, where: str) -> None:
+        The place is that of the message, if it is not the topic or method that it comes from.
+        """
+        with self._guard:
+            self._take(message, where, place or root(where))
+
+    def _take(self, message: Any, where: str, place: str) -> None:
         own = message.DESCRIPTOR.name
         self.seen[own] += 1
         for field, value in message.ListFields():
-            key = f"{own}.{field.name}"
+            key, here = f"{own}.{field.name}", f"{place}.{field.name}"
             self.seen[key] += 1
+            self.places.add(here)
             values = value if is_repeated(field) else [value]
             if field.message_type is not None:
                 if field.message_type.file.package == "navbus.v1":
                     for part in values:
-                        self._take(part, where)
+                        self._take(part, where, here)
                 continue
             if field.type == field.TYPE_ENUM:
                 self.enums.setdefault(field.enum_type.name, set()).update(values)
@@ -127,7 +152,7 @@ class Contract:
     def prove(self, fields: str, how: str) -> None:
         """Records that fields of requests change the answer, or are refused by name."""
         for field in fields.split():
-            self.proved[field] = how
+            self.proved.setdefault(field, set()).add(how)
 
     # MARK: What there is
 
@@ -185,6 +210,44 @@ class Contract:
                 if f"{name}.{method.name}" not in self.unimplemented:
                     roots.add(side.removeprefix("." + PACKAGE))
         return self.reachable(roots) | {"Header"}
+
+    def roots(self, topics: dict[str, str]) -> dict[str, str]:
+        """The places of whole messages that our nodes send, with their types; questions are those on /nav/policy/request."""
+        found = {root(topic): kind for topic, kind in topics.items()}
+        for name in sorted(self.services):
+            for method in self.methods(name):
+                if name != "Policy" and f"{name}.{method.name}" not in self.unimplemented:
+                    found[f"{name}.{method.name}"] = method.output_type.removeprefix("." + PACKAGE)
+        return found
+
+    def below(self, place: str, kind: str, is_entered: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+        """The places in a message and, where they are to be entered, in its nested messages, each with its `Message.field`."""
+        for field in self.messages[kind].field:
+            here, part = f"{place}.{field.name}", self.kind(field)
+            yield here, f"{kind}.{field.name}"
+            if part in self.messages and is_entered(here):
+                yield from self.below(here, part, is_entered)
+
+    def given(self) -> list[str]:
+        """The places of what a client sends in messages that are otherwise ours, as the route of SetRoute."""
+        nested = [
+            (f"{message}.{field.name}", self.kind(field))
+            for message in sorted(self.request_messages() & set(self.messages))
+            for field in self.messages[message].field
+        ]
+        ours = [(place, kind) for place, kind in nested if kind in self.messages and kind not in self.request_messages()]
+        return [here for place, kind in ours for here, _ in self.below(place, kind, lambda _: True)]
+
+    def commented(self, words: str) -> set[str]:
+        """The fields whose comment in the proto contains some words, as `Message.field`."""
+        found = set()
+        for file in self.types.files.file:
+            for place in file.source_code_info.location:
+                path = place.path
+                if len(path) == 4 and (path[0], path[2]) == (MESSAGES, FIELDS) and words in place.leading_comments:
+                    message = file.message_type[path[1]]
+                    found.add(f"{message.name}.{message.field[path[3]].name}")
+        return found
 
     def published_values(self, topics: set[str]) -> dict[str, bool]:
         """The values of the enums in published messages, and whether the comment of each says `Not published`."""

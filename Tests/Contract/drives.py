@@ -9,7 +9,7 @@ import traffic_parts
 from bus import CallFailed
 from request_fields import INVALID, NOT_FOUND, Router, options, points, polygon, waypoints
 from stage import Bus, Failed, Owner, Vehicle, distance
-from town import BLOCK, FIELD, HARBOUR, ISLAND, NOWHERE, ROWS, crossing, place
+from town import BLOCK, FIELD, HARBOUR, ISLAND, LIGHTHOUSE, NOWHERE, ROWS, crossing, place, streets
 
 NAVIGATION = "navigation-node"
 SPOKEN = "/nav/instruction/spoken"
@@ -41,10 +41,11 @@ class Drives:
             raise Failed(f"SetParameters: {answer.error.message}")
 
     def traffic(
-        self, *speeds: tuple[int, int, int, float | None], seconds: float = 600, replaces: bool = True
+        self, *speeds: tuple[int, int, int, float | None], seconds: float = 600, replaces: bool = True, age: float = 0
     ) -> float:
         """Publishes speeds by way, from, to and m/s (None closes the road), and returns the time of publication."""
-        said = self.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="walk", replaces_all=replaces)
+        stamp = time.time_ns() - int(age * 1e9)
+        said = self.types.TrafficSpeeds(stamp_ns=stamp, provider="walk", replaces_all=replaces)
         until = time.time_ns() + int(seconds * 1e9)
         for way, start, end, speed in speeds:
             entry = said.speeds.add(
@@ -82,8 +83,8 @@ class Drives:
             "the vehicle at its start",
         )
         request = self.types.CalculateRouteRequest(
-            waypoints=[one if hasattr(one, "latitude") else self.router.waypoint(one) for one in places],
-            options=self.types.RouteOptions(**wishes),
+            waypoints=[one if hasattr(one, "latitude") else self.router.stop(one) for one in places],
+            options=self.router.options(**wishes),
         )
         since = time.monotonic()
         answer = self.call("Navigation.SetRoute", calculate=request)
@@ -110,7 +111,8 @@ class Drives:
         self.owner.answers.clear()
         self.vehicle.silent = self.vehicle.has_wheels = False
         self.vehicle.extra = {}
-        self.traffic()
+        # Freely flowing, so that traffic is known everywhere.
+        self.traffic(*[(*segment, 12.0) for segment in streets()])
         self.owner.answers["AcceptReroute"] = lambda question: self.types.PolicyAnswer(verdict=1)
         drive()
 
@@ -150,7 +152,9 @@ class Drives:
         waypoints(self.router)
         call, types = self.call, self.types
         origin, target = self.router.waypoint(crossing(0, 1)), self.router.waypoint(crossing(7, 4))
-        ask = types.CalculateRouteRequest(origin=origin, waypoints=[target], options=types.RouteOptions(alternatives=2))
+        wishes = self.router.options(alternatives=2, departure_ns=time.time_ns())
+        stop = self.router.stop(crossing(7, 4))
+        ask = types.CalculateRouteRequest(origin=origin, waypoints=[stop], options=wishes)
         parts = call.parts("Navigation.CalculateRoute", ask)
         preview = self.bus.expect(
             "/nav/preview", lambda preview: preview.routes, since, "a preview that nobody declined"
@@ -164,6 +168,7 @@ class Drives:
         # The id takes precedence over the index.
         if call("Navigation.SelectPreview", index=1, route_id=ids[0]).route_id != ids[0]:
             raise Failed("SelectPreview does not go by the route_id")
+        self.prove("SelectPreviewRequest.index SelectPreviewRequest.route_id", "changes the answer")
         self.refused("SelectPreviewRequest.index", "SelectPreview", NOT_FOUND, "7", index=7)
         self.refused("SelectPreviewRequest.route_id", "SelectPreview", NOT_FOUND, "777", route_id=777)
         self.refused("", "SelectPreview", INVALID, "route_id")
@@ -186,6 +191,7 @@ class Drives:
         )
         if points(route) != points(preview.routes[1]):
             raise Failed("StartNavigation{route_id} follows another route than the one named")
+        self.prove("StartNavigationRequest.route_id", "changes the answer")
         at = self.bus.expect("/nav/progress", lambda at: at.source == 3, since, "simulated progress")
         fast = self.bus.expect(
             "/nav/progress", lambda at: at.distance_traveled_m > 150, since, "a simulated drive at ten times"
@@ -243,12 +249,19 @@ class Drives:
         self.prove(
             "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
         )
-        self.bus.expect("/nav/arrival", lambda event: event.phase == 2, since, "an arrival on the island", 180)
+        arrived = lambda: any(told.message.phase == 2 for told in self.bus.observer.since(since, "/nav/arrival"))  # noqa: E731
+        # On all kinds of road: what the answers have there.
+        while not arrived():
+            if time.monotonic() > since + 180:
+                raise Failed("no arrival on the island in 180 s")
+            self.call("Navigation.GetState", include_route=True)
+            self.call("Navigation.GetHorizon")
+            time.sleep(1)
         # Another choice while the finished trip is still shown.
         self.call(
             "Navigation.CalculateRoute",
-            origin=self.router.waypoint(crossing(0, 1)),
-            waypoints=[self.router.waypoint(crossing(2, 2))],
+            origin=self.router.waypoint(crossing(5, 0)),
+            waypoints=[self.router.waypoint(ISLAND)],
         )
         self.bus.expect("/nav/preview", lambda told: told.HasField("session_id"), since, "a preview in a session")
         self.stop()
@@ -297,6 +310,7 @@ class Drives:
         taken = call("Navigation.AcceptFasterRoute", route_id=found.faster_route_id, accept=True)
         if taken.route_id != found.faster_route_id:
             raise Failed(f"route {found.faster_route_id} was accepted and {taken.route_id} is followed")
+        self.prove("AcceptFasterRouteRequest.route_id", "changes the answer")
         applied = bus.expect(
             "/nav/route", lambda route: route.route_id == taken.route_id, since, "the faster route in force"
         )
@@ -307,7 +321,7 @@ class Drives:
     def units(self) -> None:
         """A short drive in the units of the country's signs, and the same one in miles."""
         metric, imperial = "metre", "feet|mile"
-        for wanted, other, wishes in ((metric, imperial, {}), (imperial, metric, {"units": 2})):
+        for wanted, other, wishes in ((metric, imperial, {"units": None}), (imperial, metric, {"units": 2})):
             since = time.monotonic()
             self.guide(place(220, BLOCK), crossing(2, 1), speed=12, **wishes)
             self.bus.expect(SPOKEN, lambda said: re.search(wanted, said.text), since, f"a distance in {wanted}")  # noqa: B023
@@ -324,6 +338,44 @@ class Drives:
         self.bus.expect(
             "/nav/instruction/visual", lambda shown: shown.HasField("sub_maneuver"), since, "a banner with what follows"
         )
+        # A fix that the owner is asked about on the way.
+        self.vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
+        self.bus.expect("/nav/policy/request", lambda told: told.should_discard_fix.context.HasField("progress"), since, "a question")
+        self.vehicle.extra = {}
+        self.stop()
+
+    def named(self) -> None:
+        """A route by its index, an alternative by its id, and a waypoint by its index that is not the next one."""
+        bus, call, since = self.bus, self.call, time.monotonic()
+        self.guide(crossing(0, 1), crossing(7, 4), speed=3)
+        offered = bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives").alternatives[-1]
+        taken = call("Navigation.SelectAlternative", route_id=offered.route.route_id)
+        bus.expect("/nav/alternative_switch", lambda told: told.phase == 2 and not told.by_driving, since, "an alternative")
+        route = bus.expect("/nav/route", lambda route: route.route_id == taken.route_id, since, "the alternative in force")
+        if not set(points(offered.route)[offered.fork_point + 1 :]) <= set(points(route)):
+            raise Failed("SelectAlternative leads another way than the alternative named")
+        self.prove("SelectAlternativeRequest.route_id", "changes the answer")
+        self.guide(crossing(0, 1), crossing(1, 1), crossing(1, 3), crossing(3, 3), speed=3)
+        since = time.monotonic()
+        if call("Navigation.SkipWaypoint", waypoint_index=2).waypoint_index != 2:
+            raise Failed("SkipWaypoint does not drop the waypoint that it names")
+        route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
+        passed = [min(distance(at, stop) for at in points(route)) < 30 for stop in (crossing(1, 1), crossing(1, 3))]
+        if passed != [True, False]:
+            raise Failed(f"the route without waypoint 2 passes the waypoints 1 and 2: {passed}")
+        self.prove("SkipWaypointRequest.waypoint_index", "changes the answer")
+        self.stop()
+        since = time.monotonic()
+        order = self.types.CalculateRouteRequest(
+            origin=self.router.waypoint(crossing(0, 1)), waypoints=[self.router.waypoint(crossing(7, 4))],
+            options=self.types.RouteOptions(alternatives=2),
+        )  # fmt: skip
+        shown = call("Navigation.CalculateRoute", order).routes
+        started = call("Navigation.StartNavigation", index=1)
+        route = bus.expect("/nav/route", lambda route: route.route_id == started.route_id, since, "the started route")
+        if points(route) != points(shown[1]):
+            raise Failed("StartNavigation{index} follows another route than the one named")
+        self.prove("StartNavigationRequest.index", "changes the answer")
         self.stop()
 
     def turned(self) -> None:
@@ -380,21 +432,6 @@ class Drives:
         self.prove("TrafficSpeeds.speeds TrafficSpeed.speed_mps TrafficSpeed.valid_until_ns", "changes the answer")
         traffic_parts.segment_ids(self, route)
         traffic_parts.additions(self, route)
-        update = self.last("/nav/alternatives")
-        if update.alternatives:
-            old = self.last("/nav/route").route_id
-            taken = call("Navigation.SelectAlternative", route_id=update.alternatives[0].route.route_id)
-            if taken.HasField("error"):
-                raise Failed(f"SelectAlternative: {taken.error.message}")
-            self.drive(
-                bus.expect(
-                    "/nav/route",
-                    lambda route: route.route_id == taken.route_id and route.route_id != old,
-                    since,
-                    "the alternative",
-                ),
-                8,
-            )
         route = self.last("/nav/route")
         since = self.traffic(*[(*segment, None) for segment in self.segments(route, 900, 1300)[:1]])
         bus.expect(
@@ -427,7 +464,7 @@ class Drives:
             return [row for row in range(ROWS) if min(distance(at, crossing(3, row)) for at in points(route)) < 30]
 
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
-            options=types.RouteOptions(exclude_areas=[south]), waypoints=question.waypoints
+            options=self.router.options(exclude_areas=[south]), waypoints=question.waypoints
         )
         since = time.monotonic()
         self.guide(crossing(0, 1), crossing(6, 1), speed=12)
@@ -449,7 +486,7 @@ class Drives:
         self.drive(route, 6)
         # To another place, as the owner decides.
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
-            waypoints=[self.router.waypoint(crossing(6, 3))]
+            waypoints=[self.router.stop(crossing(6, 3))]
         )
         since = time.monotonic()
         begun = call("Navigation.Reroute", options=types.RouteOptions(exclude_areas=[north]))
@@ -503,7 +540,7 @@ class Drives:
         owner.answers["ReviseInstruction"] = revise
         since = time.monotonic()
         stops = [
-            self.router.waypoint(place(2 * BLOCK + 120, BLOCK), name="Kiosk"),
+            self.router.stop(place(2 * BLOCK + 120, BLOCK), name="Kiosk"),
             crossing(3, 1),
             crossing(3, 2),
             crossing(4, 2),
@@ -533,6 +570,7 @@ class Drives:
             raise Failed(
                 f"AdvanceLeg answers with the progress of leg {progress.leg_index}, {progress.leg_distance_remaining_m:.0f} m to go"
             )
+        self.prove("AdvanceLegRequest.leg_index", "changes the answer")
         since = time.monotonic()
         skipped = call("Navigation.SkipWaypoint")
         if skipped.HasField("error") or skipped.waypoint_index != 2:
@@ -552,6 +590,9 @@ class Drives:
     def coverage(self, route: Any) -> None:
         """Coverage of the route and of waypoints."""
         self.call("Navigation.Coverage")
+        east = [self.router.waypoint(at) for at in (HARBOUR, LIGHTHOUSE)]
+        narrow, wide = (self.call("Navigation.Coverage", waypoints=east, corridor_m=width) for width in (100.0, 20_000.0))
+        self.router.differs("RouteCoverageRequest.corridor_m", narrow.wanted_count, wide.wanted_count)
         self.refused("RouteCoverageRequest.corridor_m", "Coverage", INVALID, "corridor_m", corridor_m=1e6)
         far = self.call(
             "Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(ISLAND)]
@@ -562,6 +603,16 @@ class Drives:
         if far.HasField("error") or not lost.HasField("error"):
             raise Failed("the waypoints of Coverage change nothing")
         self.prove("RouteCoverageRequest.waypoints", "changes the answer")
+
+    def questions(self) -> None:
+        """Checks that the questions that were published are those that the owner was asked."""
+        heard = [one.message for one in self.bus.observer.since(0, "/nav/policy/request")]
+        told = {(one.request_id, one.stamp_ns): one for one in heard}
+        for name, questions in self.owner.asked.items():
+            for question in questions:
+                published = told.get((question.context.request_id, question.context.stamp_ns))
+                if not published or getattr(published, published.WhichOneof("question")) != question:
+                    raise Failed(f"{name} {question.context.request_id} is not asked as published")
 
     def outage(self) -> None:
         """A silence of the receiver on a free drive along the route."""
@@ -578,6 +629,7 @@ class Drives:
         self.bus.expect(
             "/nav/position", lambda at: at.HasField("prediction") and at.age_s > 0, since, "a predicted position"
         )
+        self.call("Navigation.GetState")
         self.vehicle.silent = self.vehicle.has_wheels = False
         self.bus.expect("/nav/simulation", lambda event: event.phase == 4, since, "the end of the prediction")
         self.vehicle.extra = {"frame_id": "mirror"}

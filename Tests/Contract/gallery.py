@@ -136,6 +136,7 @@ def fix_kinds(drives: "Drives") -> None:
             if reason:
                 wanted = lambda event: types.enum("FixRejectionReason", event.reason) == reason  # noqa: B023, E731
                 bus.expect("/nav/fix_rejected", wanted, since, f"a fix with {name} {value}, rejected as {reason}")
+                drives.prove(f"GnssFix.{name}", "changes the answer")
             else:
                 wanted = lambda entry: getattr(entry.fix, name) == value  # noqa: B023, E731
                 bus.expect("/nav/journal", wanted, since, f"a fix with {name} {value}")

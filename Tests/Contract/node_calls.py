@@ -20,7 +20,9 @@ def node_calls(bus: Bus, name: str) -> None:
     known, unknown = call("Node.GetSchema", type="navbus.v1.Route"), call("Node.GetSchema", type="navbus.v1.Nil")
     if not known.file_descriptor_set or code(unknown) != "NOT_FOUND":
         raise Failed("the type of GetSchema changes nothing")
-    prove("GetSchemaRequest.type", "is refused by name")
+    if call("Node.GetSchema", type="navbus.v1.Waypoint").schema_fingerprint == known.schema_fingerprint:
+        raise Failed("GetSchema answers with one schema for two types")
+    prove("GetSchemaRequest.type", "changes the answer")
     every = call("Node.GetParameters")
     one = call("Node.GetParameters", keys=["log.level", "nil"])
     if (
@@ -43,11 +45,15 @@ def values(bus: Bus, name: str, **known: tuple[str, Any]) -> None:
     """Each kind of value changes a parameter: key by kind."""
     types, call = bus.types, bus.client(name)
     for kind, (key, value) in known.items():
+        before = {one.key: one for one in call("Node.GetParameters").parameters}
         answer = call("Node.SetParameters", parameters=[types.Parameter(key=key, **{kind: value})])
         found = {one.key: getattr(one, kind) for one in answer.parameters}
         if answer.HasField("error") or found.get(key) != value:
             raise Failed(f"{kind} does not set {key}: {answer}")
-        bus.contract.prove(f"Parameter.{kind}", "changes the answer")
+        changed = [one.key for one in call("Node.GetParameters").parameters if one != before[one.key]]
+        if set(changed) - {key}:
+            raise Failed(f"setting {key} changes {changed}")
+        bus.contract.prove(f"SetParametersRequest.parameters Parameter.key Parameter.{kind}", "changes the answer")
 
 
 def waits(bus: Bus, name: str, publisher: Publisher) -> None:
@@ -156,5 +162,17 @@ def leads(bus: Bus, name: str) -> None:
             raise Failed(f"another epoch sets no other time: {timers}")
         prove("BarrierRequest.epoch", "changes the answer")
         barrier(3, 6, 2)
+        # The next playback is led by another player, and the first one is then refused.
+        bus.foreign.add("second")
+        second = Publisher(bus.path, types, "second", {})
+        barrier(1, 7, 3, second.boot_id, point(0))
+        barrier(2, 8, 3, second.boot_id)
+        try:
+            barrier(2, 9, 3)
+            raise Failed("a wave of the previous session is not refused")
+        except CallFailed:
+            prove("BarrierRequest.session", "changes the answer")
+        barrier(3, 9, 3, second.boot_id)
+        second.close()
     finally:
         player.close()

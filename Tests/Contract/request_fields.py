@@ -41,6 +41,24 @@ class Router:
         """A waypoint."""
         return self.types.Waypoint(latitude=at[0], longitude=at[1], **fields)
 
+    def stop(self, at: Place, **fields: Any) -> Any:
+        """A waypoint with every field, which is nevertheless reached from everywhere."""
+        wide = dict(name="Halt", kind=1, course=0.0, course_tolerance_rad=math.pi, radius_m=90.0, curbside=False)
+        return self.waypoint(at, **(wide | fields))
+
+    def options(self, **fields: Any) -> Any:
+        """Options with every field, which nevertheless bar no way in the town; None leaves a field out."""
+        car = self.types.VehicleProfile(
+            vehicle_class=1, height_m=1.5, width_m=1.8, length_m=4.5, weight_kg=1500, axle_load_kg=900, hazardous_goods=False,
+            max_speed_mps=50,
+        )  # fmt: skip
+        far = polygon(self.types, [place(-3000, -900), place(-2900, -900), place(-2900, -800)])
+        every = dict(
+            vehicle=car, avoid=[4], exclude_areas=[far], use_traffic=True, initial_maneuver_avoidance_m=1.0, language="en",
+            units=1, allow_online=False,
+        )  # fmt: skip
+        return self.types.RouteOptions(**(every | fields))
+
     def answer(self, origin: Any, *waypoints: Any, **options: Any) -> Any:
         """The last part of the answer; places or waypoints from one to the last."""
         whole = [one if hasattr(one, "latitude") else self.waypoint(one) for one in (origin, *waypoints)]

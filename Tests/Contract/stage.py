@@ -41,7 +41,7 @@ class Listener(Observer):
         if len(frames) == 3 and not bytes(frames[0]).startswith(b"/bus/probe/"):
             header = self.types.Header.FromString(bytes(frames[1]))
             if self._boots.get(header.boot_id) not in (None, "vehicle"):
-                self.contract.take(header, bytes(frames[0]).rstrip(b"\0").decode())
+                self.contract.take(header, bytes(frames[0]).rstrip(b"\0").decode(), "header")
         super()._take(frames)
 
 
@@ -186,6 +186,17 @@ class Caller:
             raise Failed(f"{method}({fields}) is not refused as {code} naming '{words}', but: {found} {text}")
 
 
+def change(message: Any, values: dict[str, Any]) -> None:
+    """Gives fields other values: None clears a field, and a function gets the time in ns."""
+    for key, value in values.items():
+        if value is None:
+            message.ClearField(key)
+        elif isinstance(value, list):
+            getattr(message, key)[:] = value
+        else:
+            setattr(message, key, value(time.time_ns()) if callable(value) else value)
+
+
 class Vehicle(threading.Thread):
     """Drives along a line, and publishes the data of its receiver and wheels."""
 
@@ -207,7 +218,9 @@ class Vehicle(threading.Thread):
         self.offset, self.cruise = 0.0, 15.0
         self.silent = self.has_wheels = False
         self.late = 0.0
+        # Other values for the fields of fixes and of odometry, see `change`.
         self.extra: dict[str, Any] = {}
+        self.wheels: dict[str, Any] = {}
         self.odometer = 0.0
         self.start()
 
@@ -237,13 +250,14 @@ class Vehicle(threading.Thread):
                     self.speed = 0.0
                 last = now
                 fix = self._fix()
-                silent, has_wheels = self.silent, self.has_wheels
+                silent, has_wheels, wheels = self.silent, self.has_wheels, dict(self.wheels)
             self.odometer += self.speed * step
             odometry = self.types.VehicleOdometry(
                 stamp_ns=time.time_ns(), monotonic_ns=time.monotonic_ns(), speed_mps=self.speed, speed_sigma_mps=0.1,
                 yaw_rate_radps=0.0, yaw_rate_sigma_radps=0.5, reverse=False, standstill=self.speed < 0.01,
                 odometer_m=self.odometer, acceleration_mps2=0.0,
             )  # fmt: skip
+            change(odometry, wheels)
             if not silent:
                 self.say("/gnss/fix", fix)
             if has_wheels:
@@ -266,11 +280,7 @@ class Vehicle(threading.Thread):
         )  # fmt: skip
         fix.timestamp.seconds, fix.timestamp.nanos = divmod(now - int(self.late * 1e9), 1_000_000_000)
         fix.metadata.add(key="antenna", value="1")
-        for key, value in self.extra.items():
-            if value is None:
-                fix.ClearField(key)
-            else:
-                setattr(fix, key, value)
+        change(fix, self.extra)
         return fix
 
     def say(self, topic: str, message: Any) -> None:
@@ -336,7 +346,7 @@ class Owner(threading.Thread):
             kind.removeprefix(".navbus.v1.") for kind in (self.methods[name].input_type, self.methods[name].output_type)
         ]
         question = getattr(self.types, kinds[0]).FromString(payload)
-        self.bus.contract.take(question, f"Policy.{name}")
+        self.bus.contract.take(question, f"Policy.{name}", f"Policy.{name}")
         self.bus.contract.answered.add(f"Policy.{name}")
         self.asked[name].append(question)
         decide = self.answers.get(name, lambda _: getattr(self.types, kinds[1])())

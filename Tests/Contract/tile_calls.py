@@ -1,6 +1,7 @@
 """Calls of the tile cache: tiles, offline regions, totals."""
 
 import gzip
+import math
 import pathlib
 import struct
 import threading
@@ -43,7 +44,10 @@ class TileSource:
             return 500, {}, b""
         if path.endswith(".png"):
             return 200, {"Content-Type": "image/png", "Cache-Control": "max-age=86400"}, png()
-        tile = gzip.compress(b"\x1a\x05\x78\x02\x0a\x01a", mtime=0)
+        # A vector tile with one layer, whose name is the path.
+        name = path.encode()
+        layer = b"\x78\x02\x0a" + bytes([len(name)]) + name
+        tile = gzip.compress(b"\x1a" + bytes([len(layer)]) + layer, mtime=0)
         kind = {"Content-Type": "application/vnd.mapbox-vector-tile", "Content-Encoding": "gzip"}
         return 200, {**kind, "Cache-Control": "max-age=3"}, tile
 
@@ -51,6 +55,7 @@ class TileSource:
         """The configuration of the cache."""
         return (
             f"name=roads,source={roads};name=base,source={self.url}/base/{{z}}/{{x}}/{{y}}.pbf,domain=maps,zooms=0-14;"
+            f"name=sharp,source={self.url}/sharp/{{z}}/{{x}}/{{y}}{{ratio}}.png,domain=maps,zooms=9-9,pixel_ratio=2;"
             f"name=photo,source={self.url}/photo/{{z}}/{{x}}/{{y}}.png,domain=maps,zooms=0-14,cacheable=false,reason=licence"
         )
 
@@ -80,8 +85,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
 
     def region(name: str, size: float = 800, low: int = 8, high: int = 14, tileset: str = "base", **fields: Any) -> Any:
         wanted = types.TilesetDescriptor(
-            tileset=tileset, domain=2 if tileset != "roads" else 1, zoom_min=low, zoom_max=high
+            tileset=tileset, domain=2 if tileset != "roads" else 1, zoom_min=low, zoom_max=high, pixel_ratio=1
         )
+        fields.setdefault("metadata", [types.KeyValue(key="owner", value="nobody")])
         return types.RegionDefinition(
             region_id=name, name="Hafen", geometry=area(types, 0, 0, size), descriptors=[wanted], **fields
         )
@@ -107,15 +113,24 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if call("TileCache.GetTile", key=key(), cache_only=True).HasField("error"):
         raise Failed("accept_expired changes nothing")
     prove("GetTileRequest.accept_expired", "changes the answer")
-    checks = {
-        "tileset": (key(tileset="nil"), "NOT_FOUND"), "domain": (key(domain=1), INVALID), "zoom": (key(zoom=31), INVALID),
-        "x": (key(x=5000), INVALID), "y": (key(y=5000), INVALID),
-    }  # fmt: skip
-    for field, (wrong, expected) in checks.items():
-        answer = call("TileCache.GetTile", key=wrong)
-        if code(answer) != expected or f"key.{field}" not in answer.error.message:
-            raise Failed(f"a tile with a wrong {field} is not refused")
+    wrongs = {"tileset": "nil", "domain": 1, "zoom": 31, "x": 5000, "y": 5000}
+    others = {"tileset": dict(tileset="photo"), "zoom": dict(zoom=11), "x": dict(x=101), "y": dict(y=1001)}
+    for field, wrong in wrongs.items():
+        expected = NOT_FOUND if field == "tileset" else INVALID
+        call.refusal("TileCache.GetTile", expected, f"key.{field}", key=key(**{field: wrong}))
         prove(f"TileKey.{field}", "is refused by name")
+    for field, other in others.items():
+        if call("TileCache.GetTile", key=key(**other)).data in (one.data, b""):
+            raise Failed(f"a tile of another {field} is the same one, or none")
+        prove(f"TileKey.{field}", "changes the answer")
+    # A tileset has one domain.
+    north = place(100, 100)
+    column = int((north[1] + 180) / 360 * 4096)
+    row = int((1 - math.asinh(math.tan(math.radians(north[0]))) / math.pi) / 2 * 4096)
+    if not call("TileCache.GetTile", key=key(tileset="roads", domain=1, x=column, y=row)).data:
+        raise Failed("there is no road tile of the town")
+    call.refusal("TileCache.GetTile", INVALID, "key.domain", key=key(tileset="roads", domain=2, x=column, y=row))
+    prove("TileKey.domain", "changes the answer")
 
     # Regions.
     small, large = (call("TileCache.EstimateRegion", definition=region("a", size)) for size in (300, 20_000))
@@ -134,18 +149,18 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
             raise Failed(f"{field} of a descriptor changes nothing")
         prove(f"TilesetDescriptor.{field}", "changes the answer")
     prove("RegionDefinition.descriptors", "changes the answer")
-    wrong = region("a")
-    wrong.descriptors[0].domain = 1
-    answer = call("TileCache.EstimateRegion", definition=wrong)
-    if code(answer) != INVALID or "descriptors[0].domain" not in answer.error.message:
-        raise Failed("a descriptor's wrong domain is not refused")
-    prove("TilesetDescriptor.domain", "is refused by name")
-    double = region("a")
-    double.descriptors[0].pixel_ratio = 3
-    answer = call("TileCache.EstimateRegion", definition=double)
-    if code(answer) != INVALID or "descriptors[0].pixel_ratio" not in answer.error.message:
-        raise Failed(f"a pixel ratio that the tileset does not have is not refused: {answer}")
-    prove("TilesetDescriptor.pixel_ratio", "is refused by name")
+    # A tileset has one domain and one pixel ratio.
+    for tileset, domain, ratio in (("base", 2, 1.0), ("sharp", 2, 2.0), ("roads", 1, 1.0)):
+        for wanted, one_domain, one_ratio in ((None, domain, ratio), ("domain", 3 - domain, ratio), ("pixel_ratio", domain, 3 - ratio)):
+            definition = region("a", tileset=tileset)
+            definition.descriptors[0].domain, definition.descriptors[0].pixel_ratio = one_domain, one_ratio
+            if wanted:
+                call.refusal("TileCache.EstimateRegion", INVALID, f"descriptors[0].{wanted}", definition=definition)
+            elif call("TileCache.EstimateRegion", definition=definition).HasField("error"):
+                raise Failed(f"a region of {tileset} with domain {domain} and pixel ratio {ratio} is refused")
+    both = "TilesetDescriptor.domain TilesetDescriptor.pixel_ratio"
+    prove(both, "is refused by name")
+    prove(both, "changes the answer")
     since = time.monotonic()
     loaded = call(
         "TileCache.LoadRegion", definition=region("a", metadata=[types.KeyValue(key="owner", value="walk")])
@@ -157,7 +172,8 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     ):
         raise Failed(f"the region is not what was asked for: {loaded}")
     prove(
-        "LoadRegionRequest.definition RegionDefinition.region_id RegionDefinition.name RegionDefinition.metadata",
+        "LoadRegionRequest.definition RegionDefinition.region_id RegionDefinition.name RegionDefinition.metadata "
+        "RegionDefinition.metadata.key RegionDefinition.metadata.value",
         "changes the answer",
     )
     bus.expect("/tiles/region_event", lambda event: event.success, since, "a region that is loaded")
@@ -177,8 +193,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if len(page.regions) != 1 or [one.definition.region_id for one in rest.regions] != ["b"]:
         raise Failed("page_size and start_after of ListRegions change nothing")
     prove("ListRegionsRequest.page_size ListRegionsRequest.start_after", "changes the answer")
-    if call("TileCache.GetRegion", region_id="a").region.definition.region_id != "a":
+    if [call("TileCache.GetRegion", region_id=one).region.definition.region_id for one in "ab"] != ["a", "b"]:
         raise Failed("GetRegion gives another region")
+    prove("GetRegionRequest.region_id", "changes the answer")
     for method in ("GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad"):
         answer = call(f"TileCache.{method}", region_id="nil")
         if code(answer) != NOT_FOUND or "region_id" not in answer.error.message:
@@ -189,6 +206,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     )
     if updated.region.definition.name != "Berg" or updated.region.definition.metadata[0].value != "other":
         raise Failed("UpdateRegion changes nothing")
+    if call("TileCache.GetRegion", region_id="b").region.definition.name == "Berg":
+        raise Failed("UpdateRegion changes another region, too")
+    prove("UpdateRegionRequest.region_id UpdateRegionRequest.metadata.key UpdateRegionRequest.metadata.value", "changes the answer")
     before = source.count
     call("TileCache.UpdateRegion", region_id="a", revalidate=True)
     bus.until(lambda: source.count > before, "tiles that are asked for again")
@@ -200,6 +220,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if not failed.region.HasField("error") and not failed.HasField("error"):
         raise Failed(f"a region without its source: {failed}")
     bus.expect("/tiles/region_event", lambda event: event.HasField("error"), since, "a load that fails")
+    for method, fields in (("GetRegion", {}), ("UpdateRegion", {"name": "Tal"})):
+        if not call(f"TileCache.{method}", region_id="c", **fields).region.HasField("error"):
+            raise Failed(f"{method} does not tell why the region is incomplete")
     source.failing = False
     source.delay = 0.2
     loading = threading.Thread(
@@ -211,10 +234,14 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     cancelled = call("TileCache.CancelLoad", region_id="d")
     if types.enum("RegionState", cancelled.region.state) != "CANCELLED":
         raise Failed(f"CancelLoad: {cancelled}")
+    prove("CancelLoadRequest.region_id", "changes the answer")
     source.delay = 0.0
     loading.join(20)
-    if call("TileCache.RemoveRegion", region_id="b").HasField("error"):
-        raise Failed("RemoveRegion fails")
+    before = {one.definition.region_id for one in call("TileCache.ListRegions").regions}
+    call("TileCache.RemoveRegion", region_id="b")
+    if {one.definition.region_id for one in call("TileCache.ListRegions").regions} != before - {"b"}:
+        raise Failed("RemoveRegion does not remove the region that it names, or others, too")
+    prove("RemoveRegionRequest.region_id", "changes the answer")
     # Coverage and totals.
     wanted = types.TilesetDescriptor(tileset="base", domain=2, zoom_min=10, zoom_max=13)
     near = call("TileCache.Coverage", geometry=area(types, 0, 0, 800), descriptors=[wanted])
@@ -232,11 +259,15 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     answer = call("TileCache.Purge", tileset="nil")
     if code(answer) != NOT_FOUND or "tileset:" not in answer.error.message:
         raise Failed("Purge of a tileset that is not there is not refused")
-    call("TileCache.GetTile", key=key(zoom=5, x=16, y=10))
-    expired = call("TileCache.Purge", tileset="base", expired_only=True)
-    whole = call("TileCache.Purge", tileset="base")
-    if expired.removed_count + whole.removed_count == 0:
-        raise Failed("Purge removes nothing")
+    kept = {"base": key(zoom=5, x=16, y=10), "sharp": key(tileset="sharp", zoom=9, x=16, y=10)}
+    is_kept = lambda name: call("TileCache.GetTile", key=kept[name], cache_only=True).from_cache  # noqa: E731
+    for name, one_key in kept.items():
+        call("TileCache.GetTile", key=one_key)
+        bus.until(lambda: is_kept(name), "a tile that is kept")  # noqa: B023
+    call("TileCache.Purge", tileset="sharp")
+    if [is_kept(name) for name in kept] != [True, False]:
+        raise Failed("Purge does not remove the tiles of the tileset that it names, or others, too")
+    prove("PurgeRequest.tileset", "changes the answer")
     prove("PurgeRequest.tileset", "is refused by name")
     call("TileCache.GetTile", key=key(tileset="base", zoom=4, x=8, y=5))
     fresh = call("TileCache.Purge", expired_only=True)

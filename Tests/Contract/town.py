@@ -142,6 +142,8 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
     town.way(shore, island, route="ferry", name="Fähre Nord", duration="00:01", motor_vehicle="yes")
     town.way(island, (east + 2100, 1900), highway="unclassified", name="Inselweg", surface="gravel")
+    # So far east that the tiles in the west are not needed there.
+    town.way((east + 2100, 1900), (east + 3700, 1900), highway="unclassified", name="Leuchtturmweg", surface="gravel")
     # A road that only leads back from the motorway, so that every place is reachable.
     town.way(
         leave, (east, 1900), (0, 1900), (0, (ROWS - 1) * BLOCK), highway="tertiary", name="Bergstraße", maxspeed="30"
@@ -154,12 +156,21 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
     return town.text()
 
 
+def streets() -> list[tuple[int, int, int]]:
+    """The segments of the grid in both directions, by way and nodes, as `draw` numbers them."""
+    rows = [(row * COLUMNS + column + 1, 1) for row in range(ROWS) for column in range(COLUMNS - 1)]
+    columns = [(row * COLUMNS + column + 1, COLUMNS) for column in range(COLUMNS) for row in range(ROWS - 1)]
+    found = [(way, node, node + step) for way, (node, step) in enumerate(rows + columns, 101)]
+    return found + [(way, end, start) for way, start, end in found]
+
+
 def crossing(column: int, row: int) -> Place:
     """A junction of the grid."""
     return place(column * BLOCK, row * BLOCK)
 
 
 ISLAND = place((COLUMNS - 1) * BLOCK + 2050, 1900)
+LIGHTHOUSE = place((COLUMNS - 1) * BLOCK + 3690, 1900)
 HARBOUR = place((COLUMNS - 1) * BLOCK + 900, 1900)
 NOWHERE = place(-2900, -3000)
 FIELD = place(-700, 600)

@@ -16,13 +16,15 @@ from typing import Any, Callable
 
 sys.dont_write_bytecode = True
 import gallery  # noqa: E402
+import given  # noqa: E402
+import inputs  # noqa: E402
 import stage  # noqa: E402
 import traffic_parts  # noqa: E402
 from bus import ROOT, CallFailed, Messages  # noqa: E402
-from contract import Contract  # noqa: E402
+from contract import Contract, matches  # noqa: E402
 from drives import NAVIGATION, Drives  # noqa: E402
 from node_calls import leads, lives, node_calls, snapshots, values, waits  # noqa: E402
-from elsewhere import SHOWN_ELSEWHERE  # noqa: E402
+from elsewhere import ABSENT, IGNORED, SHOWN_ELSEWHERE  # noqa: E402
 from request_fields import points  # noqa: E402
 from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
 from tile_calls import CACHE, TileSource, away, offline, tile_calls  # noqa: E402
@@ -123,16 +125,23 @@ class Walk:
             self.attempt("online", lambda: self.online(drives, online))
             self.attempt("fixes", lambda: drives.begin(drives.fixes))
             self.attempt("fixes of all kinds", lambda: drives.begin(lambda: gallery.fix_kinds(drives)))
+            self.attempt("fields of fixes", lambda: drives.begin(lambda: inputs.fixes(drives)))
+            self.attempt("fields of odometry", lambda: drives.begin(lambda: inputs.odometry(drives)))
+            self.attempt("given routes", lambda: drives.begin(lambda: given.set_route(drives)))
+            self.attempt("revised instructions", lambda: drives.begin(lambda: given.revise(drives)))
             self.attempt("street", lambda: drives.begin(lambda: gallery.street(drives)))
             self.attempt("town drive", lambda: drives.begin(drives.town_drive))
             self.attempt("offers", lambda: drives.begin(lambda: traffic_parts.offers(drives)))
+            self.attempt("ages of traffic", lambda: drives.begin(lambda: traffic_parts.ages(drives)))
             self.attempt("units", lambda: drives.begin(drives.units))
             self.attempt("close turns", lambda: drives.begin(drives.close_turns))
+            self.attempt("named", lambda: drives.begin(drives.named))
             self.attempt("turned", lambda: drives.begin(drives.turned))
             self.attempt("declined", lambda: drives.begin(drives.declined))
             self.attempt("off route", lambda: drives.begin(drives.off_route))
             self.attempt("stops", lambda: drives.begin(drives.stops))
             self.attempt("outage", lambda: drives.begin(drives.outage))
+            self.attempt("questions", drives.questions)
             self.attempt("calls of a node", lambda: node_calls(bus, NAVIGATION))
             self.attempt("parameters", lambda: self.parameters(bus))
             self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
@@ -266,14 +275,42 @@ class Walk:
         leads(played, "lockstep")
 
     def note_topics(self, bus: Bus) -> None:
-        """Records which types the nodes announce."""
+        """Records which types our nodes announce."""
         for node in stage.wire.nodes(bus.path):
             for topic in (stage.wire.announcement(bus.path, node) or {}).get("topics", []):
                 kind = topic["type"].removeprefix("navbus.v1.")
-                if kind in self.contract.messages:
+                if kind in self.contract.messages and node not in bus.foreign:
                     self.topics[topic["name"]] = kind
 
     # MARK: The table
+
+    def places(self) -> dict[str, list[str]]:
+        """The places of fields that our nodes send: seen set, absent for a reason, shown by other tests, and silent."""
+        contract = self.contract
+        found: dict[str, list[str]] = {name: [] for name in ("set", "absent", "shown", "silent")}
+        used = set()
+        roots = contract.roots(self.topics).items()
+        for place, key in (pair for one, kind in roots for pair in contract.below(one, kind, lambda _: True)):
+            used.add(matches(place, ABSENT))
+        for place, key in (pair for one, kind in roots for pair in contract.below(one, kind, contract.places.__contains__)):
+            if place in contract.places:
+                found["set"].append(place)
+            elif matches(place, ABSENT):
+                found["absent"].append(place)
+            else:
+                found["shown" if key in SHOWN_ELSEWHERE else "silent"].append(place)
+        if not self.only:
+            self.failures += [f"no place is meant by {entry} of ABSENT" for entry in ABSENT if entry not in used]
+        return found
+
+    def given(self, left_out: set[str]) -> dict[str, list[str]]:
+        """The places in messages that clients send and our nodes send, too: proved, ignored as documented, and silent."""
+        found: dict[str, list[str]] = {name: [] for name in ("proved", "ignored", "silent")}
+        for place in self.contract.given():
+            if not any(place.startswith(f"{key}.") for key in left_out):
+                how = "ignored" if matches(place, IGNORED) else "proved" if place in self.contract.proved else "silent"
+                found[how].append(place)
+        return found
 
     def report(self) -> int:
         """Prints the table; returns 0 if no field is silent and nothing failed."""
@@ -289,8 +326,9 @@ class Walk:
             if contract.kind(field) in contract.left_out
         }
         kinds: dict[str, list[str]] = {
-            name: [] for name in ("set", "proved", "refused", "shown", "unimplemented", "silent")
+            name: [] for name in ("set", "proved", "recorded", "shown", "unimplemented", "silent")
         }
+        recorded, effect = contract.commented("For recordings"), "changes the answer"
         for message in contract.messages:
             for field in contract.fields(message):
                 key = f"{message}.{field}"
@@ -299,12 +337,17 @@ class Walk:
                     kinds["unimplemented"].append(key)
                 elif key in SHOWN_ELSEWHERE:
                     kinds["shown"].append(key)
-                elif key in contract.proved:
-                    kinds["refused" if "refused" in contract.proved[key] else "proved"].append(key)
+                elif effect in contract.proved.get(key, ()):
+                    kinds["proved"].append(key)
+                elif key in recorded:
+                    kinds["recorded"].append(key)
                 elif contract.seen[key] and not needs:
                     kinds["set"].append(key)
                 else:
                     kinds["silent"].append(key)
+        refused = [key for key in kinds["proved"] if len(contract.proved[key]) > 1]
+        given = self.given(recorded | NOT_ASKED)
+        places = self.places()
         if not all(pathlib.Path(ROOT, place).exists() for place in SHOWN_ELSEWHERE.values()):
             self.failures.append("a test in SHOWN_ELSEWHERE does not exist")
         values = contract.published_values(topics)
@@ -329,12 +372,23 @@ class Walk:
             (
                 "fields",
                 sum(map(len, kinds.values())),
-                f"{len(kinds['set'])} seen set, {len(kinds['proved'])} change the answer, {len(kinds['refused'])} refused by name",
+                f"{len(kinds['set'])} seen set, {len(kinds['proved'])} change the answer, {len(refused)} of them refused by name, too",
             ),
             (
                 "",
                 "",
-                f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['shown'])} shown by other tests",
+                f"{len(kinds['recorded'])} for recordings, {len(kinds['unimplemented'])} of unimplemented methods, "
+                f"{len(kinds['shown'])} shown by other tests",
+            ),
+            (
+                "places",
+                sum(map(len, places.values())),
+                f"of fields; {len(places['set'])} seen set, {len(places['absent'])} absent for a reason",
+            ),
+            (
+                "given",
+                sum(map(len, given.values())),
+                f"places in what a client sends; {len(given['proved'])} change the answer, {len(given['ignored'])} ignored as documented",
             ),
             (
                 "values",
@@ -343,12 +397,14 @@ class Walk:
                 f"{len(set(SHOWN_ELSEWHERE) & set(values))} shown by other tests",
             ),
             ("reserved", contract.reserved, "field numbers"),
-            ("silent", len(kinds["silent"]), ""),
+            ("silent", len(kinds["silent"]) + len(places["silent"]) + len(given["silent"]), ""),
         ]
         for name, count, text in rows:
             print(f"{name:<10}{count:>6}  {text}")
         for title, lines in (
             ("silent", kinds["silent"]),
+            ("silent where they appear", places["silent"]),
+            ("silent in what a client sends", given["silent"]),
             ("values of enums that were not seen", silent),
             ("messages that nothing uses", sorted(stray)),
             ("methods that nobody called", unmet),
@@ -359,7 +415,8 @@ class Walk:
                 print(f"\n{title}:")
                 for line in lines:
                     print(f"  {line}")
-        return 1 if kinds["silent"] or silent or stray or unmet or contract.wrong or self.failures else 0
+        found = kinds["silent"] + places["silent"] + given["silent"]
+        return 1 if found or silent or stray or unmet or contract.wrong or self.failures else 0
 
 
 def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
