@@ -41,7 +41,8 @@ extension NodeRunner: NodeServiceProvider {
             let names = MessageRegistry.all.map { $0.fullName } + ServiceCatalogue.all.map(\.name)
             let hint = nearestName(to: name, among: names).map { ": did you mean '\($0)'?" } ?? ""
             let error = ErrorInfo(
-                code: .notFound, message: "there is no message type or service '\(name.prefix(200))'\(hint)")
+                code: .notFound, message: "there is no message type or service '\(name.prefix(200))'\(hint)",
+                retryable: false)
             call.finish(GetSchemaResponse(error: error))
             return
         }
@@ -57,7 +58,7 @@ extension NodeRunner: NodeServiceProvider {
         response.parameters = keys.filter { request.keys.isEmpty || request.keys.contains($0.name) }
             .map { Parameter($0, of: configuration) }
         if let unknown = request.keys.first(where: { wanted in !keys.contains { $0.name == wanted } }) {
-            response.error = ErrorInfo(code: .notFound, message: unknownKey(unknown))
+            response.error = ErrorInfo(code: .notFound, message: unknownKey(unknown), retryable: false)
         }
         call.finish(response)
     }
@@ -101,7 +102,7 @@ extension NodeRunner: NodeServiceProvider {
     }
 
     private func refuse(_ call: UnaryCall<SetParametersResponse>, _ code: ErrorCode, _ text: String) {
-        call.finish(SetParametersResponse(error: ErrorInfo(code: code, message: text)))
+        call.finish(SetParametersResponse(error: ErrorInfo(code: code, message: text, retryable: code == .wrongState)))
     }
 
     private func apply(_ changed: RunConfiguration<Runnable.Configuration>, _ changes: [(key: String, value: String)]) {
@@ -132,12 +133,13 @@ extension NodeRunner: NodeServiceProvider {
         }
         guard let transition = Lifecycle.Transition(request.transition ?? .unspecified) else {
             response.error = ErrorInfo(
-                code: .invalidRequest, message: "transition must be ACTIVATE, DEACTIVATE or SHUTDOWN")
+                code: .invalidRequest, message: "transition must be ACTIVATE, DEACTIVATE or SHUTDOWN", retryable: false)
             return
         }
         guard lifecycle.target(of: transition) != nil else {
             response.error = ErrorInfo(
-                code: .wrongState, message: "the node is \(lifecycle.state): it cannot \(transition) from there")
+                code: .wrongState, message: "the node is \(lifecycle.state): it cannot \(transition) from there",
+                retryable: true)
             return
         }
         do throws(NodeError) {
@@ -149,7 +151,7 @@ extension NodeRunner: NodeServiceProvider {
             }
             log.info("\(transition)", ["state": "\(lifecycle.state)"])
         } catch {
-            response.error = ErrorInfo(code: .internal, message: error.description)
+            response.error = ErrorInfo(code: .internal, message: error.description, retryable: true)
         }
     }
 }

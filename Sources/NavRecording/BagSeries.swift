@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavBag
+import NavConfig
 
 /// The files of a recording: `drive.mcap`, then `drive_1.mcap`, `drive_2.mcap`, and so on.
 ///
@@ -26,7 +27,7 @@ struct BagSeries {
 
     /// The numbers of the existing files, ascending.
     private var numbers: [Int] {
-        let folder = (first as NSString).deletingLastPathComponent
+        let folder = first.parentFolder
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
         let known = (path(0) as NSString).lastPathComponent
         let stem = (known as NSString).deletingPathExtension + "_"

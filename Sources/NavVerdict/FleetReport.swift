@@ -78,7 +78,7 @@ extension FleetResult {
                 : notes + "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
                     + "\(escapedForMarkup(Self.details(of: bag, most: most, rest: Self.restInOut)))</pre></details>"
             return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(verdict))"
-                + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
+                + "<td>\(details)</td>\(cell(bag.tags.joined(separator: ", ")))\(figures)</tr>"
         }
         let kinds = classes.map { "<li>\(escapedForMarkup($0.description))</li>" }
         var compared = ""
@@ -93,20 +93,20 @@ extension FleetResult {
             <style>
             :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
             body { margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
-            table { border-collapse: collapse; width: 100%; }
+            table { border-collapse: collapse; display: block; overflow-x: auto; }
             th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid #8885; }
             .failed td:nth-child(2) { color: #c22; font-weight: 600; }
             .changed td:nth-child(2) { color: #a60; font-weight: 600; }
             pre { overflow-x: auto; white-space: pre-wrap; }
             h1, p, li, pre { overflow-wrap: anywhere; }
-            @media (max-width: 60rem) { table { display: block; overflow-x: auto; } details { min-width: 16rem; } }
+            details { min-width: 16rem; max-width: 40rem; }
             </style></head><body>
             <h1>\(escapedForMarkup(name))</h1>
             <p>\(summary). Build \(escapedForMarkup(build)).</p>
             \(kinds.isEmpty ? "" : "<h2>Classes of changes</h2><ul>\(kinds.joined())</ul>")
             \(compared)
             <h2>Bags</h2>
-            <table><thead><tr>\((["bag", "verdict", "tags"] + metrics + ["why"]).map { cell($0, "th") }.joined())</tr></thead>
+            <table><thead><tr>\((["bag", "verdict", "why", "tags"] + metrics).map { cell($0, "th") }.joined())</tr></thead>
             <tbody>
             \(rows.joined(separator: "\n"))
             </tbody></table></body></html>

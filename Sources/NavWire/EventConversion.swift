@@ -66,7 +66,8 @@ extension NavMessages.RouteProgress {
             spokenInstructionId: progress.spokenInstruction?.wire,
             matched: Pose(
                 latitude: progress.snapped.latitude, longitude: progress.snapped.longitude,
-                course: progress.snappedBearing, speedMps: progress.position.speed),
+                course: progress.snappedBearing, speedMps: progress.position.speed,
+                horizontalAccuracyM: progress.position.road?.alongSigma ?? progress.position.sigma),
             raw: Pose(raw: progress.position), isSnapped: progress.isSnapped,
             source: PositionSource(progress.position),
             waypointsRemaining: UInt32(progress.stopsRemaining),

@@ -12,15 +12,16 @@ package struct PolicySurroundings {
     /// The last published position and progress.
     var position: NavMessages.MatchedPosition?
     var progress: NavMessages.RouteProgress?
+    var route: NavRouting.Route?
     var guidance: RouteGuidance?
     var rejected: NavMessages.GnssFix?
 
     package init(
         context: EventContext, position: NavMessages.MatchedPosition?, progress: NavMessages.RouteProgress?,
-        guidance: RouteGuidance?, rejected: NavMessages.GnssFix?
+        plan: RoutePlan?, rejected: NavMessages.GnssFix?
     ) {
         (self.context, self.position, self.progress) = (context, position, progress)
-        (self.guidance, self.rejected) = (guidance, rejected)
+        (route, guidance, self.rejected) = (plan?.route, plan?.guidance, rejected)
     }
 }
 
@@ -76,12 +77,12 @@ extension NavMessages.PolicyRequest.Question {
         case .shouldPreventReroutesWhenArriving(let index, let waypoint):
             self = .shouldPreventReroutesWhenArriving(
                 ShouldPreventReroutesWhenArrivingRequest(
-                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: nil),
+                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: around.route),
                     waypointIndex: UInt32(clamping: index)))
         case .shouldAdvanceLeg(let index, let waypoint):
             self = .shouldAdvanceLeg(
                 ShouldAdvanceLegRequest(
-                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: nil),
+                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: around.route),
                     waypointIndex: UInt32(clamping: index)))
         case .reviseInstruction(let instruction, let distance, let duration):
             self = .reviseInstruction(

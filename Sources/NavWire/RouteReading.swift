@@ -138,7 +138,7 @@ extension RoutePlan {
                 ProvidedRoute.Leg(
                     line: part, nodeIDs: leg.annotation?.segmentEnds ?? [],
                     durations: (leg.annotation?.durationsS ?? []).map(Double.init),
-                    duration: leg.durationS ?? 0, length: leg.distanceM ?? Polyline(part).length))
+                    duration: leg.durationS ?? 0, length: Polyline(part).length))
         }
         return legs
     }

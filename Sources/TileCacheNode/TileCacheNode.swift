@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavConfig
 import NavGeo
 package import NavKit
 import NavMessages
@@ -177,7 +178,7 @@ package final class TileCacheNode: Node {
         let folder = configuration.storeFolder(environment: ProcessInfo.processInfo.environment)
         if configuration.storePath.isEmpty {
             try? FileManager.default.createDirectory(
-                atPath: (folder as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+                atPath: folder.parentFolder, withIntermediateDirectories: true)
         }
         var options = TileStoreOptions()
         options.budgetBytes = configuration.cache.budgetBytes

@@ -2,6 +2,7 @@ import NavWire
 import ArgumentParser
 import Foundation
 import GNSSNode
+import NavConfig
 import NavGeo
 import NavKit
 import NavMap
@@ -161,7 +162,7 @@ struct MatchCommand: ParsableCommand {
         let parts = traces.map { trace in
             URL(fileURLWithPath: trace).standardizedFileURL.deletingPathExtension().pathComponents.filter { $0 != "/" }
         }
-        var lengths = traces.map { ["", "."].contains(($0 as NSString).deletingLastPathComponent) ? 1 : 2 }
+        var lengths = traces.map { ["", "."].contains($0.parentFolder) ? 1 : 2 }
         while true {
             let names = zip(parts, lengths).map { $0.suffix($1).joined(separator: "-") }
             let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)

@@ -591,7 +591,7 @@ extension ErrorInfo: WireMessage {
 public struct TileKey: Message {
     /// Purpose of the tile.
     public var domain: TileDomain?
-    /// Name of the tileset, as in the cache's configuration.
+    /// Name of the tileset, as in the cache's configuration; absent where the navigation node names road tiles.
     public var tileset: String?
     /// Zoom level, 0 to 22; road tiles use 12 (local), 9 (arterial) and 6 (highway).
     public var zoom: UInt32?

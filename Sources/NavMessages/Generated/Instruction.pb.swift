@@ -106,7 +106,7 @@ public struct VisualInstruction: Message {
     public var secondary: InstructionText?
     /// What follows right after the maneuver.
     public var sub: InstructionText?
-    /// The next maneuver, when it closely follows this maneuver.
+    /// The next maneuver, when it closely follows this maneuver: its type, modifier and roundabout_exit.
     public var subManeuver: Maneuver?
     /// Lanes before the maneuver from left to right.
     public var lanes: [Lane]

@@ -268,7 +268,7 @@ public struct NavigationState: Message {
     public var legCount: UInt32?
     /// Whether the vehicle waits at a waypoint for AdvanceLeg.
     public var isHeld: Bool?
-    /// Destination.
+    /// Destination as requested; its place on the road is among the waypoints of /nav/route.
     public var destination: Waypoint?
     /// Map version of the road graph in use.
     public var mapVersion: String?

@@ -451,7 +451,7 @@ public struct SetRouteRequest: Message {
     public enum Target: Sendable, Equatable {
         /// A whole route, from CalculateRoute or another planner, which the node matches to its map by the geometry. The node reads geometry;
         /// waypoints (absent: the ends of the line), each within radius_m or snap.max_m of the line and in its order; legs, one for each stop
-        /// (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s, distance_m and the annotation's
+        /// (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s and the annotation's
         /// node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other fields, such as edge_ids and
         /// map_version, and of the options alternatives and a language that it does not have. Legs without node_ids may have 60,000 points in
         /// all, where each 12 m of their length counts as one more: some 700 km.

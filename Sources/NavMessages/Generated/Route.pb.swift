@@ -2009,7 +2009,7 @@ public struct RouteSummary: Message {
     /// Names or numbers of roads that distinguish the route from its alternatives, for people; empty where its roads have
     /// neither.
     public var names: [String]
-    /// Cost of the route in the router's unit (seconds with penalties).
+    /// Cost of the route in the router's unit (seconds with penalties); absent in the summary of what remains of a route.
     public var weight: Double?
     /// The parts of the route by country, in order; a part in an unknown country has no country.
     public var countryPassages: [CountryPassage]

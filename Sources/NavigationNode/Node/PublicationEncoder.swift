@@ -180,7 +180,7 @@ final class PublicationEncoder {
 
     func surroundings(_ context: EventContext) -> PolicySurroundings {
         PolicySurroundings(
-            context: context, position: position, progress: progress, guidance: plan?.guidance, rejected: fix)
+            context: context, position: position, progress: progress, plan: plan, rejected: fix)
     }
 }
 

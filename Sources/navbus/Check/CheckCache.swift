@@ -90,7 +90,7 @@ final class CheckCache: Sendable {
         // Failed runs are not stored, so that they are tried again.
         guard record.failure == nil, let path = path(key) else { return }
         try? FileManager.default.createDirectory(
-            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            atPath: path.parentFolder, withIntermediateDirectories: true)
         write([record] + records(path).filter { $0.keys != record.keys }, path)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavConfig
 import NavKit
 import NavVerdict
 
@@ -66,7 +67,7 @@ struct CheckReferences {
             let text = Reference.text(record.events, bag: item.job.name)
             do {
                 try FileManager.default.createDirectory(
-                    atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+                    atPath: path.parentFolder, withIntermediateDirectories: true)
                 // An unchanged file keeps its modification time, for tools that watch files.
                 if (try? String(contentsOfFile: path, encoding: .utf8)) == text { continue }
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)

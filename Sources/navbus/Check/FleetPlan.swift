@@ -63,7 +63,7 @@ struct FleetPlan {
         let root = try YAMLValue(contentsOf: file, kind: "fleet file")
         let fleet = try Fleet(root)
         self.file = file
-        let folder = (file as NSString).deletingLastPathComponent
+        let folder = file.parentFolder
         func resolved(_ path: String) -> String {
             path.hasPrefix("/") || folder.isEmpty ? path : "\(folder)/\(path)"
         }
@@ -157,7 +157,7 @@ struct FleetPlan {
     private static func truth(_ template: String, of bag: String, _ resolved: (String) -> String) -> String {
         let base = ((bag as NSString).lastPathComponent as NSString).deletingPathExtension
         let path = template.replacingOccurrences(of: "{name}", with: base)
-        let folder = (bag as NSString).deletingLastPathComponent
+        let folder = bag.parentFolder
         return path.contains("/") ? resolved(path) : folder.isEmpty ? path : "\(folder)/\(path)"
     }
 

@@ -319,7 +319,7 @@ struct  Navbus__V1__TileKey
   protobuf_c_boolean has_domain;
   Navbus__V1__TileDomain domain;
   /*
-   * Name of the tileset, as in the cache's configuration.
+   * Name of the tileset, as in the cache's configuration; absent where the navigation node names road tiles.
    */
   char *tileset;
   /*

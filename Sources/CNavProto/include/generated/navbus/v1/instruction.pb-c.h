@@ -159,7 +159,7 @@ struct  Navbus__V1__VisualInstruction
    */
   Navbus__V1__InstructionText *sub;
   /*
-   * The next maneuver, when it closely follows this maneuver.
+   * The next maneuver, when it closely follows this maneuver: its type, modifier and roundabout_exit.
    */
   Navbus__V1__Maneuver *sub_maneuver;
   /*

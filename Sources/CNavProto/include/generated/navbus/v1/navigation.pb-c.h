@@ -291,7 +291,7 @@ struct  Navbus__V1__NavigationState
   protobuf_c_boolean has_is_held;
   protobuf_c_boolean is_held;
   /*
-   * Destination.
+   * Destination as requested; its place on the road is among the waypoints of /nav/route.
    */
   Navbus__V1__Waypoint *destination;
   /*

@@ -1227,7 +1227,7 @@ struct  Navbus__V1__RouteSummary
   size_t n_names;
   char **names;
   /*
-   * Cost of the route in the router's unit (seconds with penalties).
+   * Cost of the route in the router's unit (seconds with penalties); absent in the summary of what remains of a route.
    */
   protobuf_c_boolean has_weight;
   double weight;

@@ -25,7 +25,7 @@ typedef struct Navbus__V1__TrafficSpeed Navbus__V1__TrafficSpeed;
 /* --- messages --- */
 
 /*
- * Speeds of roads, published on /traffic/speeds.
+ * Speeds of roads, published on /traffic/speeds. Messages take effect in the order in which they arrive, whatever their stamps.
  */
 struct  Navbus__V1__TrafficSpeeds
 {
