@@ -1,3 +1,4 @@
+import Glibc
 package import NavBag
 import NavGeo
 import NavMessages
@@ -50,10 +51,12 @@ package struct FoxgloveDrawing {
             guard let position = try? MatchedPosition(decoding: bytes), let matched = position.matched,
                 NavGeo.Coordinate(ifValid: matched.latitude, matched.longitude) != nil
             else { return nil }
-            let fix = FoxgloveLocationFix(
+            var fix = FoxgloveLocationFix(
                 latitude: matched.latitude, longitude: matched.longitude, altitude: matched.altitudeM,
-                timestamp: position.stampNs.map { .nanoseconds($0) }, heading: matched.course,
-                speed: matched.speedMps, course: matched.course)
+                timestamp: position.stampNs.map { .nanoseconds($0) }, heading: matched.course)
+            if let along = position.alongSigmaM, let cross = position.crossSigmaM {
+                fix.approximate(along: along, cross: cross, course: matched.course ?? 0)
+            }
             return Self.record(fix, positions, record)
         case Route.fullName where record.channel.topic == Topics.route.name:
             guard let message = try? Route(decoding: bytes), message.geometry != route else { return nil }
@@ -77,8 +80,22 @@ extension FoxgloveLocationFix {
             latitude: fix.latitude, longitude: fix.longitude, altitude: fix.altitude,
             positionCovariance: fix.positionCovariance,
             positionCovarianceType: fix.positionCovarianceType.map { .init(rawValue: $0.rawValue) },
-            timestamp: fix.timestamp, frameId: fix.frameId, heading: fix.heading,
-            headingVariance: fix.headingVariance, speed: fix.speed, course: fix.course)
+            timestamp: fix.timestamp, frameId: fix.frameId, heading: fix.heading)
+        if fix.positionCovariance.isEmpty, let sigma = fix.horizontalAccuracyM {
+            approximate(along: sigma, cross: sigma, up: fix.verticalAccuracyM, course: 0)
+        }
+    }
+
+    /// Sets the covariance of an ellipse, from its standard deviations in metres along and across a course, in radians clockwise from north.
+    fileprivate mutating func approximate(along: Double, cross: Double, up: Double? = nil, course: Double) {
+        let (sine, cosine) = (sin(course), cos(course))
+        let (a, c) = (along * along, cross * cross)
+        let mixed = (a - c) * sine * cosine
+        let (east, north) = (a * sine * sine + c * cosine * cosine, a * cosine * cosine + c * sine * sine)
+        let height = up.map { $0 * $0 } ?? 0
+        guard [east, north, height].allSatisfy(\.isFinite) else { return }
+        positionCovariance = [east, mixed, 0, mixed, north, 0, 0, 0, height]
+        positionCovarianceType = .approximated
     }
 }
 

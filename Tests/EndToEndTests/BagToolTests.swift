@@ -415,6 +415,8 @@ struct BagToolTests {
                     lines.append(json.loads(content.geojson)["features"][0]["geometry"]["coordinates"])
                 if schema.name == "foxglove.LocationFix":
                     assert 60 < content.latitude < 61 and 24 < content.longitude < 26, content
+                    variances = content.position_covariance[0], content.position_covariance[4]
+                    assert all(0 < one < 10_000 for one in variances) and content.position_covariance_type == 1, content
         print(counts["/gnss/fix", "navbus.v1.GnssFix"], counts["/foxglove/fix", "foxglove.LocationFix"],
               counts["/foxglove/position", "foxglove.LocationFix"] > 300,
               0 < counts["/foxglove/route", "foxglove.GeoJSON"] <= counts["/nav/route", "navbus.v1.Route"],

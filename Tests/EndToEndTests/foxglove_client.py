@@ -8,6 +8,8 @@ Needs the Python packages websockets and protobuf. Prints what it sees, and fail
 import asyncio
 import base64
 import json
+import os
+import re
 import struct
 import sys
 
@@ -15,6 +17,7 @@ import websockets
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 PATIENCE = 120
+PROTO = os.path.join(os.path.dirname(__file__), "../../Proto/foxglove/LocationFix.proto")
 
 
 class Client:
@@ -155,6 +158,13 @@ async def reference():
     import foxglove
     from foxglove.channels import LocationFixChannel
     from foxglove.messages import LocationFix
+
+    # Our subset of the schema has the same names and numbers.
+    files = descriptor_pb2.FileDescriptorSet.FromString(LocationFix.get_schema().data).file
+    theirs = {field.name: field.number for file in files for one in file.message_type if one.name == "LocationFix" for field in one.field}
+    with open(PROTO) as file:
+        ours = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)[ ;]", file.read().split("\n  }\n")[1])}
+    assert ours and ours.items() <= theirs.items(), (ours, theirs)
 
     server = foxglove.start_server(name="reference", host="127.0.0.1", port=0)
     fixes = LocationFixChannel("/fix")

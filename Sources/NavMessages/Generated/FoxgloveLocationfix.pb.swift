@@ -51,12 +51,6 @@ public struct FoxgloveLocationFix: Message {
     public var frameId: String?
     /// Heading in radians clockwise from true north.
     public var heading: Double?
-    /// Variance of the heading in rad^2.
-    public var headingVariance: Double?
-    /// Speed over ground in m/s.
-    public var speed: Double?
-    /// Course over ground in radians clockwise from true north.
-    public var course: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -67,10 +61,7 @@ public struct FoxgloveLocationFix: Message {
         positionCovarianceType: FoxgloveLocationFixPositionCovarianceType? = nil,
         timestamp: Timestamp? = nil,
         frameId: String? = nil,
-        heading: Double? = nil,
-        headingVariance: Double? = nil,
-        speed: Double? = nil,
-        course: Double? = nil
+        heading: Double? = nil
     ) {
         self.latitude = latitude
         self.longitude = longitude
@@ -80,9 +71,6 @@ public struct FoxgloveLocationFix: Message {
         self.timestamp = timestamp
         self.frameId = frameId
         self.heading = heading
-        self.headingVariance = headingVariance
-        self.speed = speed
-        self.course = course
     }
 }
 
@@ -91,7 +79,7 @@ extension FoxgloveLocationFix: WireMessage {
     public static var fullName: String { "foxglove.LocationFix" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfbd0465093c4bbd4 }
+    public static var schemaFingerprint: UInt64 { 0xc1ae00743f8f77ba }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -145,18 +133,6 @@ extension FoxgloveLocationFix: WireMessage {
             c.pointee.heading = value
             c.pointee.has_heading = 1
         }
-        if let value = headingVariance {
-            c.pointee.heading_variance = value
-            c.pointee.has_heading_variance = 1
-        }
-        if let value = speed {
-            c.pointee.speed = value
-            c.pointee.has_speed = 1
-        }
-        if let value = course {
-            c.pointee.course = value
-            c.pointee.has_course = 1
-        }
     }
 
     init(reading c: UnsafePointer<Foxglove__LocationFix>) throws(MessageError) {
@@ -168,8 +144,5 @@ extension FoxgloveLocationFix: WireMessage {
         timestamp = try Wire.message(c.pointee.timestamp)
         frameId = try Wire.string(c.pointee.frame_id, "foxglove.LocationFix.frame_id")
         heading = c.pointee.has_heading != 0 ? c.pointee.heading : nil
-        headingVariance = c.pointee.has_heading_variance != 0 ? c.pointee.heading_variance : nil
-        speed = c.pointee.has_speed != 0 ? c.pointee.speed : nil
-        course = c.pointee.has_course != 0 ? c.pointee.course : nil
     }
 }

@@ -84,7 +84,7 @@ const ProtobufCEnumDescriptor foxglove__location_fix__position_covariance_type__
   foxglove__location_fix__position_covariance_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCFieldDescriptor foxglove__location_fix__field_descriptors[11] =
+static const ProtobufCFieldDescriptor foxglove__location_fix__field_descriptors[8] =
 {
   {
     "latitude",
@@ -182,61 +182,22 @@ static const ProtobufCFieldDescriptor foxglove__location_fix__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "heading_variance",
-    11,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Foxglove__LocationFix, has_heading_variance),
-    offsetof(Foxglove__LocationFix, heading_variance),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "speed",
-    12,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Foxglove__LocationFix, has_speed),
-    offsetof(Foxglove__LocationFix, speed),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "course",
-    13,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Foxglove__LocationFix, has_course),
-    offsetof(Foxglove__LocationFix, course),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned foxglove__location_fix__field_indices_by_name[] = {
   2,   /* field[2] = altitude */
-  10,   /* field[10] = course */
   6,   /* field[6] = frame_id */
   7,   /* field[7] = heading */
-  8,   /* field[8] = heading_variance */
   0,   /* field[0] = latitude */
   1,   /* field[1] = longitude */
   3,   /* field[3] = position_covariance */
   4,   /* field[4] = position_covariance_type */
-  9,   /* field[9] = speed */
   5,   /* field[5] = timestamp */
 };
 static const ProtobufCIntRange foxglove__location_fix__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 7 },
-  { 0, 11 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor foxglove__location_fix__descriptor =
 {
@@ -246,7 +207,7 @@ const ProtobufCMessageDescriptor foxglove__location_fix__descriptor =
   "Foxglove__LocationFix",
   "foxglove",
   sizeof(Foxglove__LocationFix),
-  11,
+  8,
   foxglove__location_fix__field_descriptors,
   foxglove__location_fix__field_indices_by_name,
   2,  foxglove__location_fix__number_ranges,

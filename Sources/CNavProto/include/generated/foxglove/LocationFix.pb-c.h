@@ -90,25 +90,10 @@ struct  Foxglove__LocationFix
    */
   protobuf_c_boolean has_heading;
   double heading;
-  /*
-   * Variance of the heading in rad^2.
-   */
-  protobuf_c_boolean has_heading_variance;
-  double heading_variance;
-  /*
-   * Speed over ground in m/s.
-   */
-  protobuf_c_boolean has_speed;
-  double speed;
-  /*
-   * Course over ground in radians clockwise from true north.
-   */
-  protobuf_c_boolean has_course;
-  double course;
 };
 #define FOXGLOVE__LOCATION_FIX__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&foxglove__location_fix__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, FOXGLOVE__LOCATION_FIX__POSITION_COVARIANCE_TYPE__UNKNOWN, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, FOXGLOVE__LOCATION_FIX__POSITION_COVARIANCE_TYPE__UNKNOWN, NULL, NULL, 0, 0 }
 
 
 /* Foxglove__LocationFix methods */
