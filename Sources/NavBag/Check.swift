@@ -30,6 +30,9 @@ package struct BagCheck: Hashable, Sendable {
     /// The channels, sorted by topic, then by id.
     package internal(set) var channels: [Channel] = []
 
+    /// Whether messages are found through an index, which a bag without chunks does not have.
+    package internal(set) var isIndexed = true
+
     /// Whether the check found no problem.
     package var isSound: Bool { problemCount == 0 }
 
@@ -98,7 +101,11 @@ package func checkBag(
     }
     let (_, dataStart) = try BlockReader.readHeader(source)
     guard let index = try BagIndex.summary(source, dataStart: dataStart, options: options) else {
-        check.note("there is no usable index: the summary is missing or damaged")
+        if spans.isEmpty, try BagIndex.isWithoutChunks(source, dataStart, messageCount: check.messageCount, options) {
+            check.isIndexed = false
+        } else {
+            check.note("there is no usable index: the summary is missing or damaged")
+        }
         return check
     }
     try check.compare(index, source, spans, records, reader.known, options)

@@ -20,6 +20,23 @@ extension BagIndex {
         }
     }
 
+    /// Returns whether a bag's summary is whole, and says that the bag has this many messages and no chunks.
+    static func isWithoutChunks(
+        _ source: some ByteSource, _ dataStart: Int, messageCount: UInt64, _ options: BagReadOptions
+    ) throws(BagError) -> Bool {
+        do throws(BagError) {
+            guard let section = try footer(source, dataStart: dataStart, options: options) else { return false }
+            let parsed = try source.withBytes(at: section.lowerBound, count: section.count) {
+                (bytes) throws(BagError) in
+                try Summary(bytes, base: section.lowerBound)
+            }
+            return parsed.spans.isEmpty && parsed.chunkCount == 0 && parsed.messageCount == messageCount
+        } catch {
+            if error.code == .io { throw error }
+            return false
+        }
+    }
+
     /// Returns the location of the summary section, from the footer; nil without a summary.
     private static func footer(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions

@@ -81,7 +81,8 @@ extension FoxgloveLocationFix {
             positionCovariance: fix.positionCovariance,
             positionCovarianceType: fix.positionCovarianceType.map { .init(rawValue: $0.rawValue) },
             timestamp: fix.timestamp, frameId: fix.frameId, heading: fix.heading)
-        if fix.positionCovariance.isEmpty, let sigma = fix.horizontalAccuracyM {
+        if fix.positionCovariance.isEmpty, let radius = fix.horizontalAccuracyM {
+            let sigma = radius / ROS2Export.radiusOfSigma
             approximate(along: sigma, cross: sigma, up: fix.verticalAccuracyM, course: 0)
         }
     }

@@ -7,6 +7,9 @@ import NavMessages
 /// Fixes are `sensor_msgs/msg/NavSatFix` on `/fix`, with their velocity to the east and north as `TwistStamped` on `/vel`.
 /// `/nav/position` is a `NavSatFix` and keeps its name; `/vehicle/odometry` is a `TwistStamped` in the frame `base_link`.
 package struct ROS2Export {
+    /// The radius that holds 68 % of a normal distribution in the plane, by its standard deviation: r² = -2 ln(1 - 0.68) σ².
+    static let radiusOfSigma = (-2 * log(0.32)).squareRoot()
+
     /// The frame of matched positions, which distinguishes them from fixes.
     static let matchedFrame = "map_matched"
     private static let fixSchema = "sensor_msgs/msg/NavSatFix"
@@ -152,8 +155,7 @@ extension ROSNavSatFix {
             covariance = fix.positionCovariance
             covarianceType = UInt8(clamping: fix.positionCovarianceType?.rawValue ?? 0)
         } else if let radius = fix.horizontalAccuracyM {
-            // The radius holds 68 % of a normal distribution in the plane: r² = -2 ln(1 - 0.68) σ².
-            let variance = radius * radius / (-2 * log(0.32))
+            let variance = radius * radius / (ROS2Export.radiusOfSigma * ROS2Export.radiusOfSigma)
             let vertical = fix.verticalAccuracyM.map { $0 * $0 } ?? 4 * variance
             (covariance[0], covariance[4], covariance[8]) = (variance, variance, vertical)
             covarianceType = 1

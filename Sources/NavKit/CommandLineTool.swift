@@ -13,6 +13,8 @@ extension ParsableCommand {
     public static func runAndExit() -> Never {
         // When a reader closes its pipe early, as `head` does, the write must fail rather than kill the process.
         signal(SIGPIPE, SIG_IGN)
+        // So must a write beyond the limit of a file's size.
+        signal(SIGXFSZ, SIG_IGN)
         cprocess_hold_standard_streams()
         cprocess_report_crashes()
         do {

@@ -16,6 +16,9 @@ package struct RecordedFixes: Sendable {
     /// The bag to read instead, and its channels with fixes.
     private let bag: (path: String, channels: Set<UInt16>)?
 
+    /// Whether any fix has a time, as all of a bag have.
+    package var haveTimes: Bool { kept.isEmpty || kept.contains { $0.stampNs != nil } }
+
     package init(_ fixes: [GnssFix]) { (count, kept, bag) = (fixes.count, fixes, nil) }
 
     init(bag path: String, channels: Set<UInt16>, count: Int) {

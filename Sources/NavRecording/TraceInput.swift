@@ -21,10 +21,12 @@ package struct TraceInput: Sendable {
 
     /// Returns a note that a replay lacks the guidance of the recording; nil when it has some, or the recording has none.
     ///
-    /// - Parameter routes: the number of routes in the replay.
-    package func noteOfMissingGuidance(routes: Int) -> String? {
+    /// - Parameters:
+    ///   - routes: the number of routes in the replay.
+    ///   - option: the option that gives a destination.
+    package func noteOfMissingGuidance(routes: Int, option: String) -> String? {
         guard isGuided, routes == 0 else { return nil }
-        return "the recording was under guidance, the replay is not: its destination can be given with 'to'"
+        return "the recording was under guidance, the replay is not: its destination can be given with '\(option)'"
     }
 
     /// Returns a warning about the unreadable part of a bag for a command that uses the rest; nil when there is none.

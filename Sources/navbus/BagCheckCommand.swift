@@ -24,6 +24,7 @@ struct BagCheckCommand: ParsableCommand {
         var messages: UInt64 = 0
         var backward: UInt64 = 0
         var longest_gap_s = 0.0
+        var indexed = true
         var topics: [Topic] = []
     }
 
@@ -69,13 +70,16 @@ struct BagCheckCommand: ParsableCommand {
         return Document(
             file: bag, ok: check.isSound, problems: check.problems, problem_count: check.problemCount,
             messages: check.messageCount, backward: check.backwardCount,
-            longest_gap_s: Double(check.longestGap) * 1e-9, topics: topics)
+            longest_gap_s: Double(check.longestGap) * 1e-9, indexed: check.isIndexed, topics: topics)
     }
 
     private func show(_ document: Document) {
         print("\(document.file): \(document.ok ? "sound" : "not sound"), \(document.messages) messages")
         for problem in document.problems { print("  ! \(Console.printable(problem))") }
         if document.problem_count > document.problems.count { print("  ! \(document.problem_count) problems in total") }
+        if !document.indexed {
+            print("  note: the messages are not in chunks, so there is no index: every command reads the whole file")
+        }
         if document.longest_gap_s > 3_600 {
             print("  note: a gap of \(Int(document.longest_gap_s / 3_600)) h without messages")
         }

@@ -128,6 +128,7 @@ struct BagOutput: ParsableArguments {
         var records = records
         var supplements = BagSupplements(except: [OutputFile.editMark])
         var latched = inputs.readers.count > 1 ? LatchedValues() : nil
+        var count: UInt64 = 0
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
             for (reader, path) in zip(inputs.readers, paths) { try supplements.copy(reader, path, to: &writer) }
@@ -144,12 +145,13 @@ struct BagOutput: ParsableArguments {
             }
             try writer.close()
             bar.finish()
-            print("\(out): \(writer.statistics.messageCount) messages")
+            count = writer.statistics.messageCount
         } catch {
             bar.finish()
             throw NodeError.printable(.invalid, "cannot write '\(out)': \(error)")
         }
         try file.finish()
+        print("\(out): \(count) messages")
         records.reportDamage()
         supplements.reportLosses()
     }

@@ -96,6 +96,9 @@ struct ReplayCommand: ParsableCommand {
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
         let trace = try TraceInput(path: input)
+        guard trace.fixes.haveTimes else {
+            throw NodeError(.invalid, "'\(input)': no fix has a time, without which there is no drive to replay")
+        }
         if let warning = trace.warning(about: input) { Console.note(warning) }
         for note in try trace.notes(about: input) { Console.note("'\(input)': \(note)") }
         try directory.noteIfOutside(trace, input)
@@ -124,7 +127,9 @@ struct ReplayCommand: ParsableCommand {
                 "\(out): \(summary.fixes) fixes, \(motion)\(commandCount)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
         }
-        if let note = trace.noteOfMissingGuidance(routes: summary.routes) { Console.note("'\(input)': \(note)") }
+        if let note = trace.noteOfMissingGuidance(routes: summary.routes, option: "--to") {
+            Console.note("'\(input)': \(note)")
+        }
         let unused = (trace.others?.odometryCount ?? 0) - summary.odometry
         if unused > 0 {
             Console.note(

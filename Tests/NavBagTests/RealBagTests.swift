@@ -66,6 +66,8 @@ struct RealBagTests {
             #expect(try reader.all() == first)
             #expect(reader.info().messageCount == UInt64(messages))
             #expect((reader.info().packings.first?.compression ?? "unchunked") == (packing == "none" ? "" : packing))
+            let check = try checkBag(reader.source) { _ in nil }
+            #expect(check.isSound && check.isIndexed == (packing != "unchunked"), "\(check.problems)")
         }
     }
 

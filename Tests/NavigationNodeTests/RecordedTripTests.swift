@@ -65,7 +65,7 @@ struct RecordedTripTests {
             #expect(route.reason == .resumed && route.routeId == trip.trip.routeId)
             #expect(route.edgeIds == trip.trip.route?.edgeIds && !route.edgeIds.isEmpty)
             #expect(summary.reroutes == complete.reroutes && summary.arrivals == complete.arrivals, "\(summary)")
-            #expect(summary.commands == 0 && trace.noteOfMissingGuidance(routes: summary.routes) == nil)
+            #expect(summary.commands == 0 && trace.noteOfMissingGuidance(routes: summary.routes, option: "--to") == nil)
 
             // A configured destination is that of the replay.
             var configured = Publications()
@@ -76,7 +76,7 @@ struct RecordedTripTests {
             var free = Publications()
             let unguided = try Replay(map: map, configuration: NavigationConfiguration())
                 .run(trace.fixes, others: trace.others?.withoutCommands, into: &free)
-            #expect(unguided.routes == 0 && trace.noteOfMissingGuidance(routes: unguided.routes) != nil)
+            #expect(unguided.routes == 0 && trace.noteOfMissingGuidance(routes: unguided.routes, option: "--to") != nil)
             // The journal of the whole drive has the trip's beginning.
             let beginning = try #require(try TraceInput(path: whole).others)
             #expect(beginning.configuredTrip != nil && beginning.tripUnderWay == nil)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The performance of `navbus check` on a fleet of recorded drives.
 
-Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. With --drives, recordings
+Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. Of every hundredth drive, a
+copy of the first bag continues 40 m beside the road for a minute: where roads are mapped, the road that is left reveals a deviation
+before any distance does. With --drives, recordings
 of real drives in a folder and below, of any kind that `navbus bag convert` reads, are part of the fleet: each is converted, cut in the
 same way and checked without a trip, on the tileset that it begins on. Then, in this order:
 
@@ -17,9 +19,11 @@ same way and checked without a trip, on the tileset that it begins on. Then, in 
 """
 import argparse
 import concurrent.futures
+import csv
 import filecmp
 import glob
 import json
+import math
 import os
 import random
 import resource
@@ -37,6 +41,8 @@ SECONDS = 600
 LEAST_SECONDS = 60
 # The number of bags that one simulated drive is cut into.
 PIECES = 3
+# The part of a drive that is beside the road, in fixes, and its distance in metres.
+BESIDE, OFFSET = slice(300, 360), 40
 # Metres per second in a straight line: nearer places are not tried.
 SLOW = 8
 # Places near to roads, by tileset.
@@ -104,6 +110,27 @@ def simulate(options, drive):
     raise RuntimeError(f"no drive of {SECONDS * PIECES} s is found on {tiles}")
 
 
+def beside(options, drive):
+    """A copy of a drive's first bag that continues beside the road for a minute, with its destination; none where it stands."""
+    bag = bag_path(options, drive * PIECES)
+    copy = f"{options.folder}/bags/{os.path.basename(options.tiles[drive % len(options.tiles)])}-beside-{drive:05}"
+    run([options.navbus, "bag", "convert", bag, "--out", copy + ".csv", "--overwrite"])
+    with open(copy + ".csv") as file:
+        head, *rows = csv.reader(file)
+    latitude, longitude, heading = (head.index(name) for name in ("lat", "lon", "heading_deg"))
+    for row in rows[BESIDE]:
+        # To the right.
+        course = math.radians(float(row[heading] or 0) + 90)
+        degrees = OFFSET / 111_195
+        row[latitude] = f"{float(row[latitude]) + degrees * math.cos(course):.8f}"
+        row[longitude] = f"{float(row[longitude]) + degrees * math.sin(course) / math.cos(math.radians(float(row[latitude]))):.8f}"
+    with open(copy + ".csv", "w", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+    run([options.navbus, "bag", "convert", copy + ".csv", "--out", copy + ".mcap", "--overwrite"])
+    os.remove(copy + ".csv")
+    return f"{rows[-1][latitude]},{rows[-1][longitude]}"
+
+
 def tileset_of(options, bag):
     """The tileset with the first of a bag's positions that lies on any, among the first 600; None without one."""
     for line in run([options.navbus, "bag", "cat", bag, "--topics", "/gnss/fix", "--count", 600, "--json"]).splitlines():
@@ -168,6 +195,11 @@ def make(options):
             if number % 10 == 0 and sys.stderr.isatty():
                 print(f"\r{number * PIECES} of {options.bags} bags", end="", file=sys.stderr, flush=True)
     lines = ["references: references", "expect: [never reroute FAILED]", "bags:"]
+    for drive in range(0, drives, 100):
+        destination = beside(options, drive)
+        tiles = options.tiles[drive % len(options.tiles)]
+        lines.append(f"  - {{bags: 'bags/{os.path.basename(tiles)}-beside-{drive:05}.mcap', tiles: '{os.path.abspath(tiles)}', "
+                     f"tags: [beside], to: '{destination}'}}")
     for tiles in options.tiles + options.real_tiles:
         name = os.path.basename(tiles)
         # Each fifth simulated bag has no trip, and neither has a real drive.
@@ -252,6 +284,8 @@ def main():
     fault, _, _ = check(options, "--set", "deviation.min_distance_m=50", "--set", "deviation.max_distance_m=120")
     row("doubled deviation, changed", fault["changed"], "bags")
     row("doubled deviation, classes", len(fault.get("classes", [])), "")
+    if not fault["changed"]:
+        raise RuntimeError("the doubled threshold of deviation is not found")
     raised = sum(
         itself(options, f"{part + 1}/{options.comparisons}") for part in range(options.comparisons))
     row(f"of {options.comparisons} comparisons with itself, a change in", raised, "")
