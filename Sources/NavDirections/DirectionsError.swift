@@ -29,7 +29,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
         /// The caller has cancelled the request.
         case cancelled
         /// The provider failed too often and is not asked until ``DirectionsError/retryAfter`` has passed.
-        case resting
+        case paused
         /// The answer is a route that is not on the on-board map.
         case unmapped
     }
@@ -61,7 +61,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
     var blamesProvider: Bool {
         switch code {
         case .unauthorized, .rateLimited, .server, .redirected, .malformed, .tooLarge, .timedOut, .unreachable: true
-        case .configuration, .noRoute, .noSegment, .invalidInput, .cancelled, .resting, .unmapped: false
+        case .configuration, .noRoute, .noSegment, .invalidInput, .cancelled, .paused, .unmapped: false
         }
     }
 

@@ -13,7 +13,7 @@ struct LaneAnticipation {
 
     /// Excludes lanes that lead away from the next turns of a leg, and marks the preferred ones.
     func apply(to turns: inout [RouteTurn]) {
-        let kept = turns.indices.filter { !turns[$0].isGone }
+        let kept = turns.indices.filter { !turns[$0].isRemoved }
         guard kept.contains(where: { !turns[$0].lanes.isEmpty }) else { return }
         var cutOff: [Int: [Int]] = [:]
         for place in kept.indices.reversed() { cutOff[kept[place]] = self.cutOff(kept, place, turns, after: cutOff) }

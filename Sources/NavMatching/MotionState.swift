@@ -1,7 +1,7 @@
 import NavGeo
 
 /// A fix as a reference to measure movement from.
-struct Waymark {
+struct MovementReference {
     var stamp: Timestamp
     var coordinate: Coordinate
     /// Metres travelled since the first fix, by the reported speeds.
@@ -155,7 +155,7 @@ struct MotionState {
     }
 
     private func isPossible(
-        from origin: Waymark, to second: Mark, _ frame: LocalFrame, _ config: MatcherConfig
+        from origin: MovementReference, to second: Mark, _ frame: LocalFrame, _ config: MatcherConfig
     ) -> Bool {
         let first = Mark(stamp: origin.stamp, coordinate: origin.coordinate, sigma: second.sigma)
         return isPossible(
@@ -171,7 +171,7 @@ struct MotionState {
     }
 
     /// Returns a fix as a reference for later movement.
-    func waymark(_ fix: Fix) -> Waymark {
-        Waymark(stamp: fix.stamp, coordinate: fix.coordinate, travelled: travelled, gaps: gaps)
+    func movementReference(_ fix: Fix) -> MovementReference {
+        MovementReference(stamp: fix.stamp, coordinate: fix.coordinate, travelled: travelled, gaps: gaps)
     }
 }

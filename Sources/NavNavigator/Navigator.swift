@@ -27,15 +27,15 @@ package final class Navigator {
     var trip: Trip?
     // Features that may change its route.
     var search: RouteSearch
-    var alternatives: AlternativesKeeper
-    var faster: FasterRouteWatch
+    var alternatives: AlternativesTracker
+    var faster: FasterRouteMonitor
     var refresh: RefreshSchedule
     var preview = PreviewState()
     // Pending requests.
     var routes = PendingRequests<PendingRoute>()
     var questions = PendingRequests<PolicyRequest>()
 
-    var keptMark: TripMark?
+    var keptMark: TripDigest?
 
     /// The moment of the last position, or of a later timer; before the first fix, of the latest event.
     var now: Timestamp?
@@ -51,8 +51,8 @@ package final class Navigator {
         self.map = map
         positioning = Positioning(metric: map.metric, config: config.positioning, matcher: matcher)
         search = RouteSearch(config)
-        alternatives = AlternativesKeeper(config)
-        faster = FasterRouteWatch(config)
+        alternatives = AlternativesTracker(config)
+        faster = FasterRouteMonitor(config)
         refresh = RefreshSchedule(config.refresh)
     }
 

@@ -71,7 +71,7 @@ struct CalibrationTests {
     private static func match(_ tables: inout [CalibrationTable], _ folder: String, _ metric: Metric) throws {
         var plain = StreamingMatcher(metric: metric)
         var matcher = StreamingMatcher(metric: metric)
-        var aid = RoadAid()
+        var aid = RoadFeedback()
         try drive(folder) { tracker, fix, estimate, truth in
             let raw = plain.match(fix)
             let refined = estimate.refined(fix)

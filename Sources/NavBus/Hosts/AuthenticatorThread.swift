@@ -110,7 +110,7 @@ final class AuthenticatorThread: Sendable {
             let keys = allowed.keys
             let verdict = authenticator.withLock { authenticator in
                 authenticator.allowed = keys
-                return authenticator.judge(request, now: now)
+                return authenticator.authenticate(request, now: now)
             }
             admission.sendFrames(verdict.reply)
             if let event = verdict.event { onEvent?(event) }

@@ -179,7 +179,7 @@ final class PeerTable {
             malformedMessages += 1
             return
         }
-        entries[index].machine.heard(now: now)
+        entries[index].machine.noteMessage(now: now)
         switch frame.kind {
         case .announcement:
             let effects = payload.withUnsafeBytes {
@@ -280,9 +280,9 @@ final class PeerTable {
     /// ZeroMQ does not distinguish an unconnected peer from one with a full queue; both are reported as gone.
     func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to server: ServerInfo) -> Transmission {
         let entry = entries.first { $0.machine.announcement?.bootID == server.bootID && $0.node == server.node }
-        guard let socket = entry?.socket else { return .gone }
+        guard let socket = entry?.socket else { return .unreachable }
         isDirty = true
-        return wire.send(frame, payload, through: socket) == .sent ? .sent : .gone
+        return wire.send(frame, payload, through: socket) == .sent ? .sent : .unreachable
     }
 
     /// Connects SUB to the peers that publish a topic in `wanted`, and disconnects it from those that no longer do.

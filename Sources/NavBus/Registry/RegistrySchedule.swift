@@ -8,7 +8,7 @@
 /// at a safety-net interval.
 package struct RegistrySchedule {
     /// The part of the registry to read now.
-    package enum Look: Hashable {
+    package enum Scan: Hashable {
         case nothing
         case nodes([String])
         case everything
@@ -57,7 +57,7 @@ package struct RegistrySchedule {
     }
 
     /// Returns what the caller must read at `now`.
-    package mutating func take(_ now: Int64) -> Look {
+    package mutating func take(_ now: Int64) -> Scan {
         guard now >= next else { return .nothing }
         lastLook = now
         if now >= nextFull {

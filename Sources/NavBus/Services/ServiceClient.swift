@@ -379,7 +379,7 @@ package final class ServiceClient {
         case .full:
             let reason = "node '\(peer.info.node)' does not read its socket: too many requests are queued"
             perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
-        case .gone:
+        case .unreachable:
             let reason = "cannot connect to node '\(peer.info.node)'"
             perform(call, call.machine.serverLost(now: now, CallStatus(.unavailable, reason)), now)
         }
@@ -387,7 +387,7 @@ package final class ServiceClient {
 
     @discardableResult
     private func send(_ frame: ServiceFrame, to peer: Peer?) -> Transmission {
-        peer.map { transmit($0, frame, UnsafeRawBufferPointer(start: nil, count: 0)) } ?? .gone
+        peer.map { transmit($0, frame, UnsafeRawBufferPointer(start: nil, count: 0)) } ?? .unreachable
     }
 }
 

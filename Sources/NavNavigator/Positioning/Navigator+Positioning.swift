@@ -20,7 +20,7 @@ extension Navigator {
 
     private static func tellsTime(_ effects: [Positioning.Effect]) -> Bool {
         switch effects.first {
-        case .judged(_, .rejected)?, .judged(_, .standby)?: false
+        case .qualified(_, .rejected)?, .qualified(_, .standby)?: false
         default: true
         }
     }
@@ -29,8 +29,8 @@ extension Navigator {
     func take(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
-            case .judged(let fix, let verdict):
-                perform(.judged(fix, verdict))
+            case .qualified(let fix, let verdict):
+                perform(.qualified(fix, verdict))
                 guard case .rejected(let rejection) = verdict else { continue }
                 guard rejection.reason.isJudgement else { publish(.fixRejected(fix, rejection), event); continue }
                 ask(.shouldDiscardFix(fix, rejection), standard: true, event)

@@ -129,7 +129,7 @@ extension Navigator {
     func followVehicle(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
-            case .judged(let fix, let verdict): perform(.judged(fix, verdict))
+            case .qualified(let fix, let verdict): perform(.qualified(fix, verdict))
             case .clockSet, .receiver: take([effect], event)
             case .predictionBegan: simulation?.unreportedPrediction = effect
             case .predictionEnded(_, let end, _):

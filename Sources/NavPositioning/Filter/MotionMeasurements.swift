@@ -156,7 +156,7 @@ extension MotionFilter {
         if let rate = odometry.turnRate {
             turn = (rate, odometry.turnRateSigma ?? config.turnRateSigma, odometry.stamp)
         }
-        if odometry.standsStill {
+        if odometry.isStationary {
             measureSpeed(0, sigma: 0.01)
         } else if let speed = odometry.speed {
             if (speed < 0) != (self.speed < 0), abs(speed - self.speed) > 1 {

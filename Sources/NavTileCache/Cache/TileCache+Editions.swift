@@ -91,7 +91,7 @@ extension TileCache {
     private func take(_ error: TileSourceError, _ tileset: TrackedTileset, pause: Int64 = 0) {
         tileset.poll.fail(at: moment, pause: pause)
         // A source that rests after failures has not been asked: what is known about it stays.
-        guard error.code != .resting || tileset.problem == nil else {
+        guard error.code != .paused || tileset.problem == nil else {
             noteAnswer(of: tileset.name, failure: TileFailure(error))
             reportTilesets()
             return
@@ -128,7 +128,7 @@ extension TileCache {
         guard wasSuperseded else { return }
         // No tiles were requested while the edition was unknown.
         tileset.needsReport = true
-        askAnew(for: tileset.name)
+        requestTilesAgain(for: tileset.name)
     }
 
     /// Returns the fault of a list of tiles that must not come into use: it is empty, or it takes tiles out of the

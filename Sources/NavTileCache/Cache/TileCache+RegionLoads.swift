@@ -82,7 +82,7 @@ extension TileCache {
                 end(id, .incomplete, failure)
             } else if !load.awaitedSources.isEmpty {
                 // The answers decide; an edition that is news replaces this load.
-            } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
+            } else if load.needsRequests || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
             } else if let reason = stall(load) {
                 end(id, .incomplete, reason)
@@ -107,7 +107,7 @@ extension TileCache {
     /// Requests the next window of missing tiles; ends the load when there are none.
     private func ask(_ id: String) throws(StoreError) {
         guard var load = loads[id] else { return }
-        load.isToAsk = false
+        load.needsRequests = false
         load.clearWindow()
         defer { if loads[id] != nil, !load.isReady { loads[id] = load } }
         let open = try nextTiles(&load)
@@ -358,9 +358,9 @@ extension TileCache {
     }
 
     /// Makes the loads that use a tileset request their tiles again.
-    func askAnew(for tileset: String) {
+    func requestTilesAgain(for tileset: String) {
         for id in loads.keys where loads[id]?.editions[tileset] != nil && loads[id]?.isReady == false {
-            loads[id]?.isToAsk = true
+            loads[id]?.needsRequests = true
         }
     }
 

@@ -77,7 +77,7 @@ package final class TileCache<Store: TileCacheStore> {
     /// Whether the budget may be smaller than when the store was last used.
     var mayExceedBudget = true
     /// Whether wanted tiles may have been evicted unnoticed, before the store knew that they are wanted.
-    var mayLackWanted = false
+    var mayMissWantedTiles = false
     var guardedAt: Int64 = 0
     var askedAgainAt: Int64 = 0
 
@@ -250,7 +250,7 @@ package final class TileCache<Store: TileCacheStore> {
         add(.pauseDownloads(false))
         isChanged = true
         for tileset in tilesets { tileset.needsReport = true }
-        for id in loads.keys { loads[id]?.isToAsk = true }
+        for id in loads.keys { loads[id]?.needsRequests = true }
         retries.end(.disk)
         return moment
     }
@@ -324,7 +324,7 @@ package final class TileCache<Store: TileCacheStore> {
             // A store that is about to evict must know which tiles are wanted: it would evict one and it would be fetched
             // again.
             let (total, overflow) = try store.reader.storedBytes().addingReportingOverflow(bytes)
-            if overflow || total > store.budgetBytes { reportWanted() }
+            if overflow || total > store.budgetBytes { saveWantedTiles() }
             report = try store.commit(tiles, now: now)
         } catch {
             note(error, "storing \(tiles.count) tiles", bytes: bytes)
@@ -367,7 +367,7 @@ package final class TileCache<Store: TileCacheStore> {
             tileset.known = nil
             tileset.needsReport = true
             for id in loads.keys.sorted() where loads[id]?.window[result.address]?.edition == result.edition {
-                loads[id]?.isToAsk = true
+                loads[id]?.needsRequests = true
                 loads[id].map { forget($0.owner) }
             }
             return
@@ -396,7 +396,7 @@ package final class TileCache<Store: TileCacheStore> {
         attempt("evicting tiles") { () throws(StoreError) in
             let report = try store.makeRoom(for: 0, needed: nil)
             evictedCount += report.removedCount
-            mayLackWanted = mayLackWanted || report.removedCount > 0
+            mayMissWantedTiles = mayMissWantedTiles || report.removedCount > 0
             let before = excessBytes
             excessBytes = report.fits ? 0 : max(try store.reader.storedBytes() - store.budgetBytes, 0)
             if excessBytes != before { isChanged = true }

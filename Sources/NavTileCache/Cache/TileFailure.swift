@@ -61,7 +61,7 @@ package struct TileFailure: Error, Sendable, Equatable {
             case .system: .`internal`
             case .editionChanged, .closed: .wrongState
             case .missing, .unauthorized, .refused, .rateLimited, .server, .redirected, .truncated, .timedOut, .tooSlow,
-                .unreachable, .unreadable, .resting, .offline:
+                .unreachable, .unreadable, .paused, .offline:
                 .providerUnavailable
             }
         // Login pages of networks and expired credentials are resolved without a change to the request.

@@ -132,13 +132,13 @@ package struct DownloadConfiguration: Sendable, Hashable {
     /// The longest pause before a retry, seconds.
     package var longestPause = 60.0
     /// The time for which a tile that was given up is not retried unless a caller requests it, seconds.
-    package var failureRest = 120.0
+    package var failureCooldown = 120.0
     /// The number of consecutive failures of a source after which it is not queried for a while.
-    package var failuresToRest = 5
+    package var failuresToOpen = 5
     /// The first time for which a failing source is not queried, seconds; doubles with each trial that fails.
-    package var firstRest = 5.0
+    package var firstOpenTime = 5.0
     /// The longest time for which a failing source is not queried, seconds.
-    package var longestRest = 120.0
+    package var longestOpenTime = 120.0
     /// The longest Retry-After of a source that is honoured, seconds.
     package var longestRetryAfter = 600.0
     /// The seed of the random part of the pauses.

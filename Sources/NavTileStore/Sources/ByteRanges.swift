@@ -119,7 +119,9 @@ final class WebRanges: ByteRanges {
         } else if let date = state.validators.lastModified {
             request.headers.append(("If-Unmodified-Since", date))
         }
-        guard let response = try await ask(request, meter: meter) else { throw SourceClient.unasked(address) }
+        guard let response = try await ask(request, meter: meter) else {
+            throw SourceClient.unexpectedNotModified(address)
+        }
         let tag = response.header("ETag") ?? response.header("Last-Modified") ?? ""
         let (first, last, size) = try range(response)
         guard tag == state.tag, size == state.size else {

@@ -141,8 +141,8 @@ final class TileLookup: Sendable {
             throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
         }
         tally.withLock { $0.misses += 1 }
-        let want = TileDemand(address, edition: view.current?.key.version, known: known)
-        switch try await fetch(want, deadline: deadline) {
+        let demand = TileDemand(address, edition: view.current?.key.version, known: known)
+        switch try await fetch(demand, deadline: deadline) {
         case .fetched(let tile), .unstorable(let tile): return try Self.found(tile)
         case .absent: throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
         case .notModified:
@@ -201,11 +201,11 @@ final class TileLookup: Sendable {
             contentEncoding: body.contentEncoding, mediaType: body.mediaType)
     }
 
-    private func fetch(_ want: TileDemand, deadline: Int64) async throws(TileFailure) -> TileAnswer {
-        try await answer("tile \(want.address)", of: [want.address.tileset], before: deadline) {
+    private func fetch(_ demand: TileDemand, deadline: Int64) async throws(TileFailure) -> TileAnswer {
+        try await answer("tile \(demand.address)", of: [demand.address.tileset], before: deadline) {
             [queue] () throws(TileFailure) in
             do throws(TileSourceError) {
-                return try await queue.fetch(want)
+                return try await queue.fetch(demand)
             } catch {
                 throw TileFailure(error)
             }

@@ -8,7 +8,7 @@ import NavRouting
 ///
 /// While there is one ahead, no search is made: the list changes only when a fork is passed, traffic changes an alternative's duration, or
 /// the route changes. A stationary vehicle passes no fork, so its list is stable.
-final class AlternativesKeeper {
+final class AlternativesTracker {
     /// An alternative with its fork from the route in force.
     struct Kept {
         var plan: AlternativePlan
@@ -93,7 +93,7 @@ final class AlternativesKeeper {
                 var own: [EdgeKey: Double] = [:]
                 for edge in alternative.route.edges
                 where edge.routeOffset >= alternative.fork.routeOffset - 0.5
-                    && edge.routeOffset < alternative.fork.routeOffset + AlternativesKeeper.takingReach
+                    && edge.routeOffset < alternative.fork.routeOffset + AlternativesTracker.takingReach
                     && !onRoute.contains(edge.key)
                 { own[edge.key] = edge.routeOffset - edge.startOffset }
                 kept.append(
@@ -130,7 +130,7 @@ final class AlternativesKeeper {
     /// Drops alternatives whose fork has been passed, once the vehicle has certainly continued on its route there.
     func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard trip.deviation.state == .onRoute else { return nil }
-        let limit = trip.confirmedOffset - AlternativesKeeper.passingReach
+        let limit = trip.confirmedOffset - AlternativesTracker.passingReach
         let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
         guard !passed.isEmpty else { return nil }
         kept.removeAll { $0.forkOffset < limit && $0.fixes == 0 }
@@ -208,7 +208,7 @@ final class AlternativesKeeper {
     private func accepts(_ kept: Kept, _ trip: Trip) -> Bool {
         switch config.alternatives.acceptance {
         case .unfiltered: true
-        case .faster: delta(kept, trip) < (kept.isShown ? AlternativesKeeper.hysteresis : 0)
+        case .faster: delta(kept, trip) < (kept.isShown ? AlternativesTracker.hysteresis : 0)
         case .shorter: kept.plan.alternative.lengthDelta < 0
         }
     }

@@ -4,7 +4,7 @@ import NavKit
 import NavMessages
 
 /// An explanation of why no message came.
-enum Silence {
+enum SilenceExplanation {
     /// Returns a one-line reason: the topic has no publisher, or its publishers are silent or send messages that the bus rejects.
     static func reason(_ topics: [String], _ tool: ToolBus, waited: Double) throws -> NodeError {
         let snapshot = try tool.snapshot()

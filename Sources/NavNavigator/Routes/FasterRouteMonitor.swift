@@ -4,7 +4,7 @@ import NavPositioning
 import NavRouting
 
 /// The schedule of searches for a faster route, and the offer that awaits a decision.
-final class FasterRouteWatch {
+final class FasterRouteMonitor {
     /// A faster route that awaits a decision.
     struct Offer: Equatable {
         /// Its number, which it keeps when it comes into force.

@@ -4,7 +4,7 @@ import NavTestBus
 import Testing
 
 /// Guarantees of services beyond a successful call, on both buses.
-@Suite struct ServicePromiseTests {
+@Suite struct ServiceGuaranteeTests {
     @Test(arguments: Implementation.allCases)
     func misspeltNameIsUnimplementedWithASuggestion(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
