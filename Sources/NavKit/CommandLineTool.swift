@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import NavBus
 import NavConfig
+import NavSpelling
 
 extension ParsableCommand {
     /// Runs the program and exits: 0 on success, 1 when the work failed or its output could not be written, 2 for wrong

@@ -1,6 +1,7 @@
 import Glibc
 public import NavBus
 import NavConfig
+import NavSpelling
 import NavGeo
 import NavMessages
 

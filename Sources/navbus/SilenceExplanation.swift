@@ -1,5 +1,5 @@
 import NavBus
-import NavConfig
+import NavSpelling
 import NavKit
 import NavMessages
 

@@ -1,3 +1,5 @@
+internal import NavSpelling
+
 /// A node that offers services.
 package struct ServerInfo: Hashable {
     package let node: String
@@ -224,7 +226,7 @@ package final class ServiceClient {
     }
 
     private func unknownMethod(_ call: Call, _ route: Route) -> CallStatus {
-        let hint = Nearest.hint(call.method, among: route.methods.keys.sorted())
+        let hint = suggestion(for: call.method, among: route.methods.keys.sorted(), quote: "'")
         return CallStatus(.unimplemented, "'\(call.service)' has no method '\(call.method)'\(hint)")
     }
 
@@ -297,7 +299,7 @@ package final class ServiceClient {
             let wasWaiting = call.machine.isWaiting
             var effects = call.machine.tick(now: now)
             if wasWaiting, case .end(var status)? = effects.last, status.code == .unavailable {
-                status.message += Nearest.hint(call.service, among: routes.keys.sorted())
+                status.message += suggestion(for: call.service, among: routes.keys.sorted(), quote: "'")
                 effects = [.end(status)]
             }
             perform(call, effects, now)

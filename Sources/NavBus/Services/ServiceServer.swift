@@ -1,3 +1,4 @@
+internal import NavSpelling
 internal import DequeModule
 
 /// The services of one node, without a transport: frames of clients come in, frames go out through `transmit`.
@@ -161,12 +162,12 @@ package final class ServiceServer {
             return CallStatus(.unavailable, "the request was for an earlier run of this node")
         }
         guard let service else {
-            let hint = Nearest.hint(frame.service, among: services.keys.sorted())
+            let hint = suggestion(for: frame.service, among: services.keys.sorted(), quote: "'")
             return CallStatus(.unimplemented, "this node does not serve '\(frame.service.prefix(200))'\(hint)")
         }
         let description = service.description
         guard let isStreaming = service.methods[frame.method] else {
-            let hint = Nearest.hint(frame.method, among: description.methods.map(\.name))
+            let hint = suggestion(for: frame.method, among: description.methods.map(\.name), quote: "'")
             return CallStatus(
                 .unimplemented, "'\(description.name)' has no method '\(frame.method.prefix(200))'\(hint)")
         }

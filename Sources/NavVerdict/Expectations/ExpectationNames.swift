@@ -1,5 +1,5 @@
 import NavBus
-import NavConfig
+import NavSpelling
 import NavMessages
 
 /// The words, fields and values that `expect` lines may name: a misspelt name would match nothing, so that a line such as
