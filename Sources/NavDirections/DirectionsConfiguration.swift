@@ -48,9 +48,9 @@ package struct DirectionsConfiguration: Sendable, Hashable {
     package var authorities = ""
     /// The number of consecutive failures that open the circuit breaker, 1 ... 100.
     package var failuresToOpen = 3
-    /// The first rest of the circuit breaker, seconds, 0.1 ... 3,600; it doubles after each failed trial.
+    /// The time for which the circuit breaker first opens, seconds, 0.1 ... 3,600; it doubles after each failed trial.
     package var firstOpenTime = 5.0
-    /// The longest rest of the circuit breaker, seconds.
+    /// The longest time for which the circuit breaker opens, seconds.
     package var longestOpenTime = 300.0
 
     package init() {}
@@ -62,7 +62,7 @@ package struct DirectionsConfiguration: Sendable, Hashable {
 
     /// Returns the reason why the configuration is invalid; nil when it is valid.
     ///
-    /// - Parameter hasToken: whether an access token goes with each request.
+    /// - Parameter hasToken: whether each request carries an access token.
     func fault(hasToken: Bool) -> String? {
         guard !url.contains(where: { "?#@".contains($0) }) else {
             return "directions.url has a query, a fragment or a user: use https://HOST without them"

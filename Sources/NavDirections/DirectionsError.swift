@@ -28,7 +28,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
         case unreachable
         /// The caller has cancelled the request.
         case cancelled
-        /// The provider failed too often and is not asked until ``DirectionsError/retryAfter`` has passed.
+        /// The provider failed too often and is not contacted until ``DirectionsError/retryAfter`` has passed.
         case paused
         /// The answer is a route that is not on the on-board map.
         case unmapped

@@ -54,7 +54,7 @@ private struct ProviderAnswer {
 /// A source of routes from an online provider, which is off unless configured and never the only source.
 ///
 /// A request ends within the deadline, with routes on the on-board map or with a typed failure, after which the caller
-/// routes on board. A provider that fails repeatedly is not asked for a while, so that no caller waits for it. Then a
+/// routes on board. A provider that fails repeatedly is not contacted for a while, so that no caller waits for it. Then a
 /// single request is let through, and the first answer ends the pause.
 package struct OnlineRouteProvider: Sendable {
     /// The state that copies share.
@@ -128,7 +128,7 @@ package struct OnlineRouteProvider: Sendable {
         core = Core(configuration, token, try DirectionsClient(configuration, for: address), random)
     }
 
-    /// The seconds until the provider is asked again after failures; nil when it may be asked now.
+    /// The seconds until the provider is contacted again after failures; nil when it may be contacted now.
     package var rest: Double? { core.breaker.withLock { $0.remainingPause(at: core.now) }.map(\.inSeconds) }
 
     /// Returns the provider's routes for a request, on a router's map.

@@ -31,7 +31,7 @@ struct RouteTurn {
     var isStop = false
     /// Whether the route enters or leaves a roundabout there.
     var isRoundabout = false
-    /// Whether the map prescribes its type or direction, so that it is told as it is.
+    /// Whether the map prescribes its type or direction, so that it is announced unchanged.
     var isPrescribed = false
     /// Whether it is never joined to another one.
     var isIndependent: Bool { isRoundabout || isPrescribed }
@@ -274,7 +274,7 @@ struct TurnJoiner {
         {
             return nil
         }
-        // A side that tells the road from a straighter one is kept; forks and merges keep theirs anyway.
+        // A side that distinguishes the road from a straighter one is kept; forks and merges keep theirs anyway.
         if !turns[place].isType(.fork), !turns[place].isType(.merge), let side = turns[place].turn.modifier.side,
             ManeuverModifier(turnDegrees: announced).side != side
         {

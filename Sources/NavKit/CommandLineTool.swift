@@ -156,7 +156,7 @@ public struct NodeCommandOptions: ParsableArguments {
             prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
     }
 
-    /// Assembles the configuration, joins the bus and runs a node until it is told to stop.
+    /// Assembles the configuration, joins the bus and runs a node until it is asked to stop.
     public func run<Runnable: Node>(_ type: Runnable.Type) throws {
         let configuration = try configuration(type)
         if printConfig {

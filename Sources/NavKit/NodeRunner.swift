@@ -101,7 +101,7 @@ public final class NodeRunner<Runnable: Node> {
 
     // MARK: The loop
 
-    /// Runs until `stop` is set, the node is told to shut down, or its work is done.
+    /// Runs until `stop` is set, the node receives a shutdown request, or its work is done.
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
         supervisor.ready()

@@ -1,3 +1,4 @@
+internal import NavConfig
 internal import NavSpelling
 internal import Yams
 

@@ -67,7 +67,7 @@ struct MotionState {
     private static let clockReset = 10.0
     /// The time for which fixes must confirm a jump, seconds; after a single wrong fix the position returns sooner.
     private static let confirmation = 0.9
-    /// The movement that counts as a step while the receiver is at rest, as a multiple of the noise threshold of a moving one.
+    /// The movement that counts as a step while the receiver is stationary, as a multiple of the noise threshold of a moving one.
     private static let wander = 3.0
     /// Speed from which an exactly repeated position is rejected, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
     private static let frozenSpeed = 1.0
@@ -140,7 +140,7 @@ struct MotionState {
         let least = mark.speed == nil ? config.defaultSigma : config.minimumStep
         let noise = max(least, min(sigma, config.maximumSigma / 2))
         let stands = mark.speed.map { $0 < config.standingSpeed }
-        // The position of a receiver at rest wanders; its speed is more reliable.
+        // The position of a stationary receiver drifts; its speed is more reliable.
         if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
         if isInterrupted { return .drifted }
         if let stands { return stands ? .standing : .drifted }

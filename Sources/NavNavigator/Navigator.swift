@@ -84,7 +84,7 @@ package final class Navigator {
         return effects
     }
 
-    /// Ends the drive after its last event and returns the effects: no answer can come any more, so that calls that wait for routes fail
+    /// Ends the drive after its last event and returns the effects: no further answer can arrive, so that calls that wait for routes fail
     /// and questions to the owner are withdrawn.
     package func endDrive() -> [Effect] {
         effects = []
@@ -95,7 +95,7 @@ package final class Navigator {
         return effects
     }
 
-    /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event comes first; nil for never.
+    /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event arrives first; nil for never.
     package var due: Timestamp? {
         func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
             guard let one, let other else { return one ?? other }

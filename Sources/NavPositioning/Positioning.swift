@@ -72,13 +72,13 @@ public struct Positioning: Sendable {
 
     // Callers read these after every event: a computed property would copy the whole pipeline.
 
-    /// The time as told by the fixes.
+    /// The present time according to the fixes.
     public private(set) var timing: FixTiming
     /// The health of positioning; nil before the first fix.
     public private(set) var health: PositionHealth?
     /// The reason for the current prediction; nil while positions come from fixes.
     public private(set) var predictionReason: ReckoningReason?
-    /// When ``Event/timer`` is due if no other input comes first; nil for never.
+    /// When ``Event/timer`` is due if no other input arrives first; nil for never.
     public private(set) var due: Timestamp?
 
     /// The greatest lag of fixes behind the prediction that they end from which they are expected to catch up, as after a stall, seconds.

@@ -21,8 +21,8 @@ package struct CircuitBreaker: Sendable {
     ///
     /// - Parameters:
     ///   - failuresToOpen: the consecutive failures that open it, at least 1.
-    ///   - firstOpenTime: how long it stays open at first.
-    ///   - longestOpenTime: how long it stays open at most, no less than at first.
+    ///   - firstOpenTime: the time for which it first opens.
+    ///   - longestOpenTime: the longest time for which it opens, at least `firstOpenTime`.
     ///   - longestRetryAfter: the longest wait that a server may ask for.
     package init(failuresToOpen: Int, firstOpenTime: Duration, longestOpenTime: Duration, longestRetryAfter: Duration) {
         self.failuresToOpen = max(failuresToOpen, 1)
@@ -34,7 +34,7 @@ package struct CircuitBreaker: Sendable {
     /// Whether a request may be sent now; the caller must report it with ``noteRequest(at:)``, and then its outcome.
     package func admits(at now: Duration) -> Bool { remainingPause(at: now) == nil }
 
-    /// Returns the time for which the server is not asked; nil when it may be asked.
+    /// Returns the time until a request may be sent; nil when it may be sent now.
     package func remainingPause(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil

@@ -84,7 +84,7 @@ struct ServiceLookup {
     let pool: SchemaPool
     let service: ServiceDeclaration
 
-    /// - Parameter server: the node to ask when the service is not known here.
+    /// - Parameter server: the node to query when the service is not known here.
     static func find(
         _ name: String, descriptors: SchemaPool?, server: Announcement?, _ tool: () throws -> ToolBus
     ) throws -> ServiceLookup {

@@ -30,7 +30,7 @@ enum SilenceExplanation {
                 + (near.map { "; did you mean \($0)?" } ?? ""))
     }
 
-    /// Returns what the bus rejected on arrival; nil when nothing.
+    /// Returns a description of the messages that the bus rejected on arrival; nil when there are none.
     static func rejection(_ statistics: BusStatistics) -> String? {
         for topic in statistics.topics {
             guard let defect = topic.lastRejection else { continue }

@@ -152,7 +152,7 @@ package struct Inbox {
                 guard queues[old].subscription != id else { return nil }
                 return old - queues[..<old].count { $0.subscription == id }
             }
-            // What is published until the topic is wanted again is not lost, and its latched message is then wanted again.
+            // Messages published until the next subscription do not count as lost, and it needs the latched message again.
             if topics[index].queues.isEmpty { topics[index].tracker = LossTracker() }
         }
         queues = ContiguousArray(kept)

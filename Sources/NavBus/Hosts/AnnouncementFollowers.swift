@@ -4,7 +4,7 @@
 package struct AnnouncementFollowers {
     /// The most followers at once.
     package static let maximumWatchers = 256
-    /// The silence after which a follower is forgotten: three seconds; a follower asks every 400 ms.
+    /// The silence after which a follower is forgotten: three seconds; a follower sends a request every 400 ms.
     package static let silenceNanoseconds: Int64 = 3_000_000_000
     /// The shortest interval between two sends of an unchanged announcement: a tenth of a second.
     package static let repetitionNanoseconds: Int64 = 100_000_000

@@ -56,7 +56,7 @@ package struct RegistrySchedule {
         next = min(next, nextFull)
     }
 
-    /// Returns what the caller must read at `now`.
+    /// Returns the part that the caller must read at `now`.
     package mutating func take(_ now: Int64) -> Scan {
         guard now >= next else { return .nothing }
         lastLook = now

@@ -1,6 +1,6 @@
 /// The client's state of one call: when to send, retry, grant credit and give up.
 ///
-/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, and effects go out.
+/// It holds no payload, clock or socket: events carry the monotonic time in nanoseconds, and the methods return effects.
 package struct ClientCallStateMachine {
     /// An action for the shell, which runs effects in order.
     package enum Effect: Equatable {

@@ -21,7 +21,7 @@ package struct ServerInfo: Hashable {
     }
 }
 
-/// The calls of one node, without a transport: frames and the registry's view come in, frames go out through `transmit`.
+/// The calls of one node, without a transport: frames and the registry's view are inputs, frames are sent through `transmit`.
 package final class ServiceClient {
     /// The most calls in flight.
     package static let maximumCalls = 65_536

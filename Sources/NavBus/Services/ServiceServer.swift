@@ -1,7 +1,7 @@
 internal import NavSpelling
 internal import DequeModule
 
-/// The services of one node, without a transport: frames of clients come in, frames go out through `transmit`.
+/// The services of one node, without a transport: it receives frames of clients and sends frames through `transmit`.
 package final class ServiceServer {
     /// The deepest nesting of handlers that wait for calls of their own; further requests are refused.
     package static let maximumNesting = 16

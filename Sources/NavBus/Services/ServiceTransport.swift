@@ -113,7 +113,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             let socket = try ZeroMQSocket(.router, in: context)
             try configure(socket)
-            // Mandatory: sending to a client that is gone or full is an error, which ends its calls, instead of a silent drop.
+            // Sending to a disconnected client or a full queue is then an error, which ends its calls, instead of a silent drop.
             try socket.set(ZMQ_ROUTER_MANDATORY, 1)
             try startMonitor(socket)
             try socket.bind(endpoint)
@@ -323,7 +323,7 @@ final class ServiceTransport {
         registry.value.map { $0.generation != generation } ?? false || hosts?.peers.generation ?? 0 != peerGeneration
     }
 
-    /// Tells the client which servers exist, on this host and others.
+    /// Passes the existing servers of this host and others to the client.
     private func followRegistry(_ now: Int64) {
         guard registryHasChanged || now >= leavingLookAt else { return }
         let nodes = registry.value?.nodes ?? []

@@ -2,7 +2,7 @@ public import NavBus
 public import NavMessages
 
 extension CallStatus {
-    /// Creates the status with which a failure ends a call: a ``CallStatus`` is used as it is; an unreadable message and
+    /// Creates the status with which a failure ends a call: a ``CallStatus`` is used unchanged; an unreadable message and
     /// wrong usage become ``StatusCode/invalidArgument``; anything else is ``StatusCode/unknown`` with its description.
     public init(of error: any Error) {
         switch error {

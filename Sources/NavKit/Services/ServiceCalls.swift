@@ -22,7 +22,7 @@ public final class UnaryCall<Response: Message> {
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
     /// Whether the call is over, so that the answer is no longer awaited.
     public var isCancelled: Bool { call.isCancelled }
-    /// Called once when the call ends other than by the handler: cancelled, past its deadline, or its client gone.
+    /// Called once when the call ends without the handler: cancelled, past its deadline, or its client disconnected.
     public var onCancel: (() -> Void)? {
         get { call.onCancel }
         set { call.onCancel = newValue }
@@ -100,7 +100,7 @@ public final class StreamCall<Response: Message> {
     public var isCancelled: Bool { call.isCancelled }
     /// The number of messages that may be sent now.
     public var credit: Int { call.credit }
-    /// Called once when the stream ends other than by the handler: cancelled, past its deadline, or its client gone.
+    /// Called once when the stream ends without the handler: cancelled, past its deadline, or its client disconnected.
     public var onCancel: (() -> Void)? {
         get { call.onCancel }
         set { call.onCancel = newValue }

@@ -7,7 +7,7 @@ import NavRouting
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    /// Passes an input to positioning and handles the effects; returns whether its stamp tells the present time, which that of a fix that is
+    /// Passes an input to positioning and handles the effects; returns whether its stamp is the present time, which that of a fix that is
     /// not used does not.
     @discardableResult
     func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
@@ -75,7 +75,7 @@ extension Navigator {
 
     /// Returns the origin of a route from here: on the matched road if there is one, in the vehicle's direction.
     ///
-    /// For a slow or stationary vehicle the direction comes from the matcher's belief, or from the course when there is no road. An unknown
+    /// For a slow or stationary vehicle the direction is that of the matcher's belief, or from the course when there is no road. An unknown
     /// direction leaves the choice to the search. For a vehicle that moves against a one-way road, the route starts in the road's own
     /// direction: in the vehicle's, it would start on a parallel carriageway.
     func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {

@@ -73,7 +73,7 @@ final class DriveAlong {
             offset = place.flatMap { DriveAlong.offset(of: $0, on: trip) } ?? trip.offset
         }
         var reached = trip.times.offset(seconds * speedFactor, after: offset)
-        // The vehicle stands where it has to stop until it has arrived.
+        // The vehicle remains at its stop until it has arrived.
         let stop = trip.requiredStop.flatMap { offset <= $0 ? $0 : nil }
         if let stop { reached = min(reached, stop) }
         let speed = seconds > 0 ? (reached - offset) / seconds : 0

@@ -20,7 +20,7 @@ final class AlternativesTracker {
         var join: Coordinate?
         /// Consecutive fixes on the edges in `own`.
         var fixes = 0
-        /// The end of the period in which the owner is not asked about it; nil when none is set.
+        /// The end of the period in which no decision on it is requested; nil when none is set.
         var refusedUntil: Timestamp?
         var isShown = false
 
@@ -181,7 +181,7 @@ final class AlternativesTracker {
                 kept[index].plan.alternative.durationFromFork = RouteTimes(route).remaining(
                     from: kept[index].plan.alternative.fork.routeOffset)
             }
-            // Past its fork, an alternative stays as it is until the vehicle has certainly passed it.
+            // Past its fork, an alternative remains unchanged until the vehicle has certainly passed it.
             guard kept[index].forkOffset > trip.offset || kept[index].fixes > 0 else { continue }
             let isAccepted = accepts(kept[index], trip)
             if isAccepted != kept[index].isShown {
@@ -270,7 +270,7 @@ final class AlternativesTracker {
         return max(alternative.fork.routeOffset - offered.distanceToFork, 0)
     }
 
-    /// Records that the owner is not asked about an alternative until the given moment.
+    /// Records that no decision on an alternative is requested until the given moment.
     func refuse(_ id: UInt64, until stamp: Timestamp) {
         for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
     }

@@ -13,7 +13,7 @@ final class FasterRouteMonitor {
         var gain: FasterRouteGain
         /// The vehicle's position when the route was requested.
         var origin: VehiclePosition
-        /// The user's deadline to decide; nil when the owner's policy is asked.
+        /// The user's deadline to decide; nil when the owner's policy decides.
         var until: Timestamp?
         /// Metres from the start of the route in force to the fork.
         var forkOffset: Double

@@ -109,7 +109,7 @@ extension Navigator {
         report(.applied(oldRouteID: old.routeID), offer, event)
     }
 
-    /// Applies a user's decision, regardless of who else was asked.
+    /// Applies a user's decision, even while the owner's is pending.
     func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
         if let route, route != offer.id {

@@ -183,7 +183,7 @@ struct DeviationMonitor {
         let near = min(max(least, 1.5 * sigma), config.deviationMaximumDistance)
         if placement.strayProbability >= config.deviationEdgeProbability {
             if goesElsewhere(placement, position) { return true }
-            // On the road of the route, the course tells; the matcher may still have the other direction after a drive in reverse.
+            // On the road of the route, the course decides; the matcher may still have the other direction after a drive in reverse.
             if placement.kind == .opposite {
                 if position.road != nil, !followsCourse(position, difference) { return true }
             } else if position.road != nil, placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near) {

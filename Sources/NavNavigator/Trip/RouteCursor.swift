@@ -286,7 +286,7 @@ struct RouteCursor {
         let farthest = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack
         let straight = min(Geodesy.distance(last.coordinate, position.coordinate), farthest)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
-        // At a standstill noise moves the position, which would add up; the speed alone tells of creeping.
+        // At a standstill noise moves the position, which would add up; only the speed reveals creeping.
         let isStationary = straight <= slack && position.speed.map { $0 <= config.deviationMinimumSpeed } ?? false
         // During a gap, the road may have been winding.
         let reach =

@@ -93,7 +93,7 @@ extension MotionFilter {
     /// It applies at the start, and when the estimated course contradicts the positions: positions cannot correct a course that is
     /// uncertain by a radian (see ``predict(to:)``).
     ///
-    /// - Parameter isSlow: Whether the estimate stands still, so that its speed is corrected even if its course fits.
+    /// - Parameter isSlow: Whether the estimate is stationary, so that its speed is corrected even if its course fits.
     private mutating func orient(by fix: Fix, isSlow: Bool = false) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)

@@ -181,7 +181,7 @@ struct SignalMonitor: Sendable {
         }
         let (receiverWay, wheelsWay) = (receiver.total(of: seconds), wheels.total(of: seconds))
         let ofReceiver = verdict(receiverWay)
-        // Nobody drives that far so fast in reverse: the gear or the sign is wrong.
+        // No vehicle drives that far so fast in reverse: the gear or the sign is wrong.
         let isBackwards = (wheelsForwards.total(of: seconds) ?? 0) < -SignalMonitor.fastestReverse * seconds
         let ofWheels = isBackwards ? 1 : verdict(wheelsWay)
         // The course, measured independently, shows that the positions move as the speed does not say.

@@ -195,7 +195,7 @@ extension TileCache {
         if load.isUpdate { noteRoom() }
     }
 
-    /// Ends the load of an incomplete region, for now or for good.
+    /// Ends the load of an incomplete region, until a retry or permanently.
     func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
         guard let load = loads.removeValue(forKey: id) else { return }
         // Loads that end in another state are retried later, and can use the downloads in progress.
@@ -357,7 +357,7 @@ extension TileCache {
         }
     }
 
-    /// Makes the loads that use a tileset request their tiles again.
+    /// Restarts the requests of the loads that use a tileset.
     func requestTilesAgain(for tileset: String) {
         for id in loads.keys where loads[id]?.editions[tileset] != nil && loads[id]?.isReady == false {
             loads[id]?.needsRequests = true

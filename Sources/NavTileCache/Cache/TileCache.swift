@@ -4,7 +4,7 @@ package import NavStorage
 /// The decisions of a tile cache: downloads ahead of the vehicle and for offline regions, the edition of each tileset
 /// in use, retries, and scrubs.
 ///
-/// A state machine: events with their moments go in, effects come out (``CacheEffect``). It reads no clock and uses no
+/// A state machine: it takes events with their moments and returns effects (``CacheEffect``). It reads no clock and uses no
 /// network. The disk is a ``TileCacheStore`` with atomic changes, so that a process that is killed between two of them
 /// restarts from a consistent state. ``DownloadPlan`` decides which download begins when, ``Eviction`` which tiles are
 /// evicted. One thread owns it.

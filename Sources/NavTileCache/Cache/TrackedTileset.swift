@@ -43,7 +43,7 @@ package final class TrackedTileset {
     var reportedCursor = 0.0
     /// Whether the store's wanted tiles are out of date.
     var wantedTilesAreStale = false
-    /// Whether tiles have left the wanted ones since the store's last update.
+    /// Whether tiles have stopped being wanted since the store's last update.
     var wantedTilesShrank = false
 
     init(_ settings: TilesetSettings) { self.settings = settings }

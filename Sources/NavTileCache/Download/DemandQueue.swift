@@ -80,7 +80,7 @@ struct DemandQueue: Sendable {
 
     /// Drops the demands that are done, when they are most of many; the others keep their order but not their places.
     ///
-    /// Under continuous demand some demand is always open, so a queue that only begins anew when it is empty would grow
+    /// Under continuous demand some demand is always open, so a queue that is only reset when it is empty would grow
     /// without bound.
     mutating func compact() {
         guard demands.count > Self.greatestUncompacted, remaining < demands.count / 2 else { return }

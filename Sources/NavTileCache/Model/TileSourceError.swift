@@ -5,7 +5,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
     package enum Code: String, Sendable, CaseIterable {
         /// The configuration is invalid; the message says what to change.
         case configuration
-        /// The source does not exist, or has no list of tiles: a wrong address, or a folder that is gone.
+        /// The source does not exist, or has no list of tiles: a wrong address, or a folder that no longer exists.
         case missing
         /// The credential is missing, wrong, or insufficient.
         case unauthorized

@@ -99,7 +99,7 @@ package final class DownloadQueue: Sendable {
     /// Fetches one tile before all others and waits for it, joining a running download of it.
     ///
     /// The result is also delivered by ``next()``. A tile that has arrived and has not been released yet is returned at
-    /// once, and not delivered again. Fails at once when the source is resting or the network must not be used.
+    /// once, and not delivered again. Fails at once when the source is paused or the network must not be used.
     package func fetch(_ demand: TileDemand) async throws(TileSourceError) -> TileAnswer {
         let key = DownloadKey(demand)
         let number = nextNumber()

@@ -8,7 +8,7 @@ struct ArchiveState: Sendable, Hashable {
     var size: UInt64
     /// A tag that distinguishes this state from others: an ETag, a date, or a file's time; empty when there is none.
     var tag: String
-    /// The validators with which to ask the server whether this is still its state.
+    /// The validators for a conditional request about this state.
     var validators = Validators()
 }
 

@@ -42,7 +42,7 @@ final class SourceClient: Sendable {
     /// Sends a request and reads its answer; fails unless that is a file or its absence.
     ///
     /// - Parameters:
-    ///   - known: the validators of the caller's copy, to ask whether it has changed; nil to get the file in any case.
+    ///   - known: the validators of the caller's copy, for a conditional request; nil to get the file in any case.
     ///   - isRange: whether a part of the file is requested, which stays compressed.
     func ask(
         _ request: HTTPRequest, known: Validators? = nil, isRange: Bool = false, meter: TransferMeter? = nil

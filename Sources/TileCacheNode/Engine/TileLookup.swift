@@ -178,7 +178,7 @@ final class TileLookup: Sendable {
             var tile = FoundTile(
                 path: body.path, hash: body.hash, expires: expires, isFromCache: true,
                 contentEncoding: body.contentEncoding, mediaType: body.mediaType ?? view.mediaType)
-            // A caller cannot use the path of a file that is gone; reading it has it fetched again.
+            // A caller cannot use the path of a file that no longer exists; reading the tile makes the cache fetch it again.
             if !acceptsPath || !FileManager.default.fileExists(atPath: body.path) {
                 tile.data = try store.data(of: record)
             }
@@ -186,7 +186,7 @@ final class TileLookup: Sendable {
             return .success(.found(tile))
         } catch {
             // A tile found damaged has been quarantined, and one that was evicted or replaced since the lookup has lost
-            // its file. It is fetched, since the failure would tell that there is no such tile.
+            // its file. It is fetched, since the failure would mean that there is no such tile.
             return [.corruptObject, .missing].contains(error.code)
                 ? .success(.absent) : .failure(TileFailure(error))
         }
