@@ -203,7 +203,7 @@ extension GPSDParser: StreamParser {
     var notes: [(kind: String, text: () -> String)] {
         var notes: [(kind: String, text: () -> String)] = []
         if let firstError { notes.append(("error", { "gpsd reports an error: \(firstError.prefix(200))" })) }
-        if isForeign { notes.append(("foreign", { "what answers is not gpsd; check the host and the port" })) }
+        if isForeign { notes.append(("foreign", { "the server is not gpsd; check the host and the port" })) }
         return notes
     }
 

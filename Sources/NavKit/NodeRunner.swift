@@ -65,7 +65,7 @@ public final class NodeRunner<Runnable: Node> {
         for topic in remaps.keys.sorted() where !own.contains(topic) && TopicCatalogue.topic(named: topic) == nil {
             let near = nearestName(to: topic, among: TopicCatalogue.all.map(\.name) + own)
             log.warning(
-                "--remap \(topic): no such topic is known, so it renames nothing"
+                "--remap \(topic): the topic is unknown, so nothing is renamed"
                     + (near.map { "; did you mean \($0)?" } ?? ""))
         }
         self.context = context

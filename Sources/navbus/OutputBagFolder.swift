@@ -47,7 +47,9 @@ final class OutputBagFolder {
         let files = try Self.files(ofBagIn: path, given)
         replaced = files
         guard files.contains(file) || !FileManager.default.fileExists(atPath: "\(path)/\(file)") else {
-            throw NodeError(.system, "'\(given)/\(file)' is no file of the bag there: move it, or give another folder")
+            throw NodeError(
+                .system, "'\(given)/\(file)' does not belong to the bag in that folder: move it, or give another folder"
+            )
         }
     }
 

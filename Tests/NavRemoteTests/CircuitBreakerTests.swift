@@ -68,7 +68,7 @@ struct CircuitBreakerTests {
         #expect(other.remainingPause(at: .zero) == .seconds(60))
     }
 
-    @Test func lateFailuresProlongTheRestOnlyWithRetryAfter() {
+    @Test func lateFailuresProlongThePauseOnlyWithRetryAfter() {
         var breaker = breaker()
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         fail(&breaker, at: .seconds(4))

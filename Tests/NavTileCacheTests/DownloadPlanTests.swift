@@ -123,7 +123,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: due)) == [2])
     }
 
-    @Test("A replaced set drops pending tiles, and running downloads are delivered to nobody")
+    @Test("A replaced set drops pending tiles, and the results of running downloads are discarded")
     func replaced() {
         var plan = Self.plan()
         plan.setDemands((0..<10).map { Self.demand($0, need: Double($0)) }, for: Self.predicted)
@@ -226,7 +226,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: now).count == 1)
     }
 
-    @Test("A tile that was given up states its rest, which a caller's order ends")
+    @Test("A tile that was given up reports its cooldown, which a caller's request ends")
     func forgottenFailures() throws {
         var plan = Self.plan { $0.failureCooldown = 100 }
         plan.setDemands([Self.demand(1)], for: Self.region)

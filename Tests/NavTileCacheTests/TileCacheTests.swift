@@ -228,7 +228,7 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.cache.incompleteReasons.isEmpty)
     }
 
-    @Test func regionIsNotLoadedWhileTheFolderOfTheStoreIsGone() {
+    @Test func regionIsNotLoadedWhileTheFolderOfTheStoreIsMissing() {
         let bench = CacheBench([CacheBench.roads])
         bench.settings.scrubBytesPerSecond = 200_000
         bench.handle(.settings(bench.settings))

@@ -124,7 +124,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Abandoning an owner breaks off the downloads that nobody else wants")
+    @Test("Abandoning an owner cancels the downloads that no other owner demands")
     func abandoned() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source) { $0.concurrency = 4 }

@@ -16,7 +16,7 @@ extension CallStatus {
 
     /// Returns the status of a call that its handler dropped without an answer.
     static func forgotten(_ method: String) -> CallStatus {
-        CallStatus(.internal, "the handler of '\(method)' gave no answer")
+        CallStatus(.internal, "the handler of '\(method)' ended without an answer")
     }
 }
 

@@ -373,9 +373,9 @@ package final class TileCache<Store: TileCacheStore> {
             return
         }
         var failure = TileFailure(error)
-        if result.attempts == 0, let rest = error.retryAfter {
-            let end = Self.clock(now.advanced(bySeconds: rest))
-            failure.addition = "; the tile rests until \(end) unless it is loaded anew"
+        if result.attempts == 0, let pause = error.retryAfter {
+            let end = Self.clock(now.advanced(bySeconds: pause))
+            failure.addition = "; the tile is not requested again before \(end), unless a new load requests it"
         }
         failLoads(result.address, of: result.edition, failure)
     }

@@ -232,7 +232,7 @@ final class TileLookup: Sendable {
                 .failure(
                     TileFailure(
                         .deadlineExceeded,
-                        "\(what) was not ready before the deadline; ask again\(complaints(of: names))",
+                        "\(what) was not ready before the deadline; repeat the request\(complaints(of: names))",
                         isRetryable: true)))
         }
         let result = await withTaskCancellationHandler {
