@@ -87,7 +87,9 @@ let package = Package(
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),
-        library("NavBus", ["CZeroMQ", collections]),
+        // The suggestion of the nearest name for a misspelt one.
+        library("NavSpelling"),
+        library("NavBus", ["NavSpelling", "CZeroMQ", collections]),
         library("NavBag", ["CZlib", "CZstd", "CLZ4"]),
         library("NavGNSS", ["NavMessages"]),
 
@@ -129,10 +131,11 @@ let package = Package(
         library("NavMapBuild", ["NavGeo", "NavMap", "NavDigest", "CZlib"]),
 
         // IO shells: where the two columns meet.
-        library("NavConfig", [yams]),
+        library("NavConfig", ["NavSpelling", yams]),
         // What every node is made of: loop, configuration, health, parameters, lifecycle, lockstep, typed topics and services.
         library(
-            "NavKit", ["CProcess", "NavConfig", "NavBus", "NavMessages", "NavGeo", argumentParser, logging]),
+            "NavKit",
+            ["CProcess", "NavSpelling", "NavConfig", "NavBus", "NavMessages", "NavGeo", argumentParser, logging]),
         // Messages of the wire as values of the core, and back.
         library(
             "NavWire",
@@ -163,11 +166,11 @@ let package = Package(
         library(
             "TileCacheNode",
             [
-                "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
-                "NavStorage", "NavHTTP", "NavHTTPServer", "NavDigest", argumentParser, nioCore, nioHTTP,
+                "NavKit", "NavWire", "NavSpelling", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache",
+                "NavTileStore", "NavStorage", "NavHTTP", "NavHTTPServer", "NavDigest", argumentParser, nioCore, nioHTTP,
             ]),
         // Verdicts on recorded drives: what is expected, criteria against truth, references, comparisons. No IO.
-        library("NavVerdict", ["NavConfig", "NavBus", "NavMessages", "NavWire", "NavGeo"]),
+        library("NavVerdict", ["NavSpelling", "NavConfig", "NavBus", "NavMessages", "NavWire", "NavGeo"]),
         // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
         library(
             "NavReplay",
@@ -186,7 +189,8 @@ let package = Package(
                 "CReportPage", "NavReplay", "NavVerdict", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo",
                 "NavMap",
             ]),
-        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", "NavMessages", yams, collections]),
+        library(
+            "NavLaunch", ["CProcess", "CSpawn", "NavSpelling", "NavConfig", "NavBus", "NavMessages", yams, collections]),
 
         executable("navigation-node", ["NavigationNode", "NavKit"]),
         executable("gnss-node", ["GNSSNode", "NavKit"]),
@@ -200,7 +204,8 @@ let package = Package(
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavVerdict", "NavReport", "NavDigest", "NavLaunch",
-                "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavBagFormats", "NavGNSS",
+                "NavSpelling", "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavBagFormats",
+                "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
                 "NavSimulation", "NavTileCache", "NavHTTPServer", argumentParser,
             ]),
@@ -304,7 +309,7 @@ let package = Package(
         tests(
             "NavBagFormatsTests",
             ["NavBagFormats", "NavBag", "NavGNSS", "NavMessages", "NavSimulation", "NavTestSystem", grdb]),
-        tests("NavConfigTests", ["NavConfig"]),
+        tests("NavConfigTests", ["NavConfig", "NavSpelling"]),
         tests("NavVerdictTests", ["NavVerdict", "NavConfig", "NavMessages", "NavGeo"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(

@@ -15,13 +15,13 @@ package struct Playback {
     private enum State: Equatable {
         case waiting(since: Int64?)
         case playing(begin: Int64, next: Int)
-        case resting(until: Int64)
+        case betweenRuns(until: Int64)
     }
 
     /// The longest wait for a subscriber, ns.
     private static let patience: Int64 = 10_000_000_000
     /// The time that the node waits after the last fix, so that the fix arrives, ns.
-    private static let rest: Int64 = 1_000_000_000
+    private static let loopPause: Int64 = 1_000_000_000
     /// The pause before a file of a single moment is repeated, ns; its fixes would otherwise follow each other at once.
     private static let pause: Int64 = 1_000_000_000
     /// The interval of checks for a subscriber, ns.
@@ -90,8 +90,8 @@ package struct Playback {
         case .playing(var begin, let next):
             guard next < stamps.count else {
                 guard loops else {
-                    state = .resting(until: now + Playback.rest)
-                    return .wait(until: now + Playback.rest)
+                    state = .betweenRuns(until: now + Playback.loopPause)
+                    return .wait(until: now + Playback.loopPause)
                 }
                 let begin = latest > origin ? now : now + Playback.pause
                 state = .playing(begin: begin, next: 0)
@@ -109,7 +109,7 @@ package struct Playback {
             latest = max(latest, stamps[next])
             state = .playing(begin: now - due > Self.hesitation ? now - span : begin, next: next + 1)
             return .publish(next)
-        case .resting(let end): return now < end ? .wait(until: end) : .end
+        case .betweenRuns(let end): return now < end ? .wait(until: end) : .end
         }
     }
 

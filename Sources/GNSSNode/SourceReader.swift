@@ -9,7 +9,7 @@ import Synchronization
 /// A thread that reads a receiver, reconnecting when it fails, and queues the fixes for the node's loop, which it wakes.
 final class SourceReader: Sendable {
     /// The fixes since the last call, and the state of the reader.
-    struct News {
+    struct Update {
         var fixes: [GnssFix] = []
         /// The number of messages rejected since the start.
         var rejected = 0
@@ -65,10 +65,10 @@ final class SourceReader: Sendable {
     /// Changes the longest pause between two attempts, s.
     func setLongestPause(_ seconds: Double) { state.withLock { $0.longestPause = seconds } }
 
-    func take() -> News {
+    func take() -> Update {
         state.withLock { state in
             defer { state.waiting.removeAll(keepingCapacity: true) }
-            return News(
+            return Update(
                 fixes: state.waiting, rejected: state.rejected, overrun: state.overrun, problem: state.problem)
         }
     }
@@ -203,7 +203,7 @@ extension GPSDParser: StreamParser {
     var notes: [(kind: String, text: () -> String)] {
         var notes: [(kind: String, text: () -> String)] = []
         if let firstError { notes.append(("error", { "gpsd reports an error: \(firstError.prefix(200))" })) }
-        if isForeign { notes.append(("foreign", { "what answers is not gpsd; check the host and the port" })) }
+        if isForeign { notes.append(("foreign", { "the server is not gpsd; check the host and the port" })) }
         return notes
     }
 

@@ -12,7 +12,7 @@ struct Definitions {
     private(set) var selection: ContiguousArray<Selection> = []
     private let topics: Set<String>?
 
-    /// Creates a selection of the channels of `topics`, or of all channels; others are known but not wanted.
+    /// Creates a selection of the channels of `topics`, or of all channels; others are known but skipped.
     init(topics: [String]? = nil) { self.topics = topics.map { Set($0) } }
 
     init(_ index: BagIndex, topics: [String]?) {

@@ -280,7 +280,7 @@ package struct MCAPWriter<Sink: ByteSink> {
 
     /// Writes the summary and the footer, after which nothing can be written; a second call has no effect.
     ///
-    /// After a failure a further call does what is missing. If that is only the sink's flush, every other call still throws.
+    /// After a failure, another call completes the remaining work. If that is only the sink's flush, every other call still throws.
     package mutating func close() throws(BagError) {
         if case .closed = state { return }
         if !hasSummary { try finishFile() }

@@ -18,7 +18,7 @@ package struct ROSImport: RecordSource {
             case record(Record)
             /// A fix that may still get its velocity.
             case fix(GnssFix, ROSHeader)
-            /// A velocity whose fix may still come.
+            /// A velocity whose fix may still arrive.
             case velocity(ROSMotion)
             /// Nothing: it became part of another message, or was dropped.
             case none

@@ -27,7 +27,7 @@ package struct SQLiteBag: RecordSource {
             // The file is untrusted.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
-        // A write-ahead log beside the file comes from a recorder that was killed. Without one, the file is opened as immutable:
+        // A write-ahead log beside the file was left by a recorder that was killed. Without one, the file is opened as immutable:
         // otherwise SQLite creates files beside it.
         let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
         let isWhole = (log?[.size] as? Int ?? 0) == 0

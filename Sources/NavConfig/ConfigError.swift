@@ -1,4 +1,4 @@
-/// An error in a configuration: what is wrong, where, and what to do, in one line.
+/// An error in a configuration: the problem, its place and the remedy, in one line.
 public struct ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The file or variable, the key, and what to do, on one line.
     public let description: String

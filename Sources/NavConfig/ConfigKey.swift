@@ -21,7 +21,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     public private(set) var isLive = false
     /// The mark between the items when a YAML file gives a list.
     private(set) var listSeparator = ";"
-    /// Returns what is wrong with a value that was rejected; nil for no more than that it is out of range.
+    /// Returns the defect of a rejected value; nil when it is merely out of range.
     private(set) var defect: @Sendable (String) -> String? = { _ in nil }
     private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool

@@ -1,3 +1,4 @@
+import NavSpelling
 import Foundation
 import Yams
 

@@ -1,3 +1,4 @@
+import NavSpelling
 import Yams
 
 /// A value of a YAML file with its line, so that errors can name the place.

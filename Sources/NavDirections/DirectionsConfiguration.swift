@@ -47,11 +47,11 @@ package struct DirectionsConfiguration: Sendable, Hashable {
     /// A file of the only trusted certificates (PEM); empty to trust those of the machine.
     package var authorities = ""
     /// The number of consecutive failures that open the circuit breaker, 1 ... 100.
-    package var failuresToRest = 3
-    /// The first rest of the circuit breaker, seconds, 0.1 ... 3,600; it doubles after each failed trial.
-    package var firstRest = 5.0
-    /// The longest rest of the circuit breaker, seconds.
-    package var longestRest = 300.0
+    package var failuresToOpen = 3
+    /// The time for which the circuit breaker first opens, seconds, 0.1 ... 3,600; it doubles after each failed trial.
+    package var firstOpenTime = 5.0
+    /// The longest time for which the circuit breaker opens, seconds.
+    package var longestOpenTime = 300.0
 
     package init() {}
 
@@ -62,7 +62,7 @@ package struct DirectionsConfiguration: Sendable, Hashable {
 
     /// Returns the reason why the configuration is invalid; nil when it is valid.
     ///
-    /// - Parameter hasToken: whether an access token goes with each request.
+    /// - Parameter hasToken: whether each request carries an access token.
     func fault(hasToken: Bool) -> String? {
         guard !url.contains(where: { "?#@".contains($0) }) else {
             return "directions.url has a query, a fragment or a user: use https://HOST without them"
@@ -101,8 +101,8 @@ package struct DirectionsConfiguration: Sendable, Hashable {
             ("retries", Double(retries), 0...10), ("firstPause", firstPause, 0...60),
             ("longestPause", longestPause, 0...60), ("alternatives", Double(alternatives), 0...3),
             ("maximumBytes", Double(maximumBytes), 1_024...Double(256 << 20)),
-            ("failuresToRest", Double(failuresToRest), 1...100), ("firstRest", firstRest, 0.1...3_600),
-            ("longestRest", longestRest, 0.1...86_400),
+            ("failuresToOpen", Double(failuresToOpen), 1...100), ("firstOpenTime", firstOpenTime, 0.1...3_600),
+            ("longestOpenTime", longestOpenTime, 0.1...86_400),
         ]
         for (name, value, range) in ranges where !range.contains(value) {
             return "\(name) is not within \(range.lowerBound) ... \(range.upperBound)"

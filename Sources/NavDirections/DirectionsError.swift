@@ -28,8 +28,8 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
         case unreachable
         /// The caller has cancelled the request.
         case cancelled
-        /// The provider failed too often and is not asked until ``DirectionsError/retryAfter`` has passed.
-        case resting
+        /// The provider failed too often and is not contacted until ``DirectionsError/retryAfter`` has passed.
+        case paused
         /// The answer is a route that is not on the on-board map.
         case unmapped
     }
@@ -61,7 +61,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
     var blamesProvider: Bool {
         switch code {
         case .unauthorized, .rateLimited, .server, .redirected, .malformed, .tooLarge, .timedOut, .unreachable: true
-        case .configuration, .noRoute, .noSegment, .invalidInput, .cancelled, .resting, .unmapped: false
+        case .configuration, .noRoute, .noSegment, .invalidInput, .cancelled, .paused, .unmapped: false
         }
     }
 

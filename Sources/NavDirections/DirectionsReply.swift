@@ -2,7 +2,7 @@ package import Foundation
 
 package struct DirectionsReply: Sendable {
     var status: Int
-    /// The seconds for which the provider asks not to be contacted; nil when it does not ask.
+    /// The delay that the provider requests before the next attempt, seconds; nil when it requests none.
     var retryAfter: Double?
     var body: Data
 

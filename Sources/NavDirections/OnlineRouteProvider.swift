@@ -54,7 +54,7 @@ private struct ProviderAnswer {
 /// A source of routes from an online provider, which is off unless configured and never the only source.
 ///
 /// A request ends within the deadline, with routes on the on-board map or with a typed failure, after which the caller
-/// routes on board. A provider that fails repeatedly is not asked for a while, so that no caller waits for it. Then a
+/// routes on board. A provider that fails repeatedly is not contacted for a while, so that no caller waits for it. Then a
 /// single request is let through, and the first answer ends the pause.
 package struct OnlineRouteProvider: Sendable {
     /// The state that copies share.
@@ -79,9 +79,9 @@ package struct OnlineRouteProvider: Sendable {
                 backoff: Backoff(first: configuration.firstPause, longest: configuration.longestPause))
             breaker = Mutex(
                 CircuitBreaker(
-                    failuresToRest: configuration.failuresToRest, firstRest: .seconds(configuration.firstRest),
-                    longestRest: .seconds(configuration.longestRest),
-                    longestRetryAfter: .seconds(configuration.longestRest)))
+                    failuresToOpen: configuration.failuresToOpen, firstOpenTime: .seconds(configuration.firstOpenTime),
+                    longestOpenTime: .seconds(configuration.longestOpenTime),
+                    longestRetryAfter: .seconds(configuration.longestOpenTime)))
             self.random = Mutex(random)
         }
 
@@ -92,12 +92,12 @@ package struct OnlineRouteProvider: Sendable {
         func admit() -> DirectionsError? {
             let now = now
             return breaker.withLock { breaker in
-                guard let rest = breaker.rest(at: now) else {
-                    breaker.noteQuestion(at: now)
+                guard let rest = breaker.remainingPause(at: now) else {
+                    breaker.noteRequest(at: now)
                     return nil
                 }
                 return DirectionsError(
-                    .resting, "the provider is paused after repeated failures: \(breaker.reason ?? "")",
+                    .paused, "the provider is paused after repeated failures: \(breaker.reason ?? "")",
                     retryAfter: rest.inSeconds)
             }
         }
@@ -128,8 +128,8 @@ package struct OnlineRouteProvider: Sendable {
         core = Core(configuration, token, try DirectionsClient(configuration, for: address), random)
     }
 
-    /// The seconds until the provider is asked again after failures; nil when it may be asked now.
-    package var rest: Double? { core.breaker.withLock { $0.rest(at: core.now) }.map(\.inSeconds) }
+    /// The seconds until the provider is contacted again after failures; nil when it may be contacted now.
+    package var rest: Double? { core.breaker.withLock { $0.remainingPause(at: core.now) }.map(\.inSeconds) }
 
     /// Returns the provider's routes for a request, on a router's map.
     ///
@@ -142,7 +142,7 @@ package struct OnlineRouteProvider: Sendable {
     ) async throws(DirectionsError) -> OnlineRoutes {
         let question = try DirectionsRequest(
             request, vehicle: router.metric.model.profile, core.configuration, token: core.token)
-        if let resting = core.admit() { throw resting }
+        if let pause = core.admit() { throw pause }
         let limit = min(deadline.map { $0.isFinite ? max($0, 0) : 0 } ?? .infinity, core.configuration.deadline)
         let answer: ProviderAnswer
         var attempts = 0
@@ -188,7 +188,7 @@ package struct OnlineRouteProvider: Sendable {
         core.breaker.withLock { breaker in
             if error.blamesProvider {
                 // A rejected token remains rejected until it is replaced.
-                let wait = error.code == .unauthorized ? core.configuration.longestRest : error.retryAfter
+                let wait = error.code == .unauthorized ? core.configuration.longestOpenTime : error.retryAfter
                 breaker.noteFailure(error.message, at: now, atLeast: wait.map { .seconds($0) })
             } else if error.code == .cancelled {
                 breaker.noteNothing(at: now)

@@ -32,7 +32,7 @@ package struct ResponseDecoder {
     }
 
     private func malformed(_ what: String) -> DirectionsError {
-        DirectionsError(.malformed, "the provider's answer does not fit the dialect: \(what)")
+        DirectionsError(.malformed, "the provider's answer does not conform to the dialect: \(what)")
     }
 
     /// Returns the place where decoding failed, without the value found there.

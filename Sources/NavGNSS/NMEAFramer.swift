@@ -23,7 +23,7 @@ struct NMEAFramer: Sendable {
         next.reserveCapacity(Self.limit)
     }
 
-    /// Takes one byte; `sentence` is valid until the next call when the outcome says so.
+    /// Takes one byte; `sentence` is valid until the next call if the outcome is a complete sentence.
     mutating func push(_ byte: UInt8) -> Outcome {
         let starts = byte == UInt8(ascii: "$") || byte == UInt8(ascii: "!")
         let ends = byte == .newline || byte == .carriageReturn

@@ -86,7 +86,7 @@ package struct NMEAParser: Sendable {
             return
         }
         let code = UInt64(sentence.talker) << 32 | UInt64(sentence.formatter)
-        // A sentence that the closed epoch already has begins another one with the same time: the receiver's clock stands still, or
+        // A sentence that the closed epoch already has begins another one with the same time: the receiver's clock has stopped, or
         // it sends several fixes for each whole second.
         if let time, time == closed.nanosecondOfDay, open?.nanosecondOfDay == nil, !closed.seen.contains(code) {
             cycle.unlearn()

@@ -15,7 +15,7 @@ package struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
     package let format: TraceFormat?
     /// The number of the line with the error, from 1, if known.
     package let line: Int?
-    /// A sentence about what is wrong and what to do.
+    /// A sentence that states the problem and the remedy.
     package let reason: String
 
     /// A one-line description.

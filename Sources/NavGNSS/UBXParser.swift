@@ -214,7 +214,7 @@ package struct UBXParser: Sendable {
         fix.velocityUpMps = -signed(56) * 1e-3
         fix.speed = max(signed(60) * 1e-3, 0)
         fix.speedAccuracyMps = Double(unsigned(68, 4)) * 1e-3
-        // A receiver at rest or without a course reports the maximum, 180°: any course is possible.
+        // A stationary receiver, or one without a course, reports the maximum, 180°: any course is possible.
         let accuracy = Double(unsigned(72, 4)) * 1e-5
         if accuracy < 180 {
             fix.course = bearingRadians(degrees: signed(64) * 1e-5)

@@ -48,7 +48,7 @@ public struct MonotonicInstant: Moment {
 
 /// A moment of `/clock`: the time of a playback or simulation, nanoseconds since 1970-01-01T00:00:00 UTC.
 ///
-/// It stands still while the playback is paused, and otherwise runs at the playback's rate. It may restart: see the clock's epoch.
+/// It stops while the playback is paused, and otherwise runs at the playback's rate. It may restart: see the clock's epoch.
 public struct SimulatedTime: Moment {
     /// Nanoseconds since the Unix epoch.
     public var nanoseconds: Int64

@@ -127,7 +127,7 @@ struct InstructionPlanner {
     private func primary(_ maneuver: Maneuver, isThere: Bool) -> Banner {
         let road = maneuver.road
         let isRamp = maneuver.type == .offRamp || maneuver.type == .onRamp
-        // A road without a name is called by its signs, but only words tell that a ferry is taken or left.
+        // A road without a name is called by its signs, but only words can announce that a ferry is boarded or left.
         let hasSignsOnly = road.isUnnamed && maneuver.notes.isEmpty
         var components: [BannerComponent] = []
         if maneuver.type == .arrive {

@@ -162,14 +162,14 @@ public struct InstructionText: Sendable, Hashable {
 
     /// Returns the phrase that fits a maneuver best; empty when there is none.
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
-        // The name of the crossroads tells the place better than the end of the road.
+        // The name of the crossroads identifies the place better than the end of the road.
         let isNamed = !maneuver.junctionName.isEmpty
         let endsRoad = maneuver.endsRoad || maneuver.type == .endOfRoad
         let kind = endsRoad ? (isNamed ? .turn : .endOfRoad) : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let direction = direction(maneuver)
         let variants = variants(maneuver)
-        // Whoever boards a ferry takes the ferry, also where it begins at the end of a road.
+        // Boarding a ferry is announced as such, also where it begins at the end of a road.
         let types = variants.contains("ferry") ? ["turn", type] : [type, "turn"]
         for type in type == "turn" || type == "arrived" ? [type] : types {
             for variant in variants {

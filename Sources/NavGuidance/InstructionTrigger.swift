@@ -330,7 +330,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     }
 
     /// Returns the announcement of an arrival that has not been announced yet; the arrival itself comes with ``arrive(leg:)``, and so soon
-    /// after it would only be told twice.
+    /// after it would only be announced twice.
     private mutating func announceArrivalAhead(
         _ step: Int, _ remaining: Double, _ speed: Double, _ leads: Leads
     ) -> SpokenInstruction? {

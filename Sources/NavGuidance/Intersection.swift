@@ -293,7 +293,7 @@ package final class JunctionModel {
         // The heading of a driver who comes from the opposite arm.
         let through = circle(opposite + 180)
         let middle = circle(one.bearing + difference(one.bearing, other.bearing) / 2)
-        // A road that goes straight on keeps its direction.
+        // A road that continues straight ahead keeps its direction.
         if angularGap(through, entry.bearing) < TurnAngles.straight { return (false, entry.bearing) }
         if isNeighbour {
             let now = angularGap(through, middle)

@@ -57,7 +57,7 @@ package struct JunctionView: Sendable, Equatable {
     /// An arm by which the vehicle may arrive.
     package struct Approach: Sendable, Equatable {
         package var arm: Int
-        /// Whether a signal or a stop sign stands at its stop line, shortly before the junction.
+        /// Whether there is a signal or a stop sign at its stop line, shortly before the junction.
         package var hasSignal: Bool
         package var hasStop: Bool
         package var lanes: [Lane]

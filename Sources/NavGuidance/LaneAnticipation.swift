@@ -13,11 +13,11 @@ struct LaneAnticipation {
 
     /// Excludes lanes that lead away from the next turns of a leg, and marks the preferred ones.
     func apply(to turns: inout [RouteTurn]) {
-        let kept = turns.indices.filter { !turns[$0].isGone }
+        let kept = turns.indices.filter { !turns[$0].isRemoved }
         guard kept.contains(where: { !turns[$0].lanes.isEmpty }) else { return }
         var cutOff: [Int: [Int]] = [:]
         for place in kept.indices.reversed() { cutOff[kept[place]] = self.cutOff(kept, place, turns, after: cutOff) }
-        // Close turns are judged by all their lanes, since the order of these tells which lane leads to which.
+        // Turns close together are compared by all their lanes, since the order of the lanes shows which one leads to which.
         anticipate(kept, &turns)
         for index in kept { turns[index].exclude(cutOff[index] ?? []) }
         for place in kept.indices.reversed() { prefer(kept, place, &turns) }

@@ -96,7 +96,7 @@ extension TurnClassifier {
         let via = intersection.approach
         let (road, other) = (intersection.roads[candidate], intersection.roads[index])
         if road.deviation < TurnAngles.narrow, !other.isEntry { return false }
-        // A driver who bends off a road of nearly the same class that goes straight on expects to hear of it.
+        // A driver who leaves a road of nearly the same class that continues straight ahead expects an announcement.
         if road.deviation > TurnAngles.narrow, other.isEntry, other.deviation < TurnAngles.fuzzy, !other.road.isMinor,
             !other.road.isLink, other.road.priority <= road.road.priority + 2, !isFarLess(other.road, via, road.road)
         {

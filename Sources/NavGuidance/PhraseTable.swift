@@ -5,7 +5,7 @@ internal import NavMap
 /// A language is a file in `Languages`, read by ``LanguageFile``. Its phrases are looked up by keys built from the maneuver, the most
 /// specific first: `<type>.<modifier>.<variant>`, `<type>.<variant>`, then the same with a plainer variant, then without one, then those of
 /// `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``, but a ramp has its side, `left` or `right`,
-/// instead of a modifier; variants say what is known of the road after the maneuver. A phrase is plain text with `{placeholders}`; inserted
+/// instead of a modifier; variants use what is known of the road after the maneuver. A phrase is plain text with `{placeholders}`; inserted
 /// text is never searched for placeholders. A placeholder may name a case of the language, as in `{name:onto}` or `{distance:dative}`.
 /// A variant with destinations that has no phrase of its own is made from the plain one by `sentence.destination`, in which
 /// `{instruction}` is the plain phrase, or `{instruction:start}` and `{instruction:verb}` are its parts before and from the last word, for

@@ -53,15 +53,15 @@ public struct RouteNotice: Sendable, Equatable {
 
 /// A finder of the notices of a route.
 struct NoticeFinder {
-    /// The shortest tunnel that is told, metres. 500: the tunnels to which the European directive 2004/54/EC applies.
+    /// The shortest tunnel that is announced, metres. 500: the tunnels to which the European directive 2004/54/EC applies.
     static let shortestTunnel = 500.0
     /// The longest stretch without a toll between two parts of one toll road, metres; it is a bridge or an exit without the tag.
     static let longestTollGap = 1_000.0
-    /// The distance between a booth and the start of a toll road within which only the booth is told, metres.
+    /// The distance between a booth and the start of a toll road within which only the booth is announced, metres.
     static let boothReach = 1_000.0
     /// The distance between two booths of one plaza, metres.
     static let plazaLength = 300.0
-    /// The shortest passage through a country that is told, metres: a road along a border may cross it several times.
+    /// The shortest passage through a country that is announced, metres: a road along a border may cross it several times.
     static let shortestCountry = 1_000.0
 
     private let roads: RouteRoads

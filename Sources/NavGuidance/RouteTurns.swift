@@ -31,14 +31,14 @@ struct RouteTurn {
     var isStop = false
     /// Whether the route enters or leaves a roundabout there.
     var isRoundabout = false
-    /// Whether the map prescribes its type or direction, so that it is told as it is.
+    /// Whether the map prescribes its type or direction, so that it is announced unchanged.
     var isPrescribed = false
     /// Whether it is never joined to another one.
-    var standsAlone: Bool { isRoundabout || isPrescribed }
+    var isIndependent: Bool { isRoundabout || isPrescribed }
     /// Whether a long road without other junctions ends there.
     var endsLongRoad = false
     /// Whether it has been joined to another turn.
-    var isGone = false
+    var isRemoved = false
     /// The lanes before it, from left to right.
     var lanes: [Lane] = []
     /// The destinations on signs over the lanes that serve only this turn.
@@ -108,18 +108,18 @@ struct TurnJoiner {
         for turn in joiner.turns where !turn.lanes.isEmpty { lanes[turn.piece] = turn.lanes }
         joiner.passSilentOnes()
         joiner.dropShortNames()
-        return (joiner.turns.filter { !$0.isGone }, lanes)
+        return (joiner.turns.filter { !$0.isRemoved }, lanes)
     }
 
     private func next(_ index: Int) -> Int {
         var index = index + 1
-        while turns[index].isGone { index += 1 }
+        while turns[index].isRemoved { index += 1 }
         return index
     }
 
     private func previous(_ index: Int) -> Int {
         var index = index - 1
-        while turns[index].isGone { index -= 1 }
+        while turns[index].isRemoved { index -= 1 }
         return index
     }
 
@@ -127,7 +127,7 @@ struct TurnJoiner {
         var current = 1
         while current < turns.count - 1 {
             defer { current += 1 }
-            if turns[current].isGone || turns[current].standsAlone { continue }
+            if turns[current].isRemoved || turns[current].isIndependent { continue }
             if turns[current].turn.kind == .slipLane {
                 endSlipLane(current)
                 continue
@@ -137,11 +137,11 @@ struct TurnJoiner {
             let previous = previous(current)
             guard turns[current].isOnFerry == turns[next].isOnFerry else { continue }
             joinThree(previous, current, next)
-            let after = turns[current].isGone ? next : self.next(current)
-            if !turns[current].isGone, !turns[after].isStop, isDoublyWithoutChoice(current, after) {
+            let after = turns[current].isRemoved ? next : self.next(current)
+            if !turns[current].isRemoved, !turns[after].isStop, isDoublyWithoutChoice(current, after) {
                 absorb(after, into: current, combining: previous)
             }
-            if !turns[current].isGone, !turns[previous].isStop {
+            if !turns[current].isRemoved, !turns[previous].isStop {
                 let before = self.previous(previous)
                 if isUTurn(before, previous, current) { turnRound(previous, current) }
             }
@@ -186,7 +186,7 @@ struct TurnJoiner {
             turns[index].isOnFerry = turns[next].isOnFerry
             turns[index].lastPiece = turns[next].lastPiece
         }
-        turns[next].isGone = true
+        turns[next].isRemoved = true
     }
 
     private mutating func absorb(_ next: Int, into index: Int, combining previous: Int) {
@@ -274,7 +274,7 @@ struct TurnJoiner {
         {
             return nil
         }
-        // A side that tells the road from a straighter one is kept; forks and merges keep theirs anyway.
+        // A side that distinguishes the road from a straighter one is kept; forks and merges keep theirs anyway.
         if !turns[place].isType(.fork), !turns[place].isType(.merge), let side = turns[place].turn.modifier.side,
             ManeuverModifier(turnDegrees: announced).side != side
         {
@@ -299,7 +299,7 @@ struct TurnJoiner {
                 !(first.type == .newName && second.modifier == .uTurn
                 || second.type == .newName && first.modifier == .uTurn)
         }
-        guard indices.allSatisfy({ !turns[$0].standsAlone && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
+        guard indices.allSatisfy({ !turns[$0].isIndependent && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
         else { return false }
         if indices.count == 2 {
             return !turns[indices[0]].isStop && !turns[indices[1]].isStop && !isBad(indices[0], indices[1])
@@ -310,7 +310,7 @@ struct TurnJoiner {
     /// Whether the route turns right then left, or left then right, within the width of a road that goes on beyond, and no other road leads
     /// straight on.
     private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        guard !turns[next].standsAlone, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
+        guard !turns[next].isIndependent, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
             turns[previous].isOnFerry == turns[current].isOnFerry,
             turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow }),
             turns[current].distance < Self.hiddenOffset
@@ -417,7 +417,7 @@ struct TurnJoiner {
     /// Removes turns that are not announced. As in OSRM, the end of a road is its own type of maneuver only after another junction.
     private mutating func passSilentOnes() {
         var last = 0
-        for index in turns.indices.dropFirst() where !turns[index].isGone {
+        for index in turns.indices.dropFirst() where !turns[index].isRemoved {
             if turns[index].isStop {
                 last = index
             } else if !turns[index].isManeuver {
@@ -452,7 +452,7 @@ struct TurnJoiner {
     /// junction.
     private mutating func dropShortNames() {
         var last = 0
-        for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
+        for index in turns.indices.dropFirst().dropLast() where !turns[index].isRemoved {
             if turns[index].isType(.newName), !turns[index].isPrescribed,
                 turns[last].isOnFerry == turns[index].isOnFerry, !turns[index].hasArrows,
                 isSame(last, index) || turns[index].distance < Self.shortName && !isBend(index)

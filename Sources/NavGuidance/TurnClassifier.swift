@@ -96,7 +96,7 @@ struct TurnClassifier {
 
     /// Names the side of a road that looks straight where a driver who goes straight on would take another one.
     private func nameSides(_ intersection: inout Intersection) {
-        // Whoever leaves a ferry follows no road.
+        // A driver who leaves a ferry is not following a road.
         if intersection.approach.isFerry { return }
         let roads = intersection.roads
         let ahead = roads.indices.dropFirst().filter { roads[$0].isEntry && roads[$0].turn.modifier == .straight }

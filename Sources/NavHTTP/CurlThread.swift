@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The thread that runs the exchanges of one client, from the first exchange until it is told to end.
+/// The thread that runs the exchanges of one client, from the first exchange until it is stopped.
 ///
 /// Connections end with their client, and no client waits for another. Tasks may run on the thread, so that they change
 /// no threads between an answer and the next request; a change costs more processor time than a small answer.

@@ -2,7 +2,7 @@ import Foundation
 
 /// An HTTP URL in parts: the server, the request target, and the text for messages.
 package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The identity of a server; data for one server never goes to another.
+    /// The identity of a server; data for one server is never sent to another.
     package struct Origin: Sendable, Hashable {
         package let isSecure: Bool
         package let host: String

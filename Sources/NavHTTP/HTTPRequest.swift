@@ -64,7 +64,7 @@ package struct HTTPResponse: Sendable {
 
     package func header(_ name: String) -> String? { headers.first(name) }
 
-    /// The seconds for which the server asks not to be contacted; nil when it does not ask.
+    /// The delay that the server requests before the next attempt, seconds; nil when it requests none.
     package var retryAfter: Double? {
         HTTPTime.retryAfter(header("Retry-After"), date: header("Date"), received: received)
     }

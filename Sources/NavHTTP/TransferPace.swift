@@ -3,7 +3,7 @@ import Glibc
 
 /// The machine's monotonic clock.
 package enum Monotonic {
-    /// Returns the time since an arbitrary start (`CLOCK_MONOTONIC`, which stands still while the machine sleeps).
+    /// Returns the time since an arbitrary start (`CLOCK_MONOTONIC`, which stops while the machine is suspended).
     package static func now() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

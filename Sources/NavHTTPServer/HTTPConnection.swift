@@ -60,7 +60,7 @@ package final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandl
     fileprivate var head: HTTPRequestHead?
     private var bodySize = 0
     private var deadline: Scheduled<Void>?
-    private var isTakenOver = false
+    private var isUpgraded = false
 
     /// - Parameters:
     ///   - idle: The longest time for a request, and between two requests, seconds.
@@ -90,7 +90,7 @@ package final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandl
             bodySize += buffer.readableBytes
             if bodySize > longestBody { context.close(promise: nil) }
         case .end:
-            guard let head, !isTakenOver else { return }
+            guard let head, !isUpgraded else { return }
             self.head = nil
             deadline?.cancel()
             responder.respond(to: ServedRequest(head: head, context: context, connection: self))
@@ -99,13 +99,13 @@ package final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandl
 
     /// Leaves the connection, without a deadline, to another user.
     func takeOver() {
-        isTakenOver = true
+        isUpgraded = true
         deadline?.cancel()
     }
 
     /// Closes the connection unless something happens in time.
     fileprivate func expect(within seconds: Double, _ context: ChannelHandlerContext) {
-        guard !isTakenOver else { return }
+        guard !isUpgraded else { return }
         deadline?.cancel()
         let channel = context.channel
         deadline = context.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9))) {

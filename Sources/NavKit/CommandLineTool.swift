@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import NavBus
 import NavConfig
+import NavSpelling
 
 extension ParsableCommand {
     /// Runs the program and exits: 0 on success, 1 when the work failed or its output could not be written, 2 for wrong
@@ -157,7 +158,7 @@ public struct NodeCommandOptions: ParsableArguments {
             prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
     }
 
-    /// Assembles the configuration, joins the bus and runs a node until it is told to stop.
+    /// Assembles the configuration, joins the bus and runs a node until it is asked to stop.
     public func run<Runnable: Node>(_ type: Runnable.Type) throws {
         let configuration = try configuration(type)
         if printConfig {

@@ -3,7 +3,7 @@ public import NavConfig
 /// A node's own behaviour; a ``NodeRunner`` supplies the loop, stopping, the Node service, parameters, health and logs.
 ///
 /// Everything is called on the node's thread. The initializer configures the node: it reads and checks what it needs, and
-/// tells the context what the node publishes, subscribes to and serves. The node is then inactive until ``activate()``.
+/// declares the node's publications, subscriptions and services to the context. The node is then inactive until ``activate()``.
 public protocol Node: AnyObject {
     associatedtype Configuration: NodeConfiguration
 

@@ -201,7 +201,7 @@ public final class NodeContext {
     }
 
     /// Logs a new problem with a publisher's messages.
-    private func report(_ news: NodeInput.News?, of input: NodeInput) {
+    private func report(_ news: NodeInput.Problem?, of input: NodeInput) {
         switch news {
         case nil: break
         case .mismatch(let bootID):

@@ -1,6 +1,7 @@
 import Glibc
 import NavBus
 import NavConfig
+import NavSpelling
 public import NavMessages
 
 /// The `navbus.v1.Node` service of a running node.

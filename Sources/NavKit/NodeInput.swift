@@ -6,7 +6,7 @@ package final class NodeInput {
     /// A publisher's run from which messages arrived.
     struct Source {
         let bootID: UInt64
-        var heardAt: Int64
+        var receivedAt: Int64
         var rejectedAt: Int64?
         /// The reason for the last rejection of one of its messages.
         var problem: String?
@@ -39,7 +39,7 @@ package final class NodeInput {
     }
 
     /// A problem that must be logged once.
-    enum News {
+    enum Problem {
         /// A publisher's schema differs, but its messages can be read.
         case mismatch(bootID: UInt64)
         /// A publisher's message cannot be read.
@@ -47,7 +47,7 @@ package final class NodeInput {
     }
 
     /// Decodes a message and passes it to the node.
-    func handle(_ delivery: Delivery, at now: Int64) -> News? {
+    func handle(_ delivery: Delivery, at now: Int64) -> Problem? {
         let header = delivery.header
         let isOther = header.schemaFingerprint != 0 && header.schemaFingerprint != entry.type.schemaFingerprint
         let index = source(header.bootID, now)
@@ -67,7 +67,7 @@ package final class NodeInput {
     }
 
     /// Counts an unreadable message.
-    func reject(_ bootID: UInt64, _ problem: String, at now: Int64) -> News? {
+    func reject(_ bootID: UInt64, _ problem: String, at now: Int64) -> Problem? {
         let index = source(bootID, now)
         let isFirst = sources[index].problem == nil
         rejected += 1
@@ -82,19 +82,19 @@ package final class NodeInput {
         sources = []
     }
 
-    func sourceCount(since moment: Int64) -> Int { sources.count { $0.heardAt >= moment } }
+    func sourceCount(since moment: Int64) -> Int { sources.count { $0.receivedAt >= moment } }
 
     private func source(_ bootID: UInt64, _ now: Int64) -> Int {
         if let index = sources.firstIndex(where: { $0.bootID == bootID }) {
-            sources[index].heardAt = now
+            sources[index].receivedAt = now
             return index
         }
         if sources.count == NodeInput.maximumSources,
-            let oldest = sources.indices.min(by: { sources[$0].heardAt < sources[$1].heardAt })
+            let oldest = sources.indices.min(by: { sources[$0].receivedAt < sources[$1].receivedAt })
         {
             sources.remove(at: oldest)
         }
-        sources.append(Source(bootID: bootID, heardAt: now, isOfAnotherSchema: false))
+        sources.append(Source(bootID: bootID, receivedAt: now, isOfAnotherSchema: false))
         return sources.count - 1
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 public import NavBus
 import NavConfig
+import NavSpelling
 import NavGeo
 import NavMessages
 
@@ -64,7 +65,7 @@ public final class NodeRunner<Runnable: Node> {
         for topic in remaps.keys.sorted() where !own.contains(topic) && TopicCatalogue.topic(named: topic) == nil {
             let near = nearestName(to: topic, among: TopicCatalogue.all.map(\.name) + own)
             log.warning(
-                "--remap \(topic): no such topic is known, so it renames nothing"
+                "--remap \(topic): the topic is unknown, so nothing is renamed"
                     + (near.map { "; did you mean \($0)?" } ?? ""))
         }
         self.context = context
@@ -100,7 +101,7 @@ public final class NodeRunner<Runnable: Node> {
 
     // MARK: The loop
 
-    /// Runs until `stop` is set, the node is told to shut down, or its work is done.
+    /// Runs until `stop` is set, the node receives a shutdown request, or its work is done.
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
         supervisor.ready()

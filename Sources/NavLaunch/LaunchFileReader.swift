@@ -1,5 +1,6 @@
 internal import NavBus
 internal import NavConfig
+internal import NavSpelling
 internal import Yams
 
 /// A reader that turns files into a `LaunchFile` or a list of problems.

@@ -1,5 +1,5 @@
 internal import NavBus
-internal import NavConfig
+internal import NavSpelling
 internal import NavMessages
 internal import Yams
 

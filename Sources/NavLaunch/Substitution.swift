@@ -1,4 +1,4 @@
-internal import NavConfig
+internal import NavSpelling
 
 /// A substitution that replaces `${name}` with a value; `$$` is a dollar sign, and a lone `$` stands for itself.
 struct Substitution: Sendable {

@@ -75,7 +75,7 @@ package struct SupervisorStateMachine: Sendable {
         /// Whether the successors start without the process, because it was late or failed before it was ready.
         var isWaived = false
         /// The time of the last heartbeat in the current run, in the launcher's running time; nil before the first.
-        var heardAt: Duration?
+        var receivedAt: Duration?
         var missing: String?
         var restartsInARow = 0
         var restarts = 0
@@ -146,7 +146,7 @@ package struct SupervisorStateMachine: Sendable {
             count(node, usage, at: now)
             ended(node, end, at: now, &effects)
         case .alive(let node):
-            processes[node].heardAt = running
+            processes[node].receivedAt = running
         case .stopRequested(let sender):
             stopRequested(by: sender, at: now, &effects)
         case .timer:
@@ -218,7 +218,7 @@ package struct SupervisorStateMachine: Sendable {
     private mutating func spawned(_ node: Int, at now: MonotonicTime) {
         guard case .starting = processes[node].state else { return }
         processes[node].runs += 1
-        processes[node].heardAt = nil
+        processes[node].receivedAt = nil
         processes[node].startedAt = now
         processes[node].time = processes[node].time ?? .zero
         switch phase {
@@ -244,7 +244,7 @@ package struct SupervisorStateMachine: Sendable {
         processes[node].state = .running
         processes[node].wasReady = true
         processes[node].isWaived = false
-        if processes[node].heardAt != nil { processes[node].heardAt = running }
+        if processes[node].receivedAt != nil { processes[node].receivedAt = running }
         let time = processes[node].startedAt.map { now - $0 } ?? .zero
         effects.append(.note(node: node, "ready after \(seconds(time))"))
     }
@@ -254,7 +254,7 @@ package struct SupervisorStateMachine: Sendable {
         let missing = processes[node].missing ?? readiness.conditions.map(\.description).joined(separator: " and ")
         let text = "not ready after \(seconds(readiness.timeout)): missing \(missing)"
         processes[node].state = .running
-        if processes[node].heardAt != nil { processes[node].heardAt = running }
+        if processes[node].receivedAt != nil { processes[node].receivedAt = running }
         switch readiness.onTimeout {
         case .proceed:
             processes[node].isWaived = true
@@ -323,8 +323,8 @@ package struct SupervisorStateMachine: Sendable {
     /// Returns the time since the last heartbeat of a node, in the launcher's running time; nil for a node that is not watched, and before
     /// its first heartbeat.
     private func silence(of process: Process) -> Duration? {
-        guard process.watchdog > .zero, let heardAt = process.heardAt else { return nil }
-        return running - heardAt
+        guard process.watchdog > .zero, let receivedAt = process.receivedAt else { return nil }
+        return running - receivedAt
     }
 
     private mutating func giveUp(_ node: Int, _ end: ProcessEnd, at now: MonotonicTime, _ effects: inout [Effect]) {

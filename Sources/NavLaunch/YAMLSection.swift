@@ -1,4 +1,5 @@
 internal import NavConfig
+internal import NavSpelling
 internal import Yams
 
 /// One mapping of a launch file: it checks the keys against the known ones, and reads typed values with `${…}` replaced.

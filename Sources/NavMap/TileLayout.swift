@@ -114,7 +114,7 @@ package struct EdgeRecord {
     static let turnOffsetStep = 1.5 * Double.pi / 180
 
     /// The angles from the measured bearings at the edge's start and end to those that drivers perceive, clockwise, in units of
-    /// ``turnOffsetStep``: bits 1 to 7 and 8 to 14 of ``flags``, each a signed number. 0 where they are equal or nobody turns.
+    /// ``turnOffsetStep``: bits 1 to 7 and 8 to 14 of ``flags``, each a signed number. 0 where they are equal or there is no turn.
     var turnOffsets: TurnOffsets {
         get {
             let bits = Int16(bitPattern: flags)
@@ -209,7 +209,7 @@ package struct RestrictionRecord {
     package var firstMember: UInt32
     package var memberCount: UInt16
     package var vehicles: UInt8
-    /// The ``PrescribedManeuver/code`` of a path with a prescribed maneuver, which restricts nobody; 0 for a restriction.
+    /// The ``PrescribedManeuver/code`` of a path with a prescribed maneuver, which restricts no vehicle; 0 for a restriction.
     package var maneuver: UInt8
     package var time: UInt32
 

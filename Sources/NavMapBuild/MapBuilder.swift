@@ -167,8 +167,8 @@ package struct MapBuilder: Sendable {
         report.maneuvers = restrictions.prescribed.count
         report.maneuverProblems = restrictions.maneuverProblems
         report.warnings = [
-            .missingNodes: network.oddities.missingNodes, .shortWays: network.oddities.shortWays,
-            .repeatedNodes: network.oddities.repeatedNodes, .duplicateIDs: data.statistics.duplicateIDs,
+            .missingNodes: network.anomalies.missingNodes, .shortWays: network.anomalies.shortWays,
+            .repeatedNodes: network.anomalies.repeatedNodes, .duplicateIDs: data.statistics.duplicateIDs,
             .invalidCoordinates: data.statistics.invalidCoordinates,
             .unknownConditions: network.roads.unknownConditions,
         ].filter { $0.value > 0 }

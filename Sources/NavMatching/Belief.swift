@@ -35,12 +35,12 @@ struct Place {
     var firstStretch: Int32 = 0
     var stretchCount: Int32 = 0
     /// The time and position of the fix that put the vehicle here.
-    var origin: Waymark
+    var origin: MovementReference
     /// The number of later fixes that were treated as outliers.
     var holds: Int32 = 0
 
     /// Creates a place from a lookup, in the hit's direction or in the opposite one.
-    init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: Waymark) {
+    init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: MovementReference) {
         self.origin = origin
         edge = isOpposite ? hit.opposite : hit.edge
         opposite = isOpposite ? hit.edge : hit.opposite

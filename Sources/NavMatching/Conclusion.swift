@@ -6,7 +6,7 @@ import NavMap
 struct Conclusion {
     let graph: RoadGraph
     let belief: Belief
-    let sight: FixSight
+    let prepared: PreparedFix
 
     /// Standard deviation across the road, metres: half a carriageway of two lanes.
     private static let lateralSigma = 2.5
@@ -26,7 +26,7 @@ struct Conclusion {
         merge(&candidates)
         let offRoad = min(belief.offRoadProbability, 1)
         var result = MatchedPosition(
-            stamp: sight.fix.stamp, raw: sight.fix.coordinate, state: .noCandidates, road: nil, confidence: 0,
+            stamp: prepared.fix.stamp, raw: prepared.fix.coordinate, state: .noCandidates, road: nil, confidence: 0,
             candidates: candidates, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport)
         guard let best = candidates.first, let place = mostProbablePlace(on: best.edge) else { return result }
         result.confidence = best.probability
@@ -94,7 +94,7 @@ struct Conclusion {
         return MatchedPosition.RoadPosition(
             coordinate: place.coordinate, edge: place.edge, edgeKey: graph.key(of: place.edge),
             wayID: graph.wayID(of: place.edge), fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1),
-            offset: place.offset, segmentOffset: sight.frame.distance(shape[segment].coordinate, place.coordinate),
+            offset: place.offset, segmentOffset: prepared.frame.distance(shape[segment].coordinate, place.coordinate),
             bearing: place.bearing, distance: place.distance, alongSigma: along, crossSigma: cross)
     }
 
@@ -102,20 +102,20 @@ struct Conclusion {
     /// increased by the distances of the other candidates, weighted by probability.
     private func spread(around place: Place) -> (along: Double, cross: Double) {
         let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
-        let origin = sight.frame.point(place.coordinate)
-        var along = sight.sigma * sight.sigma
+        let origin = prepared.frame.point(place.coordinate)
+        var along = prepared.sigma * prepared.sigma
         var cross = Conclusion.lateralSigma * Conclusion.lateralSigma
         for index in belief.places.indices where belief.places[index].edge != place.edge {
-            let point = sight.frame.point(belief.places[index].coordinate) - origin
+            let point = prepared.frame.point(belief.places[index].coordinate) - origin
             let forward = point.east * sine + point.north * cosine
             let right = point.east * cosine - point.north * sine
             along += belief.places[index].probability * forward * forward
             cross += belief.places[index].probability * right * right
         }
         // The distance that the receiver's error does not explain.
-        let excess = max(place.distance - Conclusion.explained * sight.sigma, 0)
+        let excess = max(place.distance - Conclusion.explained * prepared.sigma, 0)
         cross += excess * excess
-        cross += belief.offRoadProbability * (place.distance * place.distance + sight.sigma * sight.sigma)
+        cross += belief.offRoadProbability * (place.distance * place.distance + prepared.sigma * prepared.sigma)
         return (along.squareRoot(), cross.squareRoot())
     }
 }

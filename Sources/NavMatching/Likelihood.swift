@@ -59,7 +59,10 @@ struct Movement {
     /// receivers disagree.
     private static let speedFloor = -6.0
 
-    init(from origin: Waymark, to now: Waymark, frame: LocalFrame, sigma: Double, config: MatcherConfig) {
+    init(
+        from origin: MovementReference, to now: MovementReference, frame: LocalFrame, sigma: Double,
+        config: MatcherConfig
+    ) {
         straight = frame.distance(origin.coordinate, now.coordinate)
         scale = config.detourScale + config.detourGrowth * straight
         backwardTolerance = 3 * sigma

@@ -1,7 +1,7 @@
 import NavGeo
 
 /// A fix as a reference to measure movement from.
-struct Waymark {
+struct MovementReference {
     var stamp: Timestamp
     var coordinate: Coordinate
     /// Metres travelled since the first fix, by the reported speeds.
@@ -67,7 +67,7 @@ struct MotionState {
     private static let clockReset = 10.0
     /// The time for which fixes must confirm a jump, seconds; after a single wrong fix the position returns sooner.
     private static let confirmation = 0.9
-    /// The movement that counts as a step while the receiver is at rest, as a multiple of the noise threshold of a moving one.
+    /// The movement that counts as a step while the receiver is stationary, as a multiple of the noise threshold of a moving one.
     private static let wander = 3.0
     /// Speed from which an exactly repeated position is rejected, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
     private static let frozenSpeed = 1.0
@@ -140,7 +140,7 @@ struct MotionState {
         let least = mark.speed == nil ? config.defaultSigma : config.minimumStep
         let noise = max(least, min(sigma, config.maximumSigma / 2))
         let stands = mark.speed.map { $0 < config.standingSpeed }
-        // The position of a receiver at rest wanders; its speed is more reliable.
+        // The position of a stationary receiver drifts; its speed is more reliable.
         if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
         if isInterrupted { return .drifted }
         if let stands { return stands ? .standing : .drifted }
@@ -155,7 +155,7 @@ struct MotionState {
     }
 
     private func isPossible(
-        from origin: Waymark, to second: Mark, _ frame: LocalFrame, _ config: MatcherConfig
+        from origin: MovementReference, to second: Mark, _ frame: LocalFrame, _ config: MatcherConfig
     ) -> Bool {
         let first = Mark(stamp: origin.stamp, coordinate: origin.coordinate, sigma: second.sigma)
         return isPossible(
@@ -171,7 +171,7 @@ struct MotionState {
     }
 
     /// Returns a fix as a reference for later movement.
-    func waymark(_ fix: Fix) -> Waymark {
-        Waymark(stamp: fix.stamp, coordinate: fix.coordinate, travelled: travelled, gaps: gaps)
+    func movementReference(_ fix: Fix) -> MovementReference {
+        MovementReference(stamp: fix.stamp, coordinate: fix.coordinate, travelled: travelled, gaps: gaps)
     }
 }

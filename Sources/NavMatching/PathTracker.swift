@@ -13,7 +13,7 @@ public struct DrivenSegment: Sendable, Hashable {
 ///
 /// The Viterbi path is known, and is emitted, as soon as all histories share an ancestor; the lag bounds that wait.
 ///
-/// Emitted segments are never taken back. If a later fix contradicts them, the path continues along the other history.
+/// Emitted segments are never withdrawn. If a later fix contradicts them, the path continues along the other history.
 public struct PathTracker: Sendable {
     /// The maximum number of steps to wait while histories differ.
     public let lag: Int

@@ -106,18 +106,18 @@ public struct StreamingMatcher: Sendable {
         case .late: return .unusable(fix)
         case .suspect, .frozen:
             if let held = hold(fix, frame, isHeld: true) { return held }
-            return conclude(sight(fix, frame, sigma), Belief(), isTeleport: false, isStep: nil)
+            return conclude(prepare(fix, frame, sigma), Belief(), isTeleport: false, isStep: nil)
         case .jumped: return placeAnew(fix, frame, sigma, routePrior)
         case .standing:
             if outlierHasPersisted(until: fix) { return placeAnew(fix, frame, sigma, routePrior) }
             if let held = hold(fix, frame, isHeld: false) { return held }
-            return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
-        case .stepped: return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
+            return advance(prepare(fix, frame, sigma), routePrior, isTeleport: false)
+        case .stepped: return advance(prepare(fix, frame, sigma), routePrior, isTeleport: false)
         case .drifted:
-            guard hasBelief else { return advance(sight(fix, frame, sigma), routePrior, isTeleport: false) }
-            let sight = sight(fix, frame, sigma)
-            transition.advance(sight, metric, routePrior)
-            return conclude(sight, transition.next, isTeleport: false, isStep: false)
+            guard hasBelief else { return advance(prepare(fix, frame, sigma), routePrior, isTeleport: false) }
+            let prepared = prepare(fix, frame, sigma)
+            transition.advance(prepared, metric, routePrior)
+            return conclude(prepared, transition.next, isTeleport: false, isStep: false)
         }
     }
 
@@ -148,17 +148,18 @@ public struct StreamingMatcher: Sendable {
         wrongWay.reset()
         hasBelief = false
         output = nil
-        return advance(sight(fix, frame, sigma), routePrior, isTeleport: true)
+        return advance(prepare(fix, frame, sigma), routePrior, isTeleport: true)
     }
 
     /// The least weight of a fix, for one at the position of the last step.
     private static let leastWeight = 0.01
 
-    private func sight(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> FixSight {
+    private func prepare(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> PreparedFix {
         let weight =
             hasBelief ? min(max(motion.moved / config.decorrelationDistance, StreamingMatcher.leastWeight), 1) : 1
-        return FixSight(
-            fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix), silence: motion.silence)
+        return PreparedFix(
+            fix: fix, sigma: sigma, weight: weight, frame: frame, movementReference: motion.movementReference(fix),
+            silence: motion.silence)
     }
 
     /// Returns the last result again for a fix that changes nothing; nil when there is none.
@@ -174,27 +175,29 @@ public struct StreamingMatcher: Sendable {
         return held
     }
 
-    private mutating func advance(_ sight: FixSight, _ routePrior: RoutePrior?, isTeleport: Bool) -> MatchedPosition {
+    private mutating func advance(_ prepared: PreparedFix, _ routePrior: RoutePrior?, isTeleport: Bool)
+        -> MatchedPosition
+    {
         if hasBelief {
-            transition.advance(sight, metric, routePrior)
+            transition.advance(prepared, metric, routePrior)
         } else {
-            transition.begin(sight, metric, routePrior)
+            transition.begin(prepared, metric, routePrior)
         }
         if recordsPath { step = transition.step(graph: turns.graph, isRestart: !hasBelief) }
         hasBelief = true
         transition.commit()
-        motion.commit(sight.fix)
-        let position = conclude(sight, transition.current, isTeleport: isTeleport)
+        motion.commit(prepared.fix)
+        let position = conclude(prepared, transition.current, isTeleport: isTeleport)
         if let road = position.road, !position.isHeld { noise.add(road.distance) }
         return position
     }
 
     private mutating func conclude(
-        _ sight: FixSight, _ belief: Belief, isTeleport: Bool, isStep: Bool? = true
+        _ prepared: PreparedFix, _ belief: Belief, isTeleport: Bool, isStep: Bool? = true
     ) -> MatchedPosition {
-        var result = Conclusion(graph: turns.graph, belief: belief, sight: sight)
-            .position(speed: sight.fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
-        if let isStep { wrongWay.follow(&result, sight, transition.hits, isStep: isStep, config, metric) }
+        var result = Conclusion(graph: turns.graph, belief: belief, prepared: prepared)
+            .position(speed: prepared.fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
+        if let isStep { wrongWay.follow(&result, prepared, transition.hits, isStep: isStep, config, metric) }
         output = result
         if !result.isHeld { agreedAt = result.stamp }
         return result

@@ -56,10 +56,10 @@ struct Transition {
     /// Makes the belief computed last the belief of the last step.
     mutating func commit() { swap(&current, &next) }
 
-    mutating func begin(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
+    mutating func begin(_ prepared: PreparedFix, _ metric: Metric, _ routePrior: RoutePrior?) {
         stretches.removeAll(keepingCapacity: true)
         next.clear()
-        findCandidates(sight, metric)
+        findCandidates(prepared, metric)
         let share = log(Double(max(next.places.count, 1)))
         for index in next.places.indices {
             let hint = routePrior.map { $0.contains(next.places[index].edge) ? 0 : $0.leavingLog } ?? 0
@@ -73,22 +73,22 @@ struct Transition {
         next.number()
     }
 
-    mutating func advance(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
+    mutating func advance(_ prepared: PreparedFix, _ metric: Metric, _ routePrior: RoutePrior?) {
         stretches.removeAll(keepingCapacity: true)
         next.clear()
-        findCandidates(sight, metric)
+        findCandidates(prepared, metric)
         rank()
-        addOffRoad(sight)
+        addOffRoad(prepared)
         if !next.places.isEmpty, !current.places.isEmpty {
-            addOwnEdges(sight, routePrior)
-            addRoads(sight, metric, routePrior)
+            addOwnEdges(prepared, routePrior)
+            addRoads(prepared, metric, routePrior)
         }
         for index in next.places.indices {
             let emission = next.places[index].emission
             next.places[index].probability = goals[index].sum * exp(emission)
             next.places[index].best += emission
         }
-        hold(sight)
+        hold(prepared)
         next.normalise()
         next.number()
     }
@@ -108,10 +108,10 @@ struct Transition {
     }
 
     /// Finds the nearest places that the vehicle may be at, one per direction, with the likelihood of the fix given each.
-    private mutating func findCandidates(_ sight: FixSight, _ metric: Metric) {
-        finder.find(sight.frame, radius: config.radius(sigma: sight.sigma))
+    private mutating func findCandidates(_ prepared: PreparedFix, _ metric: Metric) {
+        finder.find(prepared.frame, radius: config.radius(sigma: prepared.sigma))
         let limit = min(max(config.maximumCandidates, 0), 31)
-        let emission = Emission(sight.fix, sigma: sight.sigma, weight: sight.weight, config: config)
+        let emission = Emission(prepared.fix, sigma: prepared.sigma, weight: prepared.weight, config: config)
         search.removeCandidates()
         for index in finder.hits.indices where metric.allows(finder.hits[index].edge) {
             search.addCandidate(finder.hits[index].edge)
@@ -123,11 +123,11 @@ struct Transition {
         for hit in finder.hits {
             guard next.places.count < limit else { break }
             let bearing = atan2(hit.along.east, hit.along.north)
-            let coordinate = sight.frame.coordinate(of: hit.point)
+            let coordinate = prepared.frame.coordinate(of: hit.point)
             for isOpposite in [false, true] where !isOpposite || hit.opposite != RoadGraph.noEdge {
                 var place = Place(
                     hit, isOpposite: isOpposite, bearing: Angle.normalised(isOpposite ? bearing + .pi : bearing),
-                    coordinate: coordinate, origin: sight.waymark)
+                    coordinate: coordinate, origin: prepared.movementReference)
                 guard metric.allows(place.edge), next.places.count < limit,
                     place.offset > 0 || !isReachedBefore(place, metric.turns.graph)
                 else { continue }
@@ -158,14 +158,14 @@ struct Transition {
     }
 
     /// Adds the off-road transitions: leaving the roads, staying off them, returning, and jumping where no road connects.
-    private mutating func addOffRoad(_ sight: FixSight) {
+    private mutating func addOffRoad(_ prepared: PreparedFix) {
         let share = 1 / Double(max(next.places.count, 1))
         let shareLog = log(share)
         // Leaving and rejoining roads depends on the distance driven, not on the number of fixes.
-        let leaving = config.leavingProbability * sight.weight
-        let entering = config.enteringProbability * sight.weight
+        let leaving = config.leavingProbability * prepared.weight
+        let entering = config.enteringProbability * prepared.weight
         let (leavingLog, enteringLog) = (log(leaving), log(entering))
-        let emission = sight.weight * config.offRoadLog
+        let emission = prepared.weight * config.offRoadLog
         let arriving = share * (current.offRoadProbability * entering + exp(config.jumpLog))
         var best = current.offRoadBest + enteringLog + shareLog
         var parent = current.offRoadNode
@@ -189,18 +189,19 @@ struct Transition {
         }
         next.offRoadBest += emission
         greatest = next.offRoadBest
-        for source in held where mayBeHeld(current.places[source], sight) {
+        for source in held where mayBeHeld(current.places[source], prepared) {
             greatest = max(greatest, current.places[source].best + config.outlierLog)
         }
     }
 
     /// Adds driving on along the same edge and U-turns on it.
-    private mutating func addOwnEdges(_ sight: FixSight, _ routePrior: RoutePrior?) {
+    private mutating func addOwnEdges(_ prepared: PreparedFix, _ routePrior: RoutePrior?) {
         movements.removeAll(keepingCapacity: true)
         for (rank, source) in order.enumerated() {
             let place = current.places[source]
             let movement = Movement(
-                from: place.origin, to: sight.waymark, frame: sight.frame, sigma: sight.sigma, config: config)
+                from: place.origin, to: prepared.movementReference, frame: prepared.frame, sigma: prepared.sigma,
+                config: config)
             movements.append(movement)
             guard movement.straight <= config.maximumBridge else { continue }
             if let target = search.candidate(on: place.edge) {
@@ -238,7 +239,7 @@ struct Transition {
     }
 
     /// Adds paths over other roads, from every place to every place where they may matter.
-    private mutating func addRoads(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
+    private mutating func addRoads(_ prepared: PreparedFix, _ metric: Metric, _ routePrior: RoutePrior?) {
         var budget = config.maximumSettled
         for (rank, source) in order.enumerated() {
             let place = current.places[source]
@@ -276,14 +277,14 @@ struct Transition {
     }
 
     /// Keeps the most probable places unchanged, in case the fix is an outlier.
-    private mutating func hold(_ sight: FixSight) {
-        for source in held where mayBeHeld(current.places[source], sight) {
+    private mutating func hold(_ prepared: PreparedFix) {
+        for source in held where mayBeHeld(current.places[source], prepared) {
             var place = current.places[source]
             place.holds += 1
             place.probability *= exp(config.outlierLog)
             place.best += config.outlierLog
             place.parent = place.node
-            place.distance = sight.frame.distance(sight.fix.coordinate, place.coordinate)
+            place.distance = prepared.frame.distance(prepared.fix.coordinate, place.coordinate)
             if recordsPath {
                 stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
                 place.firstStretch = Int32(stretches.count - 1)
@@ -296,10 +297,10 @@ struct Transition {
     /// The places that are kept in case the fix is an outlier.
     private var held: ContiguousArray<Int>.SubSequence { order.prefix(min(max(config.maximumHeld, 0), 16)) }
 
-    private func mayBeHeld(_ place: Place, _ sight: FixSight) -> Bool {
-        guard sight.silence <= config.maximumHoldGap else { return false }
+    private func mayBeHeld(_ place: Place, _ prepared: PreparedFix) -> Bool {
+        guard prepared.silence <= config.maximumHoldGap else { return false }
         return place.holds < config.maximumHolds
-            || sight.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
+            || prepared.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
     }
 
     /// Sorts the places of the last step by probability, by insertion as there are few.
@@ -349,7 +350,7 @@ struct Transition {
 }
 
 /// A fix with the values that every part of the computation needs.
-struct FixSight {
+struct PreparedFix {
     let fix: Fix
     /// Standard deviation per axis, metres.
     let sigma: Double
@@ -358,7 +359,7 @@ struct FixSight {
     /// The local frame around the fix.
     let frame: LocalFrame
     /// The fix as a reference to measure movement from.
-    let waymark: Waymark
+    let movementReference: MovementReference
     /// Seconds since the last usable fix that was neither frozen nor suspect.
     let silence: Double
 }

@@ -32,22 +32,24 @@ struct WrongWayTracker {
     ///
     /// - Parameter isStep: Whether the vehicle has moved enough for the fix to be new evidence.
     mutating func follow(
-        _ position: inout MatchedPosition, _ sight: FixSight, _ hits: ContiguousArray<RoadFinder.Hit>, isStep: Bool,
+        _ position: inout MatchedPosition, _ prepared: PreparedFix, _ hits: ContiguousArray<RoadFinder.Hit>,
+        isStep: Bool,
         _ config: MatcherConfig, _ metric: Metric
     ) {
         let graph = metric.turns.graph
-        if let road = position.road, road.distance <= Self.fit * sight.sigma,
-            sight.fix.usableCourse.map({ Angle.separation($0, road.bearing) < Self.against }) ?? true
+        if let road = position.road, road.distance <= Self.fit * prepared.sigma,
+            prepared.fix.usableCourse.map({ Angle.separation($0, road.bearing) < Self.against }) ?? true
         {
             steps = 0
             if position.confidence >= Self.sureness { edge = road.edge }
             return
         }
-        guard let edge, let course = sight.fix.usableCourse, (sight.fix.usableSpeed ?? 0) >= config.courseSpeed else {
+        guard let edge, let course = prepared.fix.usableCourse, (prepared.fix.usableSpeed ?? 0) >= config.courseSpeed
+        else {
             return
         }
         var best: RoadFinder.Hit?
-        for hit in hits where hit.distance <= min(Self.nearness * sight.sigma, best?.distance ?? .infinity) {
+        for hit in hits where hit.distance <= min(Self.nearness * prepared.sigma, best?.distance ?? .infinity) {
             guard hit.opposite == RoadGraph.noEdge, metric.allows(hit.edge),
                 leads(from: edge, backInto: hit.edge, graph),
                 Angle.separation(course, atan2(hit.along.east, hit.along.north)) >= Self.against
@@ -59,7 +61,7 @@ struct WrongWayTracker {
             return
         }
         if isStep { steps += 1 }
-        if steps >= Self.leastSteps { put(&position, on: best, sight, graph) }
+        if steps >= Self.leastSteps { put(&position, on: best, prepared, graph) }
         if isStep { self.edge = best.edge }
     }
 
@@ -71,15 +73,17 @@ struct WrongWayTracker {
     }
 
     private func put(
-        _ position: inout MatchedPosition, on hit: RoadFinder.Hit, _ sight: FixSight, _ graph: RoadGraph
+        _ position: inout MatchedPosition, on hit: RoadFinder.Hit, _ prepared: PreparedFix, _ graph: RoadGraph
     ) {
         var road = MatchedPosition.RoadPosition(
-            hit.edge, at: hit.offset, on: graph, raw: sight.fix.coordinate, alongSigma: sight.sigma,
+            hit.edge, at: hit.offset, on: graph, raw: prepared.fix.coordinate, alongSigma: prepared.sigma,
             crossSigma: Self.crossSigma)
         road.bearing = Angle.normalised(road.bearing + .pi)
         road.isAgainst = true
         // Alternatives are weighted by their distance from the fix.
-        func likelihood(_ distance: Double) -> Double { exp(-distance * distance / (2 * sight.sigma * sight.sigma)) }
+        func likelihood(_ distance: Double) -> Double {
+            exp(-distance * distance / (2 * prepared.sigma * prepared.sigma))
+        }
         let own = likelihood(hit.distance)
         let other = position.road.map { min(likelihood($0.distance), own) } ?? 0
         let share = own / (own + other + Self.offRoad)

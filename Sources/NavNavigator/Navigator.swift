@@ -27,8 +27,8 @@ package final class Navigator {
     var trip: Trip?
     // Features that may change its route.
     var search: RouteSearch
-    var alternatives: AlternativesKeeper
-    var faster: FasterRouteWatch
+    var alternatives: AlternativesTracker
+    var faster: FasterRouteMonitor
     var refresh: RefreshSchedule
     var preview = PreviewState()
     /// Whether the online provider is not asked, because it failed.
@@ -37,7 +37,7 @@ package final class Navigator {
     var routes = PendingRequests<PendingRoute>()
     var questions = PendingRequests<PolicyRequest>()
 
-    var keptMark: TripMark?
+    var keptMark: TripDigest?
 
     /// The moment of the last position, or of a later timer; before the first fix, of the latest event.
     var now: Timestamp?
@@ -53,8 +53,8 @@ package final class Navigator {
         self.map = map
         positioning = Positioning(metric: map.metric, config: config.positioning, matcher: matcher)
         search = RouteSearch(config)
-        alternatives = AlternativesKeeper(config)
-        faster = FasterRouteWatch(config)
+        alternatives = AlternativesTracker(config)
+        faster = FasterRouteMonitor(config)
         refresh = RefreshSchedule(config.refresh)
     }
 
@@ -87,7 +87,7 @@ package final class Navigator {
         return effects
     }
 
-    /// Ends the drive after its last event and returns the effects: no answer can come any more, so that calls that wait for routes fail
+    /// Ends the drive after its last event and returns the effects: no further answer can arrive, so that calls that wait for routes fail
     /// and questions to the owner are withdrawn.
     package func endDrive() -> [Effect] {
         effects = []
@@ -98,7 +98,7 @@ package final class Navigator {
         return effects
     }
 
-    /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event comes first; nil for never.
+    /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event arrives first; nil for never.
     package var due: Timestamp? {
         func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
             guard let one, let other else { return one ?? other }

@@ -7,9 +7,9 @@ internal import NavRouting
 /// The navigator's thresholds, each with its unit and source.
 package struct NavigatorConfig: Sendable, Hashable {
     package var positioning = PositioningConfig()
-    /// Whether an online route provider is asked first.
+    /// Whether an online route provider is queried first.
     package var hasOnlineProvider = false
-    /// The language and units of guidance when a request names none, and what is told besides the turns.
+    /// The language and units of guidance when a request names none, and the announcements besides the turns.
     package var wording = Wording()
     /// The local clocks' offset from UTC, minutes; nil when unknown, in which case time-dependent rules are ignored.
     package var minutesAheadOfUTC: Int?
@@ -102,7 +102,7 @@ package struct NavigatorConfig: Sendable, Hashable {
     package var alternatives = AlternativesConfig()
     /// When durations are refreshed.
     package var refresh = RefreshConfig()
-    /// The policy client and the decisions that it is asked to take.
+    /// The policy client and the kinds of decisions that are requested from it.
     package var policy = PolicyConfig()
 
     /// The least probability of a slow or stationary vehicle's direction for a route to start in that direction. 0.8: our own judgement; an

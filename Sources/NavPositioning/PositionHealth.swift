@@ -46,8 +46,8 @@ public struct PositionHealth: Sendable, Hashable {
     public var since: Timestamp
 }
 
-/// A judge of positioning health; each reason lasts some seconds, so that the level does not flap.
-public struct HealthJudge: Sendable {
+/// A monitor of positioning health; each reason lasts some seconds, so that the level does not flap.
+public struct PositionHealthMonitor: Sendable {
     /// Standard deviation per axis from which accuracy is reduced, metres. 15: beyond it parallel roads are confused.
     public static let reducedSigma = 15.0
     /// Standard deviation per axis from which the position is unreliable, metres.
@@ -89,14 +89,14 @@ public struct HealthJudge: Sendable {
             clear(.noFix)
             clear(.tunnel)
             if isJump { lastJump = stamp }
-            if let lastJump, abs(stamp.seconds(since: lastJump)) <= HealthJudge.jumpMemory {
+            if let lastJump, abs(stamp.seconds(since: lastJump)) <= PositionHealthMonitor.jumpMemory {
                 mark(.integrity, .reduced, at: stamp)
             }
-            if let sigma, sigma > HealthJudge.reducedSigma || inflation > 4 {
-                mark(.accuracy, sigma > HealthJudge.lostSigma ? .lost : .reduced, at: stamp)
+            if let sigma, sigma > PositionHealthMonitor.reducedSigma || inflation > 4 {
+                mark(.accuracy, sigma > PositionHealthMonitor.lostSigma ? .lost : .reduced, at: stamp)
             }
         }
-        judge(at: stamp)
+        evaluate(at: stamp)
     }
 
     /// Moves the time since which the level holds when the clock is set; the reasons last some seconds on either clock.
@@ -116,15 +116,17 @@ public struct HealthJudge: Sendable {
     ///   - reason: The reason for predicting positions; nil when none are predicted.
     ///   - sigma: The prediction's standard deviation along the road, metres.
     public mutating func noteMissing(_ reason: ReckoningReason?, sigma: Double?, isLost: Bool, at stamp: Timestamp) {
-        let isLost = isLost || (sigma ?? 0) > HealthJudge.lostSigma
+        let isLost = isLost || (sigma ?? 0) > PositionHealthMonitor.lostSigma
         switch reason {
         case .tunnel?: mark(.tunnel, isLost ? .lost : .reduced, at: stamp)
         case .poorGNSS?: mark(.noFix, isLost ? .lost : .reduced, at: stamp)
         case nil:
-            guard isLost || lastGood.map({ stamp.seconds(since: $0) > HealthJudge.lostAfter }) ?? true else { break }
+            guard isLost || lastGood.map({ stamp.seconds(since: $0) > PositionHealthMonitor.lostAfter }) ?? true else {
+                break
+            }
             mark(.noFix, .lost, at: stamp)
         }
-        judge(at: stamp)
+        evaluate(at: stamp)
     }
 
     private mutating func note(_ reason: PositionHealth.Reasons, _ alarm: SignalAlarm, at stamp: Timestamp) {
@@ -143,13 +145,13 @@ public struct HealthJudge: Sendable {
 
     private mutating func clear(_ reason: PositionHealth.Reasons) { seen[reason.rawValue.trailingZeroBitCount] = nil }
 
-    private mutating func judge(at stamp: Timestamp) {
+    private mutating func evaluate(at stamp: Timestamp) {
         var level = PositionHealth.Level.full
         var reasons: PositionHealth.Reasons = []
-        for index in 0..<HealthJudge.count {
+        for index in 0..<PositionHealthMonitor.count {
             guard let last = seen[index] else { continue }
             // The absolute value prevents a clock that was set back from prolonging a reason indefinitely.
-            guard abs(stamp.seconds(since: last)) <= HealthJudge.hold else {
+            guard abs(stamp.seconds(since: last)) <= PositionHealthMonitor.hold else {
                 seen[index] = nil
                 continue
             }
@@ -157,7 +159,7 @@ public struct HealthJudge: Sendable {
             level = max(level, worst[index])
         }
         // Without dead reckoning and without an accepted fix there is no position.
-        let hasPosition = lastGood.map { abs(stamp.seconds(since: $0)) <= HealthJudge.lostAfter } ?? false
+        let hasPosition = lastGood.map { abs(stamp.seconds(since: $0)) <= PositionHealthMonitor.lostAfter } ?? false
         if !hasPosition, reasons.isDisjoint(with: [.noFix, .tunnel]) {
             reasons.insert(.noFix)
             level = .lost

@@ -42,7 +42,7 @@ public struct Positioning: Sendable {
 
     public indirect enum Effect: Sendable {
         /// The verdict on a fix, emitted before all other effects of the fix.
-        case judged(Fix, FixVerdict)
+        case qualified(Fix, FixVerdict)
         /// A switch to another receiver.
         case receiver(ReceiverChange)
         /// The clock of the fixes was set and continues from this moment.
@@ -61,8 +61,8 @@ public struct Positioning: Sendable {
     private var matcher: StreamingMatcher
     private var tracker: PositionTracker
     private var reckoning: Reckoning
-    private var aid = RoadAid()
-    private var judge = HealthJudge()
+    private var roadFeedback = RoadFeedback()
+    private var healthMonitor = PositionHealthMonitor()
     private var odometryGate = OdometryGate()
     /// The time of the last published position.
     private var lastEmitted: Timestamp?
@@ -72,13 +72,13 @@ public struct Positioning: Sendable {
 
     // Callers read these after every event: a computed property would copy the whole pipeline.
 
-    /// The time as told by the fixes.
+    /// The present time according to the fixes.
     public private(set) var timing: FixTiming
     /// The health of positioning; nil before the first fix.
     public private(set) var health: PositionHealth?
     /// The reason for the current prediction; nil while positions come from fixes.
     public private(set) var predictionReason: ReckoningReason?
-    /// When ``Event/timer`` is due if no other input comes first; nil for never.
+    /// When ``Event/timer`` is due if no other input arrives first; nil for never.
     public private(set) var due: Timestamp?
 
     /// The greatest lag of fixes behind the prediction that they end from which they are expected to catch up, as after a stall, seconds.
@@ -126,7 +126,7 @@ public struct Positioning: Sendable {
         guard metric.turns !== old else { return }
         reckoning.adopt(from: old.graph, to: metric.turns.graph)
         // The roads of another version may lie elsewhere.
-        if metric.turns.graph.mapVersion != old.graph.mapVersion { aid.forget(&tracker) }
+        if metric.turns.graph.mapVersion != old.graph.mapVersion { roadFeedback.forget(&tracker) }
         updateReadings()
     }
 
@@ -138,7 +138,7 @@ public struct Positioning: Sendable {
     }
 
     private mutating func updateReadings() {
-        (health, predictionReason, due) = (judge.health, reckoning.reason, reckoning.due)
+        (health, predictionReason, due) = (healthMonitor.health, reckoning.reason, reckoning.due)
         timing.usualLatency = tracker.usualLatency
     }
 
@@ -189,7 +189,7 @@ public struct Positioning: Sendable {
         let verdict = tracker.take(
             fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage,
             isPredicted: reckoning.hasPredicted)
-        effects.append(.judged(fix, verdict))
+        effects.append(.qualified(fix, verdict))
         if let change = tracker.receiverChange {
             timing.use(change.new)
             effects.append(.receiver(change))
@@ -204,7 +204,7 @@ public struct Positioning: Sendable {
         case .acceptedAfterClockSet:
             restart(&effects)
             lastEmitted = nil
-            if let last = timing.lastFix { judge.moveClock(by: fix.stamp.seconds(since: last)) }
+            if let last = timing.lastFix { healthMonitor.moveClock(by: fix.stamp.seconds(since: last)) }
             effects.append(.clockSet(fix.stamp))
         }
         timing.noteAccepted(fix)
@@ -244,11 +244,11 @@ public struct Positioning: Sendable {
         switch reckoning.predict(at: now, &tracker, metric, prior) {
         case .nothing: return
         case .lost:
-            judge.noteMissing(nil, sigma: nil, isLost: true, at: now)
+            healthMonitor.noteMissing(nil, sigma: nil, isLost: true, at: now)
             if let reason { effects.append(.predictionEnded(reason, .gaveUp, nil)) }
         case .predicted(let predicted, let begins):
             odometryGate.notePassed(now)
-            judge.noteMissing(
+            healthMonitor.noteMissing(
                 reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
                 isLost: false, at: now)
             let position = VehiclePosition(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
@@ -304,7 +304,7 @@ public struct Positioning: Sendable {
         }
         match.raw = fix.coordinate
         if isJump { match.isTeleport = true }
-        aid.follow(&match, &tracker, metric.turns.graph)
+        roadFeedback.follow(&match, &tracker, metric.turns.graph)
         if let known = tracker.roadEstimate ?? estimate { match.calibrate(known, stated: matcher.sigma(of: refined)) }
         return match
     }
@@ -312,7 +312,7 @@ public struct Positioning: Sendable {
     /// Restarts after a jump or a clock change.
     private mutating func restart(_ effects: inout [Effect]) {
         matcher.reset()
-        aid.forget(&tracker)
+        roadFeedback.forget(&tracker)
         returnStart = nil
         let reason = reckoning.reason
         reckoning.reset()
@@ -327,7 +327,7 @@ public struct Positioning: Sendable {
         // The fix's time was not checked. A fix from another time must not drive predictions and health.
         if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
         // A fix without a position is missing, not of a lower type.
-        if rejection.reason == .fixType, fix.type.hasPosition { judge.noteFixType(at: now) }
+        if rejection.reason == .fixType, fix.type.hasPosition { healthMonitor.noteFixType(at: now) }
         assess(fix, isAccepted: false, at: now)
         predict(at: now, prior, &effects)
     }
@@ -335,8 +335,8 @@ public struct Positioning: Sendable {
     private mutating func assess(
         _ fix: Fix, isAccepted: Bool, isJump: Bool = false, _ sigma: Double? = nil, at now: Timestamp
     ) {
-        if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
-        judge.note(
+        if !tracker.distrusted.isEmpty { healthMonitor.noteContradiction(at: now) }
+        healthMonitor.note(
             fix, isAccepted: isAccepted, isJump: isJump, sigma: sigma, inflation: tracker.inflation,
             latency: tracker.usualLatency, at: now)
     }

@@ -57,8 +57,8 @@ package final class BagPlayer {
     /// The interval of `/clock` between messages, and while paused.
     private static let tick = Duration.milliseconds(10)
     private static let pausedTick = Duration.milliseconds(200)
-    /// The rest before a single moment is repeated in a loop.
-    private static let momentRest = Duration.seconds(1)
+    /// The pause before a single moment is repeated in a loop.
+    private static let loopPause = Duration.seconds(1)
     /// The longest delay that the player catches up with.
     ///
     /// After a longer stall, the bag continues from where it stopped: publishing all missed messages at once would change the drive.
@@ -263,7 +263,7 @@ package final class BagPlayer {
                 epoch &+= 1
                 start = jump ?? (options.loop ? beginning : nil)
                 // A loop over one moment would flood the bus with epochs.
-                if !hasDuration, jump == nil, start != nil { try serve(until: MonotonicClock.now() + Self.momentRest) }
+                if !hasDuration, jump == nil, start != nil { try serve(until: MonotonicClock.now() + Self.loopPause) }
             }
             report(self)
             if leader == nil { try serve(until: MonotonicClock.now() + Duration(clampingSeconds: options.linger)) }

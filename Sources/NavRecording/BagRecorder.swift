@@ -77,7 +77,7 @@ package final class BagRecorder {
     private static let largest = 64 << 20
     /// The most requests to a node for its configuration.
     private static let mostAttempts = 3
-    /// The most living nodes that are asked for their configuration.
+    /// The most live nodes whose configuration is requested.
     private static let mostNodes = 1_024
     private static let mostSnapshots = 4
     private static let largestAttachment = 16 << 20
@@ -88,7 +88,7 @@ package final class BagRecorder {
         var call: UnaryCall<SnapshotResponse>?
         /// The recorded time before the call that it holds, seconds.
         var before: Double
-        /// The end of its messages: a steady time, and a deadline of the machine's clock in case `/clock` stands still.
+        /// The end of its messages: a steady time, and a deadline of the machine's clock in case `/clock` stops.
         var end: (steadyTime: Int64, deadline: MonotonicInstant)
         var isClosing = false
     }

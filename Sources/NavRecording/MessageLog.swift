@@ -77,7 +77,7 @@ package struct MessageLog<Sink: ByteSink> {
     /// Closes the current chunk, so that a crash loses nothing before this point.
     package mutating func flush() throws(BagError) { try writer.flush() }
 
-    /// Retries to write what the sink has refused.
+    /// Retries the writes that the sink has refused.
     package mutating func retry() throws(BagError) { try writer.retry() }
 
     package mutating func close() throws(BagError) { try writer.close() }

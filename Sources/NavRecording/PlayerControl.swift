@@ -44,7 +44,7 @@ package final class PlayerControl: Sendable {
     /// Whether the playback is paused, apart from requested steps.
     package var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Whether someone is at the keyboard, who may jump back at the end of the bag.
+    /// Whether keys control the playback, so that the user may jump back at the end of the bag.
     package var isAttended: Bool {
         get { state.withLock { $0.isAttended } }
         set { state.withLock { $0.isAttended = newValue } }

@@ -51,7 +51,7 @@ struct RecordedTrip: Sendable {
         if let state, state.phase != .guidance || state.guidance == .complete { return nil }
         let (leg, isHeld) = (state?.legIndex ?? 0, state?.isHeld ?? false)
         let completed = Int(leg) + (isHeld ? 1 : 0)
-        // The start comes first. VIA points of the current leg may have been passed; the route that is kept tells.
+        // The start comes first. VIA points of the current leg may have been passed; the retained route shows which.
         let stop = route.legs.indices.contains(completed - 1) ? Int(route.legs[completed - 1].waypointIndex ?? 0) : 0
         let ahead = Array(route.waypoints.dropFirst(stop + 1))
         guard !ahead.isEmpty else { return nil }

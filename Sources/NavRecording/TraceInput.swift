@@ -29,7 +29,7 @@ package struct TraceInput: Sendable {
         return "the recording was under guidance, the replay is not: its destination can be given with '\(option)'"
     }
 
-    /// Returns a warning about the unreadable part of a bag for a command that uses the rest; nil when there is none.
+    /// Returns a warning about the unreadable part of a bag for a command that uses the readable part; nil when all is readable.
     package func warning(about path: String) -> String? {
         origin?.warning(about: path)
     }

@@ -1,17 +1,17 @@
 /// A circuit breaker, which stops requests to a failing server and tries a single one before it lets all through again.
 ///
-/// It is closed until several consecutive failures, then open for a rest that doubles with each failed trial, then half
+/// It is closed until several consecutive failures, then open for a time that doubles with each failed trial, then half
 /// open, when one request is let through. It has no clock: moments are durations since an arbitrary fixed moment.
 package struct CircuitBreaker: Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
-        case open(until: Duration, rest: Duration)
-        case trial(rest: Duration)
+        case open(until: Duration, pause: Duration)
+        case trial(pause: Duration)
     }
 
-    private let failuresToRest: Int
-    private let firstRest: Duration
-    private let longestRest: Duration
+    private let failuresToOpen: Int
+    private let firstOpenTime: Duration
+    private let longestOpenTime: Duration
     private let longestRetryAfter: Duration
     private var state = State.closed(failures: 0)
     /// The reason of the last failure; nil since the last answer.
@@ -20,32 +20,32 @@ package struct CircuitBreaker: Sendable {
     /// Creates a closed breaker.
     ///
     /// - Parameters:
-    ///   - failuresToRest: the consecutive failures that open it, at least 1.
-    ///   - firstRest: the first rest.
-    ///   - longestRest: the longest rest, no less than the first.
+    ///   - failuresToOpen: the consecutive failures that open it, at least 1.
+    ///   - firstOpenTime: the time for which it first opens.
+    ///   - longestOpenTime: the longest time for which it opens, at least `firstOpenTime`.
     ///   - longestRetryAfter: the longest wait that a server may ask for.
-    package init(failuresToRest: Int, firstRest: Duration, longestRest: Duration, longestRetryAfter: Duration) {
-        self.failuresToRest = max(failuresToRest, 1)
-        self.firstRest = firstRest
-        self.longestRest = max(longestRest, firstRest)
+    package init(failuresToOpen: Int, firstOpenTime: Duration, longestOpenTime: Duration, longestRetryAfter: Duration) {
+        self.failuresToOpen = max(failuresToOpen, 1)
+        self.firstOpenTime = firstOpenTime
+        self.longestOpenTime = max(longestOpenTime, firstOpenTime)
         self.longestRetryAfter = longestRetryAfter
     }
 
-    /// Whether a request may be sent now; the caller must report it with ``noteQuestion(at:)``, and then its outcome.
-    package func admits(at now: Duration) -> Bool { rest(at: now) == nil }
+    /// Whether a request may be sent now; the caller must report it with ``noteRequest(at:)``, and then its outcome.
+    package func admits(at now: Duration) -> Bool { remainingPause(at: now) == nil }
 
-    /// Returns the time for which the server is not asked; nil when it may be asked.
-    package func rest(at now: Duration) -> Duration? {
+    /// Returns the time until a request may be sent; nil when it may be sent now.
+    package func remainingPause(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil
         case .open(let until, _): until > now ? until - now : nil
-        case .trial(let rest): rest
+        case .trial(let pause): pause
         }
     }
 
-    /// Records that a request is sent, which is the trial if the server was resting.
-    package mutating func noteQuestion(at now: Duration) {
-        if case .open(let until, let rest) = state, now >= until { state = .trial(rest: rest) }
+    /// Records that a request is sent, which is the trial if the server was paused.
+    package mutating func noteRequest(at now: Duration) {
+        if case .open(let until, let pause) = state, now >= until { state = .trial(pause: pause) }
     }
 
     /// The moment of the next request; nil for now, or when a trial must end first.
@@ -68,25 +68,25 @@ package struct CircuitBreaker: Sendable {
     package mutating func noteFailure(_ reason: String, at now: Duration, atLeast: Duration?) {
         self.reason = reason
         let asked = min(atLeast ?? .zero, longestRetryAfter)
-        let rest: Duration
+        let pause: Duration
         switch state {
         case .closed(let failures):
-            guard failures + 1 >= failuresToRest || atLeast != nil else {
+            guard failures + 1 >= failuresToOpen || atLeast != nil else {
                 state = .closed(failures: failures + 1)
                 return
             }
-            rest = firstRest
-        case .trial(let last): rest = min(last * 2, longestRest)
+            pause = firstOpenTime
+        case .trial(let last): pause = min(last * 2, longestOpenTime)
         case .open(let until, let last):
             // Requests that were running when the breaker opened are no new evidence, except for the requested wait.
-            state = .open(until: max(until, now + asked), rest: last)
+            state = .open(until: max(until, now + asked), pause: last)
             return
         }
-        state = .open(until: now + max(rest, asked), rest: rest)
+        state = .open(until: now + max(pause, asked), pause: pause)
     }
 
     /// Records that a request ended without evidence about the server.
     package mutating func noteNothing(at now: Duration) {
-        if case .trial(let rest) = state { state = .open(until: now, rest: rest) }
+        if case .trial(let pause) = state { state = .open(until: now, pause: pause) }
     }
 }

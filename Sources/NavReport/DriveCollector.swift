@@ -23,7 +23,7 @@ package struct DriveCollector {
     private static let longestText = 400
 
     /// An event, in the words of the node's log.
-    struct Happened {
+    struct LoggedEvent {
         var time: Int64
         var kind: String
         var topic: String
@@ -75,7 +75,7 @@ package struct DriveCollector {
     var rejected = SampleTable(["lat", "lon", "reason"], measure: 2, limit: 8_000)
     var roads: [String] = []
     private var roadNumbers: [String: Int32] = [:]
-    var happened: [Happened] = []
+    var happened: [LoggedEvent] = []
     var utterances: [Utterance] = []
     var routes: [RouteLine] = []
     private var routePoints = 0
@@ -290,7 +290,7 @@ package struct DriveCollector {
         }
         guard let text = EventLine.text(message, numbersRoutes: false) else { return }
         guard happened.count < Self.mostEvents else { return leave("events") }
-        happened.append(Happened(time: stamp, kind: kind, topic: topic, text: Self.cut(text)))
+        happened.append(LoggedEvent(time: stamp, kind: kind, topic: topic, text: Self.cut(text)))
     }
 
     private mutating func add(_ spoken: SpokenInstruction, _ stamp: Int64) {

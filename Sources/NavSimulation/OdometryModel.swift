@@ -57,7 +57,7 @@ package struct OdometryModel: Sendable, Hashable {
                 stamp: start.advanced(bySeconds: state.time),
                 speed: state.reverses ? -reported : reported, speedSigma: max(speedNoise, 0.02),
                 turnRate: rate + turnBias + turnNoise * random.gaussian(), turnRateSigma: max(turnNoise, 1e-3),
-                standsStill: state.speed == 0)
+                isStationary: state.speed == 0)
         }
     }
 }

@@ -78,7 +78,7 @@ package struct CachePlanner: Sendable {
         return all.sorted(by: Self.isSooner)
     }
 
-    package func wants(_ tile: TileID) -> Bool {
+    package func isWanted(_ tile: TileID) -> Bool {
         if isAround.contains(tile) { return true }
         guard let need = needs[tile] else { return false }
         return need >= cursor - profile.behind
@@ -127,7 +127,7 @@ package struct CachePlanner: Sendable {
             changes.removed.append(near.tile)
         }
         // A tile that has just been passed may still lie around the vehicle, and vice versa.
-        changes.removed = Set(changes.removed).filter { !wants($0) }.sorted()
+        changes.removed = Set(changes.removed).filter { !isWanted($0) }.sorted()
         return changes
     }
 
@@ -144,11 +144,11 @@ package struct CachePlanner: Sendable {
                 return pieces >= 0 && need <= horizon
             }
             TileCover.corridor(along: route.line, buffer: reach.route, zoom: level.zoom, while: goesOn) {
-                tile, offset in want(tile, offset)
+                tile, offset in addWanted(tile, offset)
             }
             if let destination = route.destination {
                 TileCover.disc(around: destination, radius: reach.destination, zoom: level.zoom) { tile, distance in
-                    want(tile, route.line.length + distance)
+                    addWanted(tile, route.line.length + distance)
                 }
             }
             for other in alternatives where other.ownFork <= other.line.length {
@@ -158,12 +158,12 @@ package struct CachePlanner: Sendable {
                 TileCover.corridor(
                     along: other.line, in: other.ownFork ... .infinity, buffer: reach.route, zoom: level.zoom,
                     while: { goesOn(need($0)) }
-                ) { tile, offset in want(tile, need(offset)) }
+                ) { tile, offset in addWanted(tile, need(offset)) }
             }
         }
     }
 
-    private mutating func want(_ tile: TileID, _ need: Double) {
+    private mutating func addWanted(_ tile: TileID, _ need: Double) {
         if need > horizon { return }
         if let known = needs[tile], known <= need { return }
         needs[tile] = need
@@ -209,7 +209,7 @@ package struct CachePlanner: Sendable {
         for wanted in ahead[passed...] where !before.contains(wanted.tile) && !isAround.contains(wanted.tile) {
             changes.added.append(wanted)
         }
-        changes.removed = before.filter { !wants($0) }.sorted()
+        changes.removed = before.filter { !isWanted($0) }.sorted()
         return changes
     }
 

@@ -24,7 +24,7 @@ package protocol EvictionSource {
 
 /// The choice of tiles to evict so that a store fits into its budget.
 ///
-/// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming
+/// Unwanted tiles are evicted first, least recently needed first; then wanted ones that are needed later than the incoming
 /// tiles, latest first. Pinned tiles are never evicted. A shared file is freed with the last tile that uses it. The
 /// search stops as soon as enough is found, so its cost does not grow with the store.
 package struct Eviction {
@@ -34,7 +34,7 @@ package struct Eviction {
     package private(set) var wantedCount = 0
     package private(set) var freedBytes: Int64 = 0
     package private(set) var suffices = true
-    /// Tiles that were examined and stay because they are wanted.
+    /// Tiles that were examined and are kept because they are wanted.
     package private(set) var passed: [Int64] = []
     /// The number of users that each file loses.
     private var lost: [ContentHash: Int64] = [:]

@@ -144,8 +144,8 @@ package enum Reference: Sendable, Equatable {
 
     /// Reads a reference.
     ///
-    /// - Throws: ``LineMistake`` for the first malformed line.
-    package init(text: String) throws(LineMistake) {
+    /// - Throws: ``LineError`` for the first malformed line.
+    package init(text: String) throws(LineError) {
         var events: [EventDiff.Event] = []
         // A checkout may have converted the line ends.
         for (number, line) in text.split(
@@ -154,7 +154,7 @@ package enum Reference: Sendable, Equatable {
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let time = Double(parts[0]), time.isFinite else {
-                throw LineMistake("line \(number + 1) is not an event: write seconds and words, such as '12.5 say: …'")
+                throw LineError("line \(number + 1) is not an event: write seconds and words, such as '12.5 say: …'")
             }
             events.append(EventDiff.Event(time: time, topic: "", text: String(parts[1])))
         }

@@ -45,7 +45,7 @@ package struct DriveFigures {
     /// The reported arrivals, with the ends of their routes.
     private var announced: [(time: Double, destination: NavGeo.Coordinate)] = []
     private var routes: [(time: Double, line: NavGeo.Polyline)] = []
-    /// The reports of deviations: reroutes, and the times during which the progress tells of one.
+    /// The reports of deviations: reroutes, and the times during which the progress states one.
     private var reports: [(start: Double, end: Double)] = []
     private var starts: [Double] = []
     /// The index of the report that the latest progress continues; nil when that is on the route.
@@ -302,7 +302,7 @@ package struct DriveFigures {
 
     /// Returns when the vehicle leaves its route for ``leavingTime`` or more within ``missedAfter`` of a reroute, or at all before it.
     ///
-    /// A recorded vehicle does not follow the new routes of a replay, so that the old route tells what the driver did.
+    /// A recorded vehicle does not follow the new routes of a replay, so that the driver's behaviour is measured against the old route.
     private func departure(around time: Double, _ truth: Truth) -> Departure {
         guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else {
             return .before

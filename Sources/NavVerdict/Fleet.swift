@@ -153,10 +153,10 @@ extension Fleet.Settings {
         default:
             for item in try value.texts(pair.key) {
                 let line = SourceLine(number: item.line, text: item.text)
-                do throws(LineMistake) {
+                do throws(LineError) {
                     let topics = Expectations([try Expectation(line)]).topics
                     if let topic = topics.first(where: DriveEvent.unpublishedTopics.contains) {
-                        throw LineMistake("'\(topic)' is not published, so no recording has it")
+                        throw LineError("'\(topic)' is not published, so no recording has it")
                     }
                 } catch {
                     throw value.wrong(error.what, line: item.line)

@@ -130,7 +130,7 @@ extension PairedComparison {
             if row.hasShifted, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {
                 judgement = prefersMore == (row.mean > 0) ? ", better" : ", worse"
             } else if !row.interval.lowerBound.isFinite || !row.interval.upperBound.isFinite {
-                judgement = ", too few bags differ to judge"
+                judgement = ", too few bags differ for a decision"
             }
             return
                 "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "

@@ -24,7 +24,7 @@ extension RouteGuidance {
         return steps[min(legs[id.leg].lowerBound + id.step + 1, legs[id.leg].upperBound - 1)]
     }
 
-    /// Returns the notice that an instruction tells.
+    /// Returns the notice that an instruction announces.
     fileprivate func notice(_ id: InstructionID) -> NavGuidance.RouteNotice? {
         notices.first { $0.leg == id.leg && $0.number == id.notice }
     }

@@ -15,7 +15,7 @@ extension Odometry {
         self.init(
             stamp: NavGeo.Timestamp(nanoseconds: nanoseconds), speed: message.speedMps.map { $0 * sign },
             speedSigma: message.speedSigmaMps, turnRate: message.yawRateRadps.map { -$0 },
-            turnRateSigma: message.yawRateSigmaRadps, standsStill: message.standstill ?? false)
+            turnRateSigma: message.yawRateSigmaRadps, isStationary: message.standstill ?? false)
     }
 }
 
@@ -25,7 +25,7 @@ extension VehicleOdometry {
             stampNs: odometry.stamp.nanoseconds, speedMps: odometry.speed.map { abs($0) },
             speedSigmaMps: odometry.speedSigma, yawRateRadps: odometry.turnRate.map { -$0 },
             yawRateSigmaRadps: odometry.turnRateSigma, reverse: odometry.speed.map { $0 < 0 },
-            standstill: odometry.standsStill)
+            standstill: odometry.isStationary)
     }
 }
 

@@ -120,7 +120,7 @@ extension NavMessages.FasterRoute {
                 case .refused(let reason): reason.isEmpty ? "refused" : reason
                 case .notApproved: "not approved in time"
                 case .nobodyAsked:
-                    "nobody could be asked to approve it: policy.ask lacks accept_faster_route, or too many questions are open"
+                    "no approval was requested: policy.ask lacks accept_faster_route, or too many requests are pending"
                 case .tooLate: "too close to the fork"
                 case .superseded: "superseded by another route"
                 case .ended: "navigation ended"

@@ -37,7 +37,7 @@ package struct TileCacheCommand: ParsableCommand {
 
     package init() {}
 
-    /// Checks the store, or runs the node until it is told to stop.
+    /// Checks the store, or runs the node until it is asked to stop.
     package func run() throws {
         var options = options
         if offline { options.set.append("network.mode=offline") }

@@ -54,7 +54,7 @@ extension TileCacheNode: TileCacheServiceProvider {
                 responder.finish(GetTileResponse(error: ErrorInfo(error)))
             }
         }
-        // Otherwise a tile that nobody awaits would still be fetched before all others.
+        // Otherwise a tile that no caller awaits would still be fetched before all others.
         call.onCancel = { task.cancel() }
     }
 

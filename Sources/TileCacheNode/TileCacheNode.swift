@@ -116,7 +116,7 @@ package final class TileCacheNode: Node {
             case .refused(let token, let failure): refused(token, failure)
             }
         }
-        // The cache also reports what it has found unchanged, such as after a check for a new edition.
+        // The cache also reports state that it has found unchanged, such as after a check for a new edition.
         if var state, state != publishedState {
             publishedState = state
             events += 1

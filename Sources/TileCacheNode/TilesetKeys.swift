@@ -1,4 +1,5 @@
 import NavConfig
+import NavSpelling
 import NavGeo
 package import NavTileCache
 package import NavTileStore

@@ -140,7 +140,7 @@ struct BagRecoverCommand: ParsableCommand {
         guard recovery.messageCount > 0 || recovery.recordCount > 0 || !isDamaged else {
             let cause = recovery.damage.errors.first?.description ?? recovery.ending.description
             throw NodeError(
-                .invalid, "nothing of '\(bag)' can be recovered, '\(out)' is not written: \(cause)")
+                .invalid, "no message of '\(bag)' can be recovered, so '\(out)' is not written: \(cause)")
         }
         try file.finish()
         print("\(out): \(recovery.messageCount) messages, \(recovery.recordCount) other records")

@@ -114,7 +114,7 @@ struct BagOutput: ParsableArguments {
     func validate() throws { try refuseROSName(out) }
 
     /// Writes records to a bag with the metadata and attachments of its sources; the file gets its final name when it
-    /// is complete. What the files of a split recording repeat is written once.
+    /// is complete. Records that the files of a split recording repeat are written once.
     ///
     /// - Parameter head: records to write before the others.
     func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String])

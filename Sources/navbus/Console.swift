@@ -251,7 +251,7 @@ struct LiveLines {
 
     mutating func show(_ lines: [String], _ output: inout Output) {
         if Console.isTerminal, shown > 0 { output.text("\u{1b}[\(shown)A\u{1b}[J") }
-        // A wrapped line would count twice when the cursor goes up.
+        // A wrapped line would count twice when the cursor moves up.
         if Console.isTerminal { output.text("\u{1b}[?7l") }
         for line in lines { output.line(line) }
         if Console.isTerminal { output.text("\u{1b}[?7h") }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import NavBus
-import NavConfig
+import NavSpelling
 import NavMessages
 
 /// The checks of a domain's registry of nodes.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NavBus
 import NavConfig
+import NavSpelling
 import NavGeo
 import NavKit
 import NavMessages

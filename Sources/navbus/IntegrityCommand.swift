@@ -99,7 +99,7 @@ struct IntegrityCommand: ParsableCommand {
         try inputs.forEach { input in
             for effect in positioning.replay(input) {
                 switch effect {
-                case .judged(_, .rejected): rejected += 1
+                case .qualified(_, .rejected): rejected += 1
                 case .filtered(let fix, _, let estimate): estimates.append((fix, estimate))
                 default: break
                 }

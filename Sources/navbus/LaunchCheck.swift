@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GNSSNode
 import NavConfig
+import NavSpelling
 import NavKit
 import NavLaunch
 import NavigationNode

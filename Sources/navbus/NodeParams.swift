@@ -1,6 +1,7 @@
 import ArgumentParser
 import NavBus
 import NavConfig
+import NavSpelling
 import NavKit
 import NavMessages
 
@@ -98,7 +99,7 @@ struct NodeParams: ParsableCommand {
 
     private func parameter(_ key: String, in all: [Parameter]) throws(NodeError) -> Parameter {
         if let found = all.first(where: { $0.key == key }) { return found }
-        let near = nearestName(to: key, among: all.compactMap(\.key)).map { "; did you mean '\($0)'?" } ?? ""
+        let near = suggestion(for: key, among: all.compactMap(\.key), quote: "'")
         throw NodeError(.usage, "node '\(node)' has no parameter '\(key)' (navbus node params \(node))\(near)")
     }
 

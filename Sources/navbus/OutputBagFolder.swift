@@ -47,7 +47,9 @@ final class OutputBagFolder {
         let files = try Self.files(ofBagIn: path, given)
         replaced = files
         guard files.contains(file) || !FileManager.default.fileExists(atPath: "\(path)/\(file)") else {
-            throw NodeError(.system, "'\(given)/\(file)' is no file of the bag there: move it, or give another folder")
+            throw NodeError(
+                .system, "'\(given)/\(file)' does not belong to the bag in that folder: move it, or give another folder"
+            )
         }
     }
 
@@ -73,15 +75,15 @@ final class OutputBagFolder {
         return names
     }
 
-    /// Moves the bag to its place, and removes what is left of the older one.
+    /// Moves the bag to its place, and removes the remains of the older one.
     func finish() throws(NodeError) {
         guard let replaced else {
             guard rename(partial, path) == 0 else { throw failure() }
             return
         }
-        // From here on the older bag is replaced file by file, and what is not yet moved must not be lost.
+        // From here on the older bag is replaced file by file, and the files not yet moved must not be lost.
         unfinished = nil
-        // The description comes last, since it names the files.
+        // The description is moved last, since it names the files.
         let names =
             ((try? FileManager.default.contentsOfDirectory(atPath: partial)) ?? [])
             .filter { $0 != Self.description }.sorted() + [Self.description]

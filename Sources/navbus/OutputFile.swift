@@ -12,7 +12,7 @@ func systemReason(_ error: any Error) -> String {
     return cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription
 }
 
-/// Returns a path without links; nil when nothing is there.
+/// Returns a path without links; nil when the file does not exist.
 func realPath(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
@@ -116,13 +116,13 @@ final class OutputFile {
         try finish()
     }
 
-    /// Writes lines as they come.
+    /// Writes lines as they arrive.
     func writeLines(_ body: ((String) -> Void) throws -> Void) throws {
         let file = try open()
         var failure: (any Error)?
         var buffer = ""
         func flush() {
-            // After a failure, the rest has no place.
+            // After a failure, further output is discarded.
             if failure == nil { do { try file.write(contentsOf: Data(buffer.utf8)) } catch { failure = error } }
             buffer.removeAll(keepingCapacity: true)
         }

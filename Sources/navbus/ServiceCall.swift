@@ -22,7 +22,7 @@ struct ServiceCall: ParsableCommand {
     @Option(
         help: ArgumentHelp("Descriptors of services that are not compiled in (protoc's output).", valueName: "FILE"))
     var descriptors: String?
-    @Flag(help: "Wait until a server is there.") var wait = false
+    @Flag(help: "Wait until a server is available.") var wait = false
     @Flag(help: "Put each member on its own line.") var pretty = false
     @Flag(help: "Print JSON (the only format).") var json = false
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NavBus
 import NavConfig
+import NavSpelling
 import NavKit
 import NavMessages
 
@@ -69,7 +70,7 @@ struct ServiceTarget {
                     .usage, "'\(written)' is ambiguous (\(ending.joined(separator: ", "))): give the full name")
             }
             let short = known.map { String($0.split(separator: ".").last ?? "") }
-            let near = nearestName(to: written, among: known + short).map { "; did you mean '\($0)'?" } ?? ""
+            let near = suggestion(for: written, among: known + short, quote: "'")
             throw NodeError(
                 .missing, "no service '\(written)' is served or in the schema (navbus service list)\(near)")
         }
@@ -83,7 +84,7 @@ struct ServiceLookup {
     let pool: SchemaPool
     let service: ServiceDeclaration
 
-    /// - Parameter server: the node to ask when the service is not known here.
+    /// - Parameter server: the node to query when the service is not known here.
     static func find(
         _ name: String, descriptors: SchemaPool?, server: Announcement?, _ tool: () throws -> ToolBus
     ) throws -> ServiceLookup {

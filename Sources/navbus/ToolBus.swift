@@ -1,6 +1,7 @@
 import Foundation
 import NavBus
 import NavConfig
+import NavSpelling
 import NavGeo
 import NavKit
 import NavMessages
@@ -204,7 +205,7 @@ extension RegistrySnapshot {
     /// Returns a node by its name, or throws an error that suggests the nearest one.
     func node(named name: String) throws(NodeError) -> Announcement {
         if let node = nodes.first(where: { $0.node == name }) { return node }
-        let near = nearestName(to: name, among: nodes.map(\.node)).map { "; did you mean '\($0)'?" } ?? ""
+        let near = suggestion(for: name, among: nodes.map(\.node), quote: "'")
         throw NodeError(.missing, "no node '\(name)' is on the bus (navbus node list)\(near)")
     }
 }

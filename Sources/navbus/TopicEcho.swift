@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NavBus
 import NavConfig
+import NavSpelling
 import NavGeo
 import NavKit
 import NavMessages
@@ -48,7 +49,7 @@ struct Listening {
                 seen += 1
                 last = now
                 try take(delivery)
-            } else if !hasNotedRejection, let rejection = Silence.rejection(tool.bus.statistics) {
+            } else if !hasNotedRejection, let rejection = SilenceExplanation.rejection(tool.bus.statistics) {
                 hasNotedRejection = true
                 Console.note(rejection)
             }
@@ -56,11 +57,11 @@ struct Listening {
             try tick(elapsed)
             if let duration = limits.duration, elapsed >= duration { break }
             if let timeout = limits.timeout, (now - last).inSeconds > timeout {
-                throw try Silence.reason(topics, tool, waited: timeout)
+                throw try SilenceExplanation.reason(topics, tool, waited: timeout)
             }
         }
         if seen == 0, let duration = limits.duration, !tool.stop.isStopped {
-            throw try Silence.reason(topics, tool, waited: duration)
+            throw try SilenceExplanation.reason(topics, tool, waited: duration)
         }
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NavBus
 import NavConfig
+import NavSpelling
 import NavKit
 import NavMessages
 

@@ -46,9 +46,9 @@ struct TraceMatch {
             var open: Fix?
             for effect in positioning.replay(input) {
                 switch effect {
-                case .judged(let fix, .rejected(let rejection)): text.add(fix, "rejected:\(rejection.reason)", line)
-                case .judged(let fix, .standby): text.add(fix, "rejected:standby", line)
-                case .judged(let fix, _): open = fix
+                case .qualified(let fix, .rejected(let rejection)): text.add(fix, "rejected:\(rejection.reason)", line)
+                case .qualified(let fix, .standby): text.add(fix, "rejected:standby", line)
+                case .qualified(let fix, _): open = fix
                 case .position(let position):
                     if open != nil {
                         text.add(position.match, line)
@@ -96,9 +96,9 @@ struct TraceMatch {
             }
             for effect in positioning.replay(input) {
                 switch effect {
-                case .judged(let fix, .rejected(let rejection)):
+                case .qualified(let fix, .rejected(let rejection)):
                     rows.append(.rejected(fix, "rejected:\(rejection.reason)"))
-                case .judged(let fix, .standby): rows.append(.rejected(fix, "rejected:standby"))
+                case .qualified(let fix, .standby): rows.append(.rejected(fix, "rejected:standby"))
                 case .filtered(_, let refined, _): rows.append(.filtered(refined))
                 default: break
                 }

@@ -6,7 +6,7 @@ import Testing
 /// Files of a split recording, merged again.
 struct BagMergeTests {
     /// A message of a recorder's file, on a latched topic unless it is a fix.
-    private struct Heard {
+    private struct Received {
         var topic = "/nav/state"
         var boot = "a1"
         var sequence: UInt32 = 5
@@ -16,7 +16,7 @@ struct BagMergeTests {
     }
 
     /// Writes a file as a recorder does.
-    private func write(_ path: String, _ messages: [Heard], host: String, attachments: [[UInt8]]) throws {
+    private func write(_ path: String, _ messages: [Received], host: String, attachments: [[UInt8]]) throws {
         var writer = try BagWriter(path: path)
         try writer.addMetadata(name: "navbus.recorder", ["version": "1", "host": host])
         for data in attachments {
@@ -36,16 +36,17 @@ struct BagMergeTests {
     @Test func whatTheFilesOfASplitRecordingRepeatIsMergedOnce() async throws {
         try await withSandbox { box in
             let first = [
-                Heard(logTime: 1_000), Heard(boot: "b2", logTime: 1_001),
-                Heard(topic: "/gnss/fix", logTime: 1_002),
+                Received(logTime: 1_000), Received(boot: "b2", logTime: 1_001),
+                Received(topic: "/gnss/fix", logTime: 1_002),
             ]
             // The value of the first publisher is repeated; the others only look like those of the first file.
             let second = [
-                Heard(logTime: 2_000), Heard(topic: "/gnss/fix", logTime: 2_001), Heard(logTime: 2_002, byte: 2),
-                Heard(sequence: 6, logTime: 2_003, byte: 2),
-                Heard(sequence: 6, logTime: 2_004, publishTime: 2_004, byte: 2),
+                Received(logTime: 2_000), Received(topic: "/gnss/fix", logTime: 2_001),
+                Received(logTime: 2_002, byte: 2),
+                Received(sequence: 6, logTime: 2_003, byte: 2),
+                Received(sequence: 6, logTime: 2_004, publishTime: 2_004, byte: 2),
             ]
-            let third = [Heard(sequence: 6, logTime: 3_000, publishTime: 2_004, byte: 2)]
+            let third = [Received(sequence: 6, logTime: 3_000, publishTime: 2_004, byte: 2)]
             try write(box.path + "/d.mcap", first, host: "car", attachments: [[1], [1]])
             try write(box.path + "/d_1.mcap", second, host: "car", attachments: [[1], [2]])
             try write(box.path + "/d_2.mcap", third, host: "van", attachments: [[2]])

@@ -9,7 +9,7 @@ import Testing
 /// Skipped where there is no `ip` or this user may not make namespaces.
 @Suite(.enabled(if: Namespaces.arePossible, "network namespaces need root and the program ip"))
 struct HostsTests {
-    @Test func driveReachesTheOtherHostButNobodyWithoutAKey() async throws {
+    @Test func driveReachesTheOtherHostButNoHostWithoutAKey() async throws {
         try await withSandbox { box in
             let net = try await Namespaces(box)
             defer { net.remove() }

@@ -75,7 +75,7 @@ struct PythonPeerTests {
         }
     }
 
-    @Test func pythonNodeIsDiscoveredAndHeard() async throws {
+    @Test func pythonNodeIsDiscoveredAndReceived() async throws {
         try await withSandbox { box in
             let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "2"])
             let script = Project.root + "/Tests/Peers/fix_publisher.py"

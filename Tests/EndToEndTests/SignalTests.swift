@@ -6,7 +6,7 @@ import Testing
 /// Processes end cleanly on a signal, and do not affect others when killed.
 struct SignalTests {
     @Test(arguments: [SIGINT, SIGTERM])
-    func everyProcessEndsCleanlyWhenAsked(signal: Int32) async throws {
+    func everyProcessEndsCleanlyOnRequest(signal: Int32) async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--out", "live.mcap"])

@@ -54,26 +54,26 @@ import Testing
 
     @Test func gapsCountAsLossPerPublisherAndRepetitionsDoNot() {
         var tracker = LossTracker()
-        #expect(tracker.judge(bootID: 1, sequence: 10) == .new(lost: 0))
-        #expect(tracker.judge(bootID: 1, sequence: 11) == .new(lost: 0))
-        #expect(tracker.judge(bootID: 2, sequence: 1) == .new(lost: 0))
-        #expect(tracker.judge(bootID: 1, sequence: 15) == .new(lost: 3))
-        #expect(tracker.judge(bootID: 1, sequence: 15) == .duplicate)
-        #expect(tracker.judge(bootID: 2, sequence: 1) == .duplicate)
-        #expect(tracker.judge(bootID: 1, sequence: 14) == .duplicate)
-        #expect(tracker.judge(bootID: 2, sequence: .max) == .new(lost: .max - 2))
-        #expect(tracker.judge(bootID: 3, sequence: .max) == .new(lost: 0))
-        #expect(tracker.judge(bootID: 3, sequence: .max) == .duplicate)
+        #expect(tracker.classify(bootID: 1, sequence: 10) == .new(lost: 0))
+        #expect(tracker.classify(bootID: 1, sequence: 11) == .new(lost: 0))
+        #expect(tracker.classify(bootID: 2, sequence: 1) == .new(lost: 0))
+        #expect(tracker.classify(bootID: 1, sequence: 15) == .new(lost: 3))
+        #expect(tracker.classify(bootID: 1, sequence: 15) == .duplicate)
+        #expect(tracker.classify(bootID: 2, sequence: 1) == .duplicate)
+        #expect(tracker.classify(bootID: 1, sequence: 14) == .duplicate)
+        #expect(tracker.classify(bootID: 2, sequence: .max) == .new(lost: .max - 2))
+        #expect(tracker.classify(bootID: 3, sequence: .max) == .new(lost: 0))
+        #expect(tracker.classify(bootID: 3, sequence: .max) == .duplicate)
     }
 
     @Test func trackerForgetsTheLeastRecentPublisher() {
         var tracker = LossTracker()
         let capacity = UInt64(LossTracker.capacity)
-        for boot in 1...capacity { _ = tracker.judge(bootID: boot, sequence: 5) }
-        #expect(tracker.judge(bootID: 1, sequence: 5) == .duplicate)
-        #expect(tracker.judge(bootID: capacity + 1, sequence: 5) == .new(lost: 0))
-        #expect(tracker.judge(bootID: 1, sequence: 5) == .duplicate)
-        #expect(tracker.judge(bootID: 2, sequence: 5) == .new(lost: 0))
+        for boot in 1...capacity { _ = tracker.classify(bootID: boot, sequence: 5) }
+        #expect(tracker.classify(bootID: 1, sequence: 5) == .duplicate)
+        #expect(tracker.classify(bootID: capacity + 1, sequence: 5) == .new(lost: 0))
+        #expect(tracker.classify(bootID: 1, sequence: 5) == .duplicate)
+        #expect(tracker.classify(bootID: 2, sequence: 5) == .new(lost: 0))
     }
 
     @Test func lossNeverOverflowsItsCounter() throws {
@@ -117,11 +117,11 @@ import Testing
             { outbox.paid(0) }, { try publish(publications[0]) }, { try outbox.clearLatched(publications[0]) },
         ] {
             for index in 0..<2 { outbox.missed(index) }
-            #expect(outbox.isOwing && outbox.owed == [0, 1])
+            #expect(outbox.hasResends && outbox.resends == [0, 1])
             try settle()
-            #expect(outbox.isOwing && outbox.owed == [1])
+            #expect(outbox.hasResends && outbox.resends == [1])
             try publish(publications[1])
-            #expect(!outbox.isOwing && outbox.owed.isEmpty)
+            #expect(!outbox.hasResends && outbox.resends.isEmpty)
         }
     }
 

@@ -114,7 +114,7 @@ import Testing
 }
 
 /// A server and publishers that break the protocol; the attacked node is in this process, so that its counts are seen.
-@Suite struct LyingPeerTests {
+@Suite struct MaliciousPeerTests {
     @Test func failedHandshakesAreCounted() throws {
         let pair = try Pair(.zeroMQ)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
@@ -147,14 +147,15 @@ import Testing
     }
 
     /// The server's replacement for an answer; every call must end before its deadline.
-    enum Lie: CaseIterable {
+    enum Corruption: CaseIterable {
         case secondAnswer, outOfOrder, overCredit, noAnswer, tooLarge, replay
     }
 
-    @Test(arguments: Lie.allCases)
-    func protocolViolationOfAServerEndsOnlyTheCall(_ lie: Lie) throws {
+    @Test(arguments: Corruption.allCases)
+    func protocolViolationOfAServerEndsOnlyTheCall(_ lie: Corruption) throws {
         let pair = try Pair(.zeroMQ)
-        let liar = try LyingServer("liar", in: pair.bench.directory, streams: lie == .overCredit || lie == .outOfOrder)
+        let liar = try MaliciousServer(
+            "liar", in: pair.bench.directory, streams: lie == .overCredit || lie == .outOfOrder)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
         var (status, responses) = (CallStatus?.none, 0)
         var options = CallOptions(timeout: .seconds(60))
@@ -195,7 +196,7 @@ import Testing
 
     @Test func randomAnswersDoNotHarmTheClient() throws {
         let pair = try Pair(.zeroMQ)
-        let liar = try LyingServer("liar", in: pair.bench.directory, streams: true)
+        let liar = try MaliciousServer("liar", in: pair.bench.directory, streams: true)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
         var chance = SeededRandom(seed: 4)
         var ended = 0
@@ -219,7 +220,7 @@ import Testing
         let pair = try Pair(.zeroMQ)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
         for name in try Corpus.names("zmtp-") {
-            let liar = try LyingServer("liar", in: pair.bench.directory, streams: false, isRaw: true)
+            let liar = try MaliciousServer("liar", in: pair.bench.directory, streams: false, isRaw: true)
             let listener = try RawListener(pair.bench.directory.servicePath("liar"))
             let bytes = try Corpus.stream(name)
             var status: CallStatus?
@@ -240,7 +241,7 @@ import Testing
 }
 
 /// A server made of files and a bare socket.
-final class LyingServer {
+final class MaliciousServer {
     private let router: ZeroMQSocket?
     private let lock: Int32
 

@@ -15,14 +15,14 @@ import Testing
     @Test func authenticatorAdmitsAllowedKeysAndReportsOthersOnceInTenSeconds() throws {
         let (friend, stranger) = (try CurveKeyPair.generate().publicKey, try CurveKeyPair.generate().publicKey)
         var authenticator = Authenticator(allowed: [friend])
-        let yes = authenticator.judge(request(friend.bytes), now: 0)
+        let yes = authenticator.authenticate(request(friend.bytes), now: 0)
         #expect(yes.reply.prefix(3) == [Array("1.0".utf8), Array("17".utf8), Array("200".utf8)] && yes.event == nil)
         #expect(yes.reply.count == 6)
-        let no = authenticator.judge(request(stranger.bytes), now: 0)
+        let no = authenticator.authenticate(request(stranger.bytes), now: 0)
         #expect(no.reply[2] == Array("400".utf8))
         #expect(no.event == .denied(key: stranger, address: "10.0.0.9"))
-        #expect(authenticator.judge(request(stranger.bytes), now: 9_000_000_000).event == nil)
-        #expect(authenticator.judge(request(stranger.bytes), now: 10_000_000_000).event != nil)
+        #expect(authenticator.authenticate(request(stranger.bytes), now: 9_000_000_000).event == nil)
+        #expect(authenticator.authenticate(request(stranger.bytes), now: 10_000_000_000).event != nil)
         #expect(authenticator.statistics.denied == 3)
     }
 
@@ -43,7 +43,7 @@ import Testing
                 })
         }
         for request in requests {
-            let verdict = authenticator.judge(request, now: 0)
+            let verdict = authenticator.authenticate(request, now: 0)
             #expect(verdict.reply.count == 6 && verdict.reply[2] == Array("400".utf8) && verdict.event == nil)
         }
         #expect(authenticator.statistics.denied == UInt64(requests.count))
@@ -54,7 +54,7 @@ import Testing
         var told = 0
         for number in 0..<100_000 as Range<UInt32> {
             let key = (0..<8).flatMap { _ in withUnsafeBytes(of: number) { Array($0) } }
-            if authenticator.judge(request(key), now: Int64(number)).event != nil { told += 1 }
+            if authenticator.authenticate(request(key), now: Int64(number)).event != nil { told += 1 }
         }
         #expect(told == 64)
         #expect(authenticator.statistics.denied == 100_000)
@@ -106,7 +106,7 @@ import Testing
     // MARK: Followers
 
     @Test func followerIsSentMissingAnnouncementsWithFewRepetitions() {
-        var board = AnnouncementBoard(bootID: 5)
+        var board = AnnouncementFollowers(bootID: 5)
         let one = ClientAddress("1")
         #expect(board.changed(0).isEmpty)
         #expect(board.asked(one, boot: 0, revision: 0, now: 0) == .announcement)
@@ -117,17 +117,17 @@ import Testing
         #expect(board.changed(200_000_001) == [one])
         #expect(board.asked(one, boot: 5, revision: 1, now: 200_000_002) == .nothing)
         #expect(board.asked(one, boot: 5, revision: 1, now: 400_000_000) == .announcement)
-        board.gone(one)
+        board.remove(one)
         #expect(board.changed(400_000_001).isEmpty)
     }
 
     @Test func followersAreBoundedAndSilentOnesReplaced() {
-        var board = AnnouncementBoard(bootID: 5)
+        var board = AnnouncementFollowers(bootID: 5)
         for number in 0..<1000 {
             let answer = board.asked(ClientAddress("\(number)"), boot: 0, revision: 0, now: 0)
-            #expect((answer == .announcement) == (number < AnnouncementBoard.maximumWatchers))
+            #expect((answer == .announcement) == (number < AnnouncementFollowers.maximumWatchers))
         }
-        #expect(board.addresses.count == AnnouncementBoard.maximumWatchers)
+        #expect(board.addresses.count == AnnouncementFollowers.maximumWatchers)
         #expect(board.asked(ClientAddress("late"), boot: 0, revision: 0, now: 3_000_000_000) == .announcement)
         #expect(board.addresses == [ClientAddress("late")])
     }
@@ -178,7 +178,7 @@ import Testing
         var machine = try peer()
         _ = machine.tick(now: 0)
         _ = announcement().withUnsafeBytes { machine.announced($0, bootID: 0xaa, revision: 1, now: 0) }
-        machine.heard(now: second)
+        machine.noteMessage(now: second)
         #expect(machine.tick(now: 2 * second).contains(.changed) == false)
         let lost = machine.tick(now: second + PeerStateMachine.silenceNanoseconds)
         #expect(lost.first == .changed && machine.announcement == nil)

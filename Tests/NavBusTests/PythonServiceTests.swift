@@ -21,7 +21,7 @@ import Testing
         let wanted = """
             Say subvan
             Count 1000 499500
-            status 12: 'test.Echo' has no method 'Sya'; is 'Say' meant?
+            status 12: 'test.Echo' has no method 'Sya'; did you mean 'Say'?
 
             """
         #expect(output == wanted)

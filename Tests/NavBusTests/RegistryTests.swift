@@ -328,7 +328,7 @@ import Testing
         #expect(end == .ok)
     }
 
-    @Test func nodeWhoseNameWasTakenReportsItAndLeavesTheFilesAlone() throws {
+    @Test func nodeWhoseNameWasTakenReportsItAndLeavesTheFilesUnchanged() throws {
         let bench = try Bench(.zeroMQ)
         var configuration = BusConfiguration(directory: bench.directory)
         configuration.rescanMilliseconds = 10

@@ -1,5 +1,6 @@
 import Foundation
 import NavConfig
+import NavSpelling
 import NavTestKit
 import Testing
 

@@ -207,7 +207,7 @@ struct MisbehaviourTests {
         let second = await #expect(throws: DirectionsError.self) {
             try await provider.routes(Recorded.direct, on: router)
         }
-        #expect(second?.code == .resting)
+        #expect(second?.code == .paused)
         #expect((second?.retryAfter ?? 0) > 0 && (provider.rest ?? 0) > 0)
         #expect(server.requests.count == 1)
     }
@@ -217,8 +217,8 @@ struct MisbehaviourTests {
         let server = try LoopbackServer(.answer(status: 500), .answer(status: 500), .answer(body: body))
         let router = try RealMap.helsinki.get().router()
         var configuration = configuration(server.url)
-        configuration.failuresToRest = 2
-        configuration.firstRest = 0.1
+        configuration.failuresToOpen = 2
+        configuration.firstOpenTime = 0.1
         let provider = try OnlineRouteProvider(configuration)
         for _ in 0..<2 {
             let error = await #expect(throws: DirectionsError.self) {

@@ -304,7 +304,8 @@ struct InstructionTriggerTests {
         }
     }
 
-    @Test("An accelerating vehicle hears of no maneuver again within 8 s", arguments: [1.0, 1.5, 2.5], [1.0, 0.2])
+    @Test(
+        "No maneuver is announced twice within 8 s to an accelerating vehicle", arguments: [1.0, 1.5, 2.5], [1.0, 0.2])
     func repeatsWhileAccelerating(acceleration: Double, interval: Double) throws {
         for gap in stride(from: 40, through: 400, by: 10) {
             var town = Town(

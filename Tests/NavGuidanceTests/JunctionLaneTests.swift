@@ -132,7 +132,7 @@ struct JunctionLaneTests {
         #expect(left.map(\.isValid) == [true, false, false, false])
     }
 
-    @Test("Lanes without arrows are told where one is closed to the vehicle")
+    @Test("Lanes without arrows are announced where one is closed to the vehicle")
     func closedLaneWithoutArrows() throws {
         let town = town(before: "||no_car;no_truck", between: "|no_truck")
         let passed = try town.guidance("SABC").steps[0].junctions

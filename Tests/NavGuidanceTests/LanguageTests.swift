@@ -88,7 +88,7 @@ struct LanguageTests {
         #expect(table.compass.count == 8 && table.ordinals.count == 10)
     }
 
-    @Test("The destinations on signs are told at every kind of maneuver", arguments: PhraseTable.all)
+    @Test("The destinations on signs are announced at every kind of maneuver", arguments: PhraseTable.all)
     func destinations(table: PhraseTable) throws {
         let text = InstructionText(phrases: table)
         let changes: [(inout Maneuver) -> Void] = [

@@ -78,7 +78,7 @@ struct ManeuverTests {
         #expect(try town.told("NAL") == ["Turn right onto High Street"])
     }
 
-    @Test("A street with two names is told by both")
+    @Test("A street with two names is announced by both")
     func twoNames() throws {
         var town = Town(
             """

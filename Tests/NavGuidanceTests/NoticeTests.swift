@@ -38,7 +38,7 @@ struct NoticeTests {
         return told
     }
 
-    @Test("A tunnel, a toll road, a booth and a border are told beside the steps")
+    @Test("A tunnel, a toll road, a booth and a border are announced beside the steps")
     func pass() throws {
         let guidance = try Town.pass.guidance("ABCDEFGH")
         let notices = guidance.notices
@@ -70,7 +70,7 @@ struct NoticeTests {
         #expect(others.notices.map(\.kind) == [.tunnel, .tollRoad, .tollBooth])
     }
 
-    @Test("Short tunnels, short passages through a country and what the route begins with are not told")
+    @Test("Short tunnels, short passages through a country and features at the route's start are not announced")
     func left() throws {
         var town = Town("A    B    C    D    E    F", scale: 80)
         town.road("AB", "High Street", flags: [.tunnel, .toll], country: "AT")
@@ -85,7 +85,7 @@ struct NoticeTests {
         #expect(try sea.guidance("ABCD").notices.isEmpty)
     }
 
-    @Test("A booth at the start of a toll road is told alone, and so is one part of a toll road")
+    @Test("A toll road is announced once, and only its booth if it has one at its start")
     func booths() throws {
         var town = Town("A         B  C    D    E         F", scale: 100)
         town.road("ABC", "High Street")
@@ -120,7 +120,7 @@ struct NoticeTests {
         #expect(told.filter { $0.id.kind != .notice } == plain)
     }
 
-    @Test("The id of a notice is its own, and it comes anywhere among the announcements of its step")
+    @Test("A notice has an id of its own, and may be given at any place among the announcements of its step")
     func ids() {
         let notice = InstructionID(leg: 0, step: 2, kind: .notice, notice: 4)
         let next = InstructionID(leg: 0, step: 2, kind: .notice, notice: 5)

@@ -60,7 +60,7 @@ struct PrescribedTurnTests {
         #expect(try town.maneuvers("SAN").map(\.type) == [.depart, .newName, .arrive])
     }
 
-    @Test("A path over several roads binds those who drive all of it")
+    @Test("A prescription for a path over several roads applies only to routes along all of it")
     func severalRoads() throws {
         var town = endOfRoad()
         town.prescribed = [("SPAL", PrescribedManeuver(.turn, .slightLeft, place: 2))]

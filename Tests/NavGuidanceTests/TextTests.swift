@@ -248,7 +248,7 @@ struct TextTests {
         #expect(banner.text == "Exit 23A Espoo / Hanko")
     }
 
-    @Test("Road numbers on signs are told and shown where the signs name no place")
+    @Test("Road numbers on signs are spoken and shown where the signs name no place")
     func signedNumbers() throws {
         func town(_ joined: String, _ towards: String, _ place: String, ahead: String) -> Town {
             var town = Town(
@@ -303,7 +303,7 @@ struct TextTests {
         #expect(visual.primary.text == "B 9 Springfield" && visual.secondary == nil)
     }
 
-    @Test("Several exit numbers are told as a list")
+    @Test("Several exit numbers are spoken as a list")
     func exitNumbers() throws {
         var town = Town(
             """

@@ -61,7 +61,7 @@ struct UnpackerTests {
         #expect(throws: Unpacker.Failure.damaged) { try Unpacker.unpack(two + [9, 9], .gzip, limit: 10) }
     }
 
-    @Test("Damaged bytes only ever fail", arguments: ["gzip", "zstd", "deflate"])
+    @Test("Damaged bytes fail with an error or unpack within the limit", arguments: ["gzip", "zstd", "deflate"])
     func damaged(packing: String) {
         let (kind, sound) = Self.packed(packing, Array(Self.text.prefix(5_000)))
         var random = SeededRandom(seed: 4)

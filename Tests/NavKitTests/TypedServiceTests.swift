@@ -111,7 +111,7 @@ struct TypedServiceTests {
             let answered = #expect(throws: CallStatus.self) {
                 try client.callBlocking(TileCacheService.removeRegion, RemoveRegionRequest(), options: options)
             }
-            #expect(answered == CallStatus(.internal, "the handler of 'RemoveRegion' gave no answer"))
+            #expect(answered == CallStatus(.internal, "the handler of 'RemoveRegion' ended without an answer"))
         }
     }
 
@@ -120,7 +120,7 @@ struct TypedServiceTests {
             let passedOn = #expect(throws: CallStatus.self) {
                 try client.callBlocking(TileCacheService.updateRegion, UpdateRegionRequest(), options: options)
             }
-            #expect(passedOn == CallStatus(.internal, "the handler of 'UpdateRegion' gave no answer"))
+            #expect(passedOn == CallStatus(.internal, "the handler of 'UpdateRegion' ended without an answer"))
         }
     }
 

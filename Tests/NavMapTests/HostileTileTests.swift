@@ -72,7 +72,7 @@ struct HostileTileTests {
         }
     }
 
-    @Test("texts that are no limits are none", arguments: ["", ";", "nan;inf;-1;1e9;0", "a;b", "١;²;;;;7;8"])
+    @Test("texts that are not limits are ignored", arguments: ["", ";", "nan;inf;-1;1e9;0", "a;b", "١;²;;;;7;8"])
     func limits(text: String) {
         #expect(SizeLimits(text: text).isEmpty)
     }

@@ -73,7 +73,9 @@ struct SmoothingTests {
         #expect((path + tracker.finish()).map { DrawnMap.name($0.fromNodeID, $0.toNodeID) } == ["AB", "BD", "DE"])
     }
 
-    @Test("the noise of a receiver that states none is learnt", arguments: [(1.0, 0.8...4), (16.0, 10.0...20.0)])
+    @Test(
+        "the noise of a receiver that states no accuracy is estimated",
+        arguments: [(1.0, 0.8...4), (16.0, 10.0...20.0)])
     func noise(sigma: Double, expected: ClosedRange<Double>) throws {
         let map = try DrawnMap("A-----------------------------------B", scale: 60, roads: ["AB"])
         var matcher = StreamingMatcher(metric: map.metric)

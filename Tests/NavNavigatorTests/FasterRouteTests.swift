@@ -90,7 +90,7 @@ import Testing
         #expect(ride.plans.last?.chosenRouteID == offer.id)
     }
 
-    @Test func fasterRouteThatNobodyDecidedOnIsNotChosen() throws {
+    @Test func undecidedFasterRouteIsNotChosen() throws {
         let ride = try Self.offered(.automatic)
         #expect(Self.events(ride).last?.phase == .applied(oldRouteID: 1))
         #expect(ride.plans.last?.chosenRouteID == 1)

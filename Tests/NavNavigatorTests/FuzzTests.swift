@@ -98,7 +98,7 @@ import Testing
                 stamp: chance(0.01) ? somewhen() : stamp.advanced(bySeconds: random.uniform()),
                 speed: maybe(random.uniform() * 30 - 3), speedSigma: maybe(random.uniform()),
                 turnRate: maybe(random.uniform() - 0.5), turnRateSigma: maybe(random.uniform()),
-                standsStill: chance(0.05))
+                isStationary: chance(0.05))
         }
 
         mutating func plan() -> RoutePlan? {
@@ -251,7 +251,7 @@ import Testing
             if case .policyAnswer(let id, _) = event.kind { questions.remove(id) }
             causes.insert(event.causeSequence)
             for effect in effects {
-                try hold(reroutes.breach(effect))
+                try hold(reroutes.violation(effect))
                 switch effect {
                 case .requestRoute(let query):
                     // Several calculations may be pending; the trip itself requests one route at a time.
@@ -268,7 +268,7 @@ import Testing
                     try #require(questions.count <= 64)
                 case .withdrawPolicy(let id): questions.remove(id)
                 case .reply(let call, _): try #require(call != 0)
-                case .judged, .keepTrip: break
+                case .qualified, .keepTrip: break
                 case .needTiles(let tiles): try #require(!tiles.isEmpty)
                 case .publish(let context, let what):
                     sequence += 1
@@ -280,7 +280,7 @@ import Testing
         }
 
         /// An event's sequence numbers and stamps are in order.
-        private func hold(_ breach: String?) throws { try #require(breach == nil) }
+        private func hold(_ violation: String?) throws { try #require(violation == nil) }
 
         private mutating func end(_ id: UInt64) {
             for purpose in RoutePurpose.allCases { inFlight[purpose]?.removeAll { $0 == id } }
@@ -341,8 +341,8 @@ import Testing
                     try #require(numbers.allSatisfy { $0.isFinite && $0 >= 0 } && offered.durationDelta.isFinite)
                 }
                 shown += update.added.count
-            case .alternativeSwitch(let event): try hold(switches.breach(event))
-            case .fasterRoute(let event): try hold(fasterRoutes.breach(event))
+            case .alternativeSwitch(let event): try hold(switches.violation(event))
+            case .fasterRoute(let event): try hold(fasterRoutes.violation(event))
             case .refresh(let event): try #require(event.delta.isFinite)
             case .preview(let preview):
                 try #require(preview.routes.count <= 3 && preview.active >= 0)
@@ -350,7 +350,7 @@ import Testing
                 previews += preview.routes.count
             case .policyRequest(let request): asked += request.requestID > 0 ? 1 : 0
             case .policyDecision(let decision): try #require(decision.latency >= 0)
-            case .simulation(let event): try hold(simulations.breach(event))
+            case .simulation(let event): try hold(simulations.violation(event))
             case .receiver(let change): try #require(change.old != change.new)
             case .position(let position):
                 if position.prediction != nil { predicted += 1 }

@@ -121,7 +121,7 @@ struct Ride {
             case .askPolicy(let request): questions.append(request)
             case .withdrawPolicy(let id): questions.removeAll { $0.requestID == id }
             case .reply(_, let reply): replies.append(reply)
-            case .judged: break
+            case .qualified: break
             case .keepTrip(let trip): kept.append(trip)
             }
         }

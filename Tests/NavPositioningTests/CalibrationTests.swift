@@ -71,7 +71,7 @@ struct CalibrationTests {
     private static func match(_ tables: inout [CalibrationTable], _ folder: String, _ metric: Metric) throws {
         var plain = StreamingMatcher(metric: metric)
         var matcher = StreamingMatcher(metric: metric)
-        var aid = RoadAid()
+        var aid = RoadFeedback()
         try drive(folder) { tracker, fix, estimate, truth in
             let raw = plain.match(fix)
             let refined = estimate.refined(fix)
@@ -132,7 +132,7 @@ struct CalibrationTests {
     private static let liechtenstein = Result { try RealMap(path: TestData.osm("liechtenstein")) }
 
     @Test(arguments: ["suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz"])
-    func roadAidImprovesPositionAndUncertaintyStaysCalibrated(receiver: String) throws {
+    func roadFeedbackImprovesPositionAndUncertaintyStaysCalibrated(receiver: String) throws {
         let metric = Metric(try CalibrationTests.liechtenstein.get().turns, model: CostModel())
         var tables = [CalibrationTable(), CalibrationTable(), CalibrationTable()]
         for number in 0..<5 {

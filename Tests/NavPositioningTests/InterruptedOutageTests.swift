@@ -30,7 +30,7 @@ import Testing
             effects.compactMap { if case .position(let position) = $0 { position } else { nil } }
         }
         var rejections: [FixRejection.Reason] {
-            effects.compactMap { if case .judged(_, let verdict) = $0 { verdict.rejection } else { nil } }
+            effects.compactMap { if case .qualified(_, let verdict) = $0 { verdict.rejection } else { nil } }
         }
 
         static func stamp(_ seconds: Double) -> Timestamp { start.advanced(bySeconds: seconds) }

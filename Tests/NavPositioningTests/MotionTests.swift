@@ -205,7 +205,7 @@ import Testing
     // MARK: Health
 
     @Test func healthReportsItsReasonsAndRecovers() {
-        var judge = HealthJudge()
+        var judge = PositionHealthMonitor()
         func note(_ seconds: Double, _ change: (inout Fix) -> Void = { _ in }) {
             var fix = MotionTests.fix(seconds)
             change(&fix)

@@ -20,7 +20,7 @@ import Testing
             let fix = Fix(
                 stamp: Timestamp(nanoseconds: Int64((1_000 + Double(number) * seconds) * 1e9)),
                 coordinate: frame.coordinate(of: LocalPoint(east: place.east, north: place.north)))
-            for case .judged(_, let verdict) in positioning.replay(.fix(fix)) { verdicts.append(verdict) }
+            for case .qualified(_, let verdict) in positioning.replay(.fix(fix)) { verdicts.append(verdict) }
         }
         return verdicts
     }

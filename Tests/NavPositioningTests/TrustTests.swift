@@ -205,7 +205,7 @@ import Testing
             case (.turnRate, _): odometry.turnRate = odometry.turnRate.map { $0 * 180 / .pi / 5 }
             case (.wheels, "km/h"): odometry.speed = 12 * 3.6
             case (.wheels, "backwards"): odometry.speed = -12
-            case (.wheels, _): odometry.standsStill = true
+            case (.wheels, _): odometry.isStationary = true
             case (.receiverSpeed, "zero"): fix.speed = 0
             case (.receiverSpeed, _): fix.speed = 12 / 0.514
             case (_, "constant"): fix.course = 1
@@ -288,34 +288,34 @@ import Testing
 
     // MARK: Health
 
-    private static func judge(_ seconds: ClosedRange<Int>, _ judge: inout HealthJudge, isAccepted: Bool) {
+    private static func rate(_ seconds: ClosedRange<Int>, _ monitor: inout PositionHealthMonitor, isAccepted: Bool) {
         for second in seconds {
             let fix = fix(Double(second))
-            judge.note(fix, isAccepted: isAccepted, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
+            monitor.note(fix, isAccepted: isAccepted, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
         }
     }
 
     @Test func healthIsLostWhileThereIsNoPosition() {
-        var judge = HealthJudge()
-        TrustTests.judge(0...30, &judge, isAccepted: false)
-        #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)
-        #expect(judge.health?.since == TrustTests.start)
-        TrustTests.judge(31...40, &judge, isAccepted: true)
-        #expect(judge.health?.level == .full)
+        var monitor = PositionHealthMonitor()
+        TrustTests.rate(0...30, &monitor, isAccepted: false)
+        #expect(monitor.health?.level == .lost && monitor.health?.reasons == .noFix)
+        #expect(monitor.health?.since == TrustTests.start)
+        TrustTests.rate(31...40, &monitor, isAccepted: true)
+        #expect(monitor.health?.level == .full)
         // The receiver reports no position, and there is no prediction.
-        judge.noteMissing(nil, sigma: nil, isLost: true, at: TrustTests.start.advanced(bySeconds: 60))
-        TrustTests.judge(61...900, &judge, isAccepted: false)
-        #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)
+        monitor.noteMissing(nil, sigma: nil, isLost: true, at: TrustTests.start.advanced(bySeconds: 60))
+        TrustTests.rate(61...900, &monitor, isAccepted: false)
+        #expect(monitor.health?.level == .lost && monitor.health?.reasons == .noFix)
     }
 
     @Test func jumpReducesHealthTemporarily() {
-        var judge = HealthJudge()
-        TrustTests.judge(0...9, &judge, isAccepted: true)
+        var monitor = PositionHealthMonitor()
+        TrustTests.rate(0...9, &monitor, isAccepted: true)
         let fix = TrustTests.fix(10, aside: 3_000)
-        judge.note(fix, isAccepted: true, isJump: true, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
-        TrustTests.judge(11...19, &judge, isAccepted: true)
-        #expect(judge.health?.level == .reduced && judge.health?.reasons == .integrity)
-        TrustTests.judge(20...30, &judge, isAccepted: true)
-        #expect(judge.health?.level == .full)
+        monitor.note(fix, isAccepted: true, isJump: true, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
+        TrustTests.rate(11...19, &monitor, isAccepted: true)
+        #expect(monitor.health?.level == .reduced && monitor.health?.reasons == .integrity)
+        TrustTests.rate(20...30, &monitor, isAccepted: true)
+        #expect(monitor.health?.level == .full)
     }
 }

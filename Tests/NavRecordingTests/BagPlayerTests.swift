@@ -219,7 +219,7 @@ struct BagPlayerTests {
     }
 
     /// Without a rest, a busy loop would play many more passes before the next report, which stops it.
-    @Test func loopOverOneMomentRestsBetweenItsPasses() throws {
+    @Test func loopOverOneMomentPausesBetweenItsPasses() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 3) { ($0.loop, $0.end) = (true, 0.5) }
             #expect(try fixes(heard) == [0, 0])

@@ -31,7 +31,7 @@ struct BagRecorderTests {
     }
 
     /// A recorder with a publisher of fixes and a caller on a network without a clock of its own.
-    private struct Stand {
+    private struct RecorderHarness {
         let network = InProcessNetwork(pipeDepth: 100_000)
         let speaker: InProcessBus
         let caller: InProcessBus
@@ -339,7 +339,7 @@ struct BagRecorderTests {
 
     @Test func aSnapshotHasTheLastSecondsAndTheLatchedValues() throws {
         try withTemporaryFolder { folder in
-            let stand = try Stand()
+            let stand = try RecorderHarness()
             stand.setTime(0)
             let recorder = try recorder(on: stand.network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
             let state = try stand.speaker.advertise(
@@ -381,7 +381,7 @@ struct BagRecorderTests {
 
     @Test func theTimeAfterASnapshotCountsFromTheCall() throws {
         try withTemporaryFolder { folder in
-            let stand = try Stand()
+            let stand = try RecorderHarness()
             let recorder = try recorder(on: stand.network, folder + "/event.mcap") { $0.snapshotSeconds = 60 }
             func publish(at second: Int64) throws {
                 stand.setTime(second)
@@ -401,7 +401,7 @@ struct BagRecorderTests {
     @Test func onlyTheFirstSnapshotOverwrites() throws {
         try withTemporaryFolder { folder in
             for run in 0..<2 as Range<UInt8> {
-                let stand = try Stand()
+                let stand = try RecorderHarness()
                 stand.setTime(0)
                 let recorder = try recorder(on: stand.network, folder + "/event.mcap") {
                     ($0.snapshotSeconds, $0.overwrite) = (3_600, true)
@@ -440,7 +440,7 @@ struct BagRecorderTests {
     /// The wall clock is set from 1970 to the present at second 25, and back by a minute at second 28.
     @Test func aSnapshotHasTheLastSecondsWhenTheClockIsSet() throws {
         try withTemporaryFolder { folder in
-            let stand = try Stand()
+            let stand = try RecorderHarness()
             let recorder = try recorder(on: stand.network, folder + "/event.mcap") { $0.snapshotSeconds = 10 }
             for second in 0..<30 as Range<Int64> {
                 let origin: Int64 = second < 25 ? 0 : second < 28 ? Self.recorded : Self.recorded - 60_000_000_000

@@ -5,13 +5,14 @@ import Testing
 struct CircuitBreakerTests {
     private func breaker() -> CircuitBreaker {
         CircuitBreaker(
-            failuresToRest: 3, firstRest: .seconds(5), longestRest: .seconds(18), longestRetryAfter: .seconds(60))
+            failuresToOpen: 3, firstOpenTime: .seconds(5), longestOpenTime: .seconds(18),
+            longestRetryAfter: .seconds(60))
     }
 
     /// Sends a request if the breaker admits it; returns whether it did.
     private func ask(_ breaker: inout CircuitBreaker, at now: Duration) -> Bool {
         guard breaker.admits(at: now) else { return false }
-        breaker.noteQuestion(at: now)
+        breaker.noteRequest(at: now)
         return true
     }
 
@@ -26,14 +27,14 @@ struct CircuitBreakerTests {
             fail(&breaker, at: .seconds(second))
         }
         #expect(!ask(&breaker, at: .seconds(3)) && breaker.failures == nil && breaker.reason == "down")
-        #expect(breaker.rest(at: .seconds(3)) == .seconds(4) && breaker.opens == .seconds(7))
-        #expect(breaker.rest(at: .seconds(7)) == nil, "a caller that waited out the rest may send again")
+        #expect(breaker.remainingPause(at: .seconds(3)) == .seconds(4) && breaker.opens == .seconds(7))
+        #expect(breaker.remainingPause(at: .seconds(7)) == nil, "a caller that waited out the rest may send again")
         #expect(ask(&breaker, at: .seconds(7)))
         #expect(!ask(&breaker, at: .seconds(7)), "one request until it is answered")
-        #expect(breaker.rest(at: .seconds(7)) == .seconds(5) && breaker.opens == nil)
+        #expect(breaker.remainingPause(at: .seconds(7)) == .seconds(5) && breaker.opens == nil)
         breaker.noteAnswer()
         #expect(ask(&breaker, at: .seconds(8)) && ask(&breaker, at: .seconds(8)))
-        #expect(breaker.rest(at: .seconds(8)) == nil && breaker.reason == nil)
+        #expect(breaker.remainingPause(at: .seconds(8)) == nil && breaker.reason == nil)
     }
 
     @Test func successResetsTheFailureCount() {
@@ -51,7 +52,7 @@ struct CircuitBreakerTests {
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         var now = Duration.zero
         for rest in [5, 10, 18, 18] {
-            #expect(breaker.rest(at: now) == .seconds(rest))
+            #expect(breaker.remainingPause(at: now) == .seconds(rest))
             now += .seconds(rest)
             #expect(ask(&breaker, at: now))
             fail(&breaker, at: now)
@@ -61,13 +62,13 @@ struct CircuitBreakerTests {
     @Test func retryAfterOpensAtOnceUpToALimit() {
         var breaker = breaker()
         fail(&breaker, at: .zero, atLeast: .seconds(9))
-        #expect(breaker.rest(at: .seconds(8)) == .seconds(1))
+        #expect(breaker.remainingPause(at: .seconds(8)) == .seconds(1))
         var other = self.breaker()
         fail(&other, at: .zero, atLeast: .seconds(100_000))
-        #expect(other.rest(at: .zero) == .seconds(60))
+        #expect(other.remainingPause(at: .zero) == .seconds(60))
     }
 
-    @Test func lateFailuresProlongTheRestOnlyWithRetryAfter() {
+    @Test func lateFailuresProlongThePauseOnlyWithRetryAfter() {
         var breaker = breaker()
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         fail(&breaker, at: .seconds(4))

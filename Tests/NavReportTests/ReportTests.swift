@@ -100,7 +100,7 @@ struct ReportTests {
         #expect(notes.count == 1 && notes[0].contains("the health of away has another clock"), "\(notes)")
     }
 
-    @Test func fixesOfSeveralReceiversAreToldApart() throws {
+    @Test func fixesOfSeveralReceiversAreDistinguished() throws {
         var drive = DriveCollector()
         func add(_ index: Int, frame: String?, source: String? = nil) {
             let fix = GnssFix(latitude: 60.1, longitude: 24.9, frameId: frame, source: source)

@@ -226,7 +226,7 @@ struct AlternativesDrawnTests {
         #expect(try !map.alternatives([off, goal], to: current).mainIsCurrent)
     }
 
-    @Test("a road behind the vehicle that is closed or gone does not end the route being driven")
+    @Test("a road behind the vehicle that is closed or no longer exists does not end the route being driven")
     func closedBehind() throws {
         let map = try Self.bridges()
         let current = try #require(try map.alternatives("ZY").alternatives.first?.route)

@@ -19,7 +19,7 @@ final class InProcessServices {
     private var pipe: Deque<Message> = []
 
     private(set) lazy var client = ServiceClient(maximumMessageSize: 64 << 20) { [unowned self] peer, frame, payload in
-        guard let other = find(peer.info.node), other.bootID == peer.info.bootID else { return .gone }
+        guard let other = find(peer.info.node), other.bootID == peer.info.bootID else { return .unreachable }
         return other.put(Message(isRequest: true, peer: name, header: frame.boundedEncoding, payload: [UInt8](payload)))
     }
 
@@ -27,7 +27,7 @@ final class InProcessServices {
         bootID: bootID, waker: waker, heartbeat: HeartbeatConfiguration(), maximumResponseSize: 64 << 20
     ) { [unowned self] client, frame, payload in
         let peer = client.withBytes { String(decoding: $0, as: UTF8.self) }
-        guard let other = find(peer) else { return .gone }
+        guard let other = find(peer) else { return .unreachable }
         return other.put(
             Message(isRequest: false, peer: name, header: frame.boundedEncoding, payload: [UInt8](payload)))
     }

@@ -16,7 +16,7 @@ package enum SimSeeds {
     package static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
 
     /// Describes the failure of a seed and how to reproduce it.
-    package static func report(_ seed: UInt64, _ breach: any Error, in suite: Any.Type) -> String {
-        "seed \(seed): \(breach)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter \(suite)"
+    package static func report(_ seed: UInt64, _ violation: any Error, in suite: Any.Type) -> String {
+        "seed \(seed): \(violation)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter \(suite)"
     }
 }

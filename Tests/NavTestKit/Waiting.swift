@@ -10,7 +10,7 @@ package struct NeverHappened: Error, CustomStringConvertible {
 }
 
 /// A bound of a wait. The limit is a safety net and not a measurement: a period in which this test did not run counts as one second.
-private struct Patience {
+private struct WaitLimit {
     private var waited = Duration.zero
     private var last = ContinuousClock.now
 
@@ -31,7 +31,7 @@ package func eventually(
     _ what: String, seconds: Int = 300, pause: Int = 20, detail: () -> String = { "" },
     _ condition: () async throws -> Bool
 ) async throws {
-    var patience = Patience()
+    var patience = WaitLimit()
     repeat {
         if try await condition() { return }
         try await Task.sleep(for: .milliseconds(pause))
@@ -44,7 +44,7 @@ package func eventually(
 /// - Parameter pause: Milliseconds between two checks; 0 for conditions that wait themselves.
 /// - Throws: ``NeverHappened`` when it is not true within the limit.
 package func until(_ what: String, seconds: Int = 300, pause: UInt32 = 0, _ condition: () throws -> Bool) throws {
-    var patience = Patience()
+    var patience = WaitLimit()
     repeat {
         if try condition() { return }
         if pause > 0 { usleep(pause * 1_000) }

@@ -13,7 +13,7 @@ package struct RerouteOrder {
     package init() {}
 
     /// Handles an effect; returns the violation of the order, nil when there is none.
-    package mutating func breach(_ effect: Effect) -> String? {
+    package mutating func violation(_ effect: Effect) -> String? {
         switch effect {
         case .requestRoute(let query) where query.purpose == .start: starts.insert(query.requestID)
         case .publish(_, .reroute(let event)): return take(event)
@@ -63,7 +63,7 @@ package struct SwitchOrder {
     package init() {}
 
     /// Handles an event; returns the violation of the order, nil when there is none.
-    package mutating func breach(_ event: AlternativeSwitch) -> String? {
+    package mutating func violation(_ event: AlternativeSwitch) -> String? {
         switch event.phase {
         case .willTake:
             if open != nil { return "two switches at once" }
@@ -85,7 +85,7 @@ package struct FasterRouteOrder {
     package init() {}
 
     /// Handles an event; returns the violation of the order, nil when there is none.
-    package mutating func breach(_ event: FasterRouteEvent) -> String? {
+    package mutating func violation(_ event: FasterRouteEvent) -> String? {
         switch event.phase {
         case .detected:
             if isOpen { return "a faster route is detected while another is open" }
@@ -107,7 +107,7 @@ package struct SimulationOrder {
     package init() {}
 
     /// Handles an event; returns the violation of the order, nil when there is none.
-    package mutating func breach(_ event: SimulationEvent) -> String? {
+    package mutating func violation(_ event: SimulationEvent) -> String? {
         let before: SimulationEvent.Phase
         switch event.phase {
         case .willBegin: before = .ended

@@ -4,8 +4,8 @@ package import NavGeo
 package enum StoredValues {
     /// The objects that are owned by the navigator or the session; others are shared or injected.
     private static let owned: Set<String> = [
-        "NavigationSession", "PublicationEncoder", "Navigator", "Trip", "RouteSearch", "AlternativesKeeper",
-        "FasterRouteWatch", "DriveAlong",
+        "NavigationSession", "PublicationEncoder", "Navigator", "Trip", "RouteSearch", "AlternativesTracker",
+        "FasterRouteMonitor", "DriveAlong",
     ]
 
     /// Returns every value of a type that is stored in a value, by its path.

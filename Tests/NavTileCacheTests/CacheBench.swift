@@ -84,7 +84,7 @@ final class CacheBench {
     private func perform(_ effects: [CacheEffect]) {
         for effect in effects {
             switch effect {
-            case .demand(let demands, let owner): plan.want(demands, for: owner)
+            case .demand(let demands, let owner): plan.setDemands(demands, for: owner)
             case .abandon(let owner):
                 abandoned.append(owner)
                 _ = plan.abandon(owner)
@@ -129,7 +129,7 @@ final class CacheBench {
             for start in starts {
                 let address = start.key.address
                 let outcome = servers[address.tileset]?.answer(
-                    address.tile, edition: start.key.edition, known: start.want.known, at: nanoseconds, wall: wall,
+                    address.tile, edition: start.key.edition, known: start.demand.known, at: nanoseconds, wall: wall,
                     &random)
                 guard let outcome,
                     let result = plan.finish(start.key, outcome, at: .nanoseconds(nanoseconds))

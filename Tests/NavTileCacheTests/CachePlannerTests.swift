@@ -41,11 +41,11 @@ import Testing
         // The circle around the destination is wider than the corridor.
         let end = Self.line(80).coordinates[160]
         let beside = Geodesy.destination(from: end, bearing: 1.2 + .pi / 2, distance: 4_900)
-        #expect(planner.wants(TileID(containing: beside, zoom: 12)))
+        #expect(planner.isWanted(TileID(containing: beside, zoom: 12)))
         // Detours stay routable on the layers above.
         let aside = Geodesy.destination(from: Self.line(80).coordinates[80], bearing: 1.2 + .pi / 2, distance: 9_500)
-        #expect(planner.wants(TileID(containing: aside, zoom: 9)))
-        #expect(!planner.wants(TileID(containing: aside, zoom: 12)))
+        #expect(planner.isWanted(TileID(containing: aside, zoom: 9)))
+        #expect(!planner.isWanted(TileID(containing: aside, zoom: 12)))
     }
 
     @Test func stationaryVehicleRequestsNothing() {
@@ -70,12 +70,12 @@ import Testing
             #expect(wanted.isSuperset(of: changes.removed))
             wanted.formUnion(changes.added.map(\.tile))
             wanted.subtract(changes.removed)
-            #expect(planner.wants(TileID(containing: place, zoom: 12)))
-            TileCover.disc(around: place, radius: 2_000, zoom: 12) { tile, _ in #expect(planner.wants(tile)) }
+            #expect(planner.isWanted(TileID(containing: place, zoom: 12)))
+            TileCover.disc(around: place, radius: 2_000, zoom: 12) { tile, _ in #expect(planner.isWanted(tile)) }
         }
         // The reported changes add up to the wanted tiles.
         #expect(wanted == Set(planner.wanted.map(\.tile)))
-        #expect(!planner.wants(TileID(containing: Self.start, zoom: 12)))
+        #expect(!planner.isWanted(TileID(containing: Self.start, zoom: 12)))
     }
 
     @Test func newRouteIsReportedAsDifference() {
@@ -109,7 +109,7 @@ import Testing
         let far = TileID(containing: aside[60], zoom: 12)
         #expect(needs[far].map { $0 > fork + 15_000 && $0 < fork + 40_000 } == true)
         _ = planner.follow(PlannedLine(route))
-        #expect(!planner.wants(far))
+        #expect(!planner.isWanted(far))
     }
 
     @Test func latestNeededTilesAreDroppedBeyondTheLimit() {
@@ -148,7 +148,7 @@ import Testing
         var planner = CachePlanner(profile)
         _ = planner.follow(PlannedLine(Polyline(line)))
         func wants(_ latitude: Double) -> Bool {
-            planner.wants(TileID(containing: Coordinate(latitude: latitude, longitude: -8.04), zoom: 12))
+            planner.isWanted(TileID(containing: Coordinate(latitude: latitude, longitude: -8.04), zoom: 12))
         }
         #expect(wants(44) && wants(47) && !wants(50))
         // Each part alone is no longer than the limit.

@@ -11,7 +11,8 @@ struct DownloadPlanTests {
         TileID(zoom: 14, x: UInt32(index), y: 0) ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: 14)
     }
 
-    private static func want(_ index: Int, _ tileset: String = "map", need: Double = 0, size: Int64? = 10) -> TileDemand
+    private static func demand(_ index: Int, _ tileset: String = "map", need: Double = 0, size: Int64? = 10)
+        -> TileDemand
     {
         TileDemand(TileAddress(tileset, tile(index)), need: need, size: size)
     }
@@ -61,9 +62,10 @@ struct DownloadPlanTests {
     @Test("Requested tiles come first, then those the vehicle needs soonest, then regions")
     func order() {
         var plan = Self.plan()
-        plan.want((0..<3).map { Self.want(20 + $0, need: Double($0)) }, for: Self.region)
-        plan.want([Self.want(2, need: 9), Self.want(1, need: 3), Self.want(3, need: .nan)], for: Self.predicted)
-        plan.ask(Self.want(9))
+        plan.setDemands((0..<3).map { Self.demand(20 + $0, need: Double($0)) }, for: Self.region)
+        plan.setDemands(
+            [Self.demand(2, need: 9), Self.demand(1, need: 3), Self.demand(3, need: .nan)], for: Self.predicted)
+        plan.request(Self.demand(9))
         #expect(Self.drain(&plan) == [9, 1, 2, 3, 20, 21, 22])
     }
 
@@ -71,15 +73,15 @@ struct DownloadPlanTests {
     func awaited() {
         var plan = Self.plan { $0.concurrency = 4 }
         let awaited = (1...3).map { TileDemand(TileAddress("map", Self.tile($0)), need: Double($0), isAwaited: true) }
-        plan.want(awaited + [Self.want(4, need: 6), Self.want(5, need: 7)], for: Self.predicted)
-        plan.want([Self.want(20)], for: Self.region)
-        plan.want([Self.want(30, "local")], for: DownloadOwner(.predicted, "other"))
+        plan.setDemands(awaited + [Self.demand(4, need: 6), Self.demand(5, need: 7)], for: Self.predicted)
+        plan.setDemands([Self.demand(20)], for: Self.region)
+        plan.setDemands([Self.demand(30, "local")], for: DownloadOwner(.predicted, "other"))
         let first = plan.starts(at: .zero)
         #expect(Self.indices(first).sorted() == [1, 2, 30])
-        plan.ask(Self.want(9))
+        plan.request(Self.demand(9))
         #expect(Self.indices(plan.starts(at: .zero)) == [9])
         for start in first where start.key.address.tileset == "map" {
-            _ = plan.finish(start.key, start.want.need == 1 ? Self.failed(.server) : Self.fetched(start), at: .zero)
+            _ = plan.finish(start.key, start.demand.need == 1 ? Self.failed(.server) : Self.fetched(start), at: .zero)
         }
         // One of them failed: until its retry the others may use the network.
         let third = plan.starts(at: .zero)
@@ -92,7 +94,7 @@ struct DownloadPlanTests {
     func awaitedInVain() {
         var plan = Self.plan { $0.concurrency = 4 }
         let awaited = (1...2).map { TileDemand(TileAddress("map", Self.tile($0)), need: 9, isAwaited: true) }
-        plan.want(awaited + [Self.want(4, need: 1)], for: Self.predicted)
+        plan.setDemands(awaited + [Self.demand(4, need: 1)], for: Self.predicted)
         #expect(Self.indices(plan.starts(at: .zero)) == [1, 2])
         #expect(plan.wake(at: .zero) == .seconds(10) && plan.starts(at: .seconds(9)).isEmpty)
         #expect(Self.indices(plan.starts(at: .seconds(10))) == [4] && plan.wake(at: .seconds(10)) == nil)
@@ -104,12 +106,12 @@ struct DownloadPlanTests {
             $0.concurrency = 4
             $0.undeliveredBytes = 100
         }
-        plan.want([Self.want(20)], for: Self.region)
+        plan.setDemands([Self.demand(20)], for: Self.region)
         let begun = plan.starts(at: .zero)
         let failing = try #require(begun.first)
         _ = plan.finish(failing.key, Self.failed(.server), at: .zero)
         let due = try #require(plan.wake(at: .zero))
-        plan.want([Self.want(1, size: 100), Self.want(2, size: 100)], for: Self.predicted)
+        plan.setDemands([Self.demand(1, size: 100), Self.demand(2, size: 100)], for: Self.predicted)
         let soonest = plan.starts(at: .zero)
         let first = try #require(soonest.first)
         #expect(plan.starts(at: due).isEmpty && plan.wake(at: due) == nil)
@@ -121,13 +123,13 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: due)) == [2])
     }
 
-    @Test("A replaced set drops pending tiles, and running downloads are delivered to nobody")
+    @Test("A replaced set drops pending tiles, and the results of running downloads are discarded")
     func replaced() {
         var plan = Self.plan()
-        plan.want((0..<10).map { Self.want($0, need: Double($0)) }, for: Self.predicted)
+        plan.setDemands((0..<10).map { Self.demand($0, need: Double($0)) }, for: Self.predicted)
         let running = plan.starts(at: .zero)
         #expect(Self.indices(running) == [0, 1])
-        plan.want([Self.want(1), Self.want(7, need: 1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1), Self.demand(7, need: 1)], for: Self.predicted)
         let first = plan.finish(running[0].key, Self.fetched(running[0]), at: .zero)
         #expect(first?.owners == [])
         #expect(Self.indices(plan.starts(at: .zero)) == [7])
@@ -139,8 +141,8 @@ struct DownloadPlanTests {
     @Test("A tile with several owners is fetched once and delivered to all")
     func shared() {
         var plan = Self.plan()
-        plan.want([Self.want(1)], for: Self.region)
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.region)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         let starts = plan.starts(at: .zero)
         #expect(starts.count == 1)
         let result = plan.finish(starts[0].key, Self.fetched(starts[0]), at: .zero)
@@ -151,26 +153,26 @@ struct DownloadPlanTests {
     @Test("A tile awaiting pickup is not fetched again when a set is replaced")
     func heldCounts() throws {
         var plan = Self.plan()
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
         let finished = plan.finish(start.key, Self.fetched(start), at: .zero)
         let result = try #require(finished)
         plan.hold(result)
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         #expect(plan.starts(at: .zero).isEmpty)
         plan.release(result)
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         #expect(plan.starts(at: .zero).count == 1)
     }
 
     @Test("A held tile does not count as fetched for another tileset")
     func heldOfAnotherTileset() throws {
         var plan = Self.plan()
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
         let finished = plan.finish(start.key, Self.fetched(start), at: .zero)
         plan.hold(try #require(finished))
-        plan.want([Self.want(1, "local")], for: Self.predicted)
+        plan.setDemands([Self.demand(1, "local")], for: Self.predicted)
         #expect(plan.starts(at: .zero).map(\.key.address.tileset) == ["local"])
     }
 
@@ -178,8 +180,8 @@ struct DownloadPlanTests {
         "A failing source counts as unreachable only when it does not answer",
         arguments: [(TileSourceError.Code.unreachable, true), (.timedOut, true), (.server, false), (.mismatch, false)])
     func unreachable(code: TileSourceError.Code, isUnreachable: Bool) throws {
-        var plan = Self.plan { $0.failuresToRest = 1 }
-        plan.want([Self.want(1)], for: Self.predicted)
+        var plan = Self.plan { $0.failuresToOpen = 1 }
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
         _ = plan.finish(start.key, Self.failed(code), at: .zero)
         let condition = try #require(plan.conditions.first { $0.tileset == "map" })
@@ -190,10 +192,10 @@ struct DownloadPlanTests {
     func retries() throws {
         var plan = Self.plan {
             $0.retries = 3
-            $0.failuresToRest = 100
+            $0.failuresToOpen = 100
             $0.concurrency = 1
         }
-        plan.want([Self.want(1), Self.want(2, need: 1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1), Self.demand(2, need: 1)], for: Self.predicted)
         var now = Duration.zero
         var pauses: [Double] = []
         var start = plan.starts(at: now)[0]
@@ -216,30 +218,30 @@ struct DownloadPlanTests {
         #expect(result?.attempts == 4)
         guard case .failure? = result?.outcome else { throw TileSourceError(.system, "no failure") }
         // Wanted again soon: the same failure at once, without a request.
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         #expect(plan.starts(at: now).isEmpty)
         #expect(plan.takeEarly().map(\.attempts) == [0])
         // Requested, or wanted after the pause: a new request.
-        plan.ask(Self.want(1))
+        plan.request(Self.demand(1))
         #expect(plan.starts(at: now).count == 1)
     }
 
-    @Test("A tile that was given up states its rest, which a caller's order ends")
+    @Test("A tile that was given up reports its cooldown, which a caller's request ends")
     func forgottenFailures() throws {
-        var plan = Self.plan { $0.failureRest = 100 }
-        plan.want([Self.want(1)], for: Self.region)
+        var plan = Self.plan { $0.failureCooldown = 100 }
+        plan.setDemands([Self.demand(1)], for: Self.region)
         let start = plan.starts(at: .zero)[0]
         #expect(plan.finish(start.key, Self.failed(.redirected), at: .zero)?.attempts == 1)
-        plan.want([Self.want(1)], for: Self.region)
+        plan.setDemands([Self.demand(1)], for: Self.region)
         #expect(plan.starts(at: .seconds(40)).isEmpty)
         let early = try #require(plan.takeEarly().first)
         guard case .failure(let error) = early.outcome else { throw TileSourceError(.system, "no failure") }
         #expect(early.attempts == 0 && error.code == .redirected && error.retryAfter == 60)
         plan.forgetFailures(of: ["local"])
-        plan.want([Self.want(1)], for: Self.region)
+        plan.setDemands([Self.demand(1)], for: Self.region)
         #expect(plan.starts(at: .seconds(40)).isEmpty && plan.takeEarly().count == 1)
         plan.forgetFailures(of: ["map"])
-        plan.want([Self.want(1)], for: Self.region)
+        plan.setDemands([Self.demand(1)], for: Self.region)
         #expect(plan.starts(at: .seconds(40)).count == 1)
     }
 
@@ -247,7 +249,7 @@ struct DownloadPlanTests {
     func seeds() {
         let pause = { (seed: UInt64) -> Duration? in
             var plan = Self.plan { $0.seed = seed }
-            plan.want([Self.want(1)], for: Self.predicted)
+            plan.setDemands([Self.demand(1)], for: Self.predicted)
             _ = plan.finish(plan.starts(at: .zero)[0].key, Self.failed(.server), at: .zero)
             return plan.wake(at: .zero)
         }
@@ -259,9 +261,9 @@ struct DownloadPlanTests {
     func outage() throws {
         var plan = Self.plan {
             $0.retries = 1
-            $0.failuresToRest = 2
+            $0.failuresToOpen = 2
         }
-        plan.want((0..<4).map { Self.want($0, need: Double($0)) }, for: Self.region)
+        plan.setDemands((0..<4).map { Self.demand($0, need: Double($0)) }, for: Self.region)
         var now = Duration.zero
         for start in plan.starts(at: now) { #expect(plan.finish(start.key, Self.failed(.unreachable), at: now) == nil) }
         #expect(plan.starts(at: now).isEmpty)
@@ -282,7 +284,7 @@ struct DownloadPlanTests {
     @Test("Retry-After is honoured within a limit")
     func retryAfter() throws {
         var plan = Self.plan { $0.longestRetryAfter = 100 }
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
         _ = plan.finish(start.key, Self.failed(.rateLimited, retryAfter: 50), at: .zero)
         #expect(plan.wake(at: .zero) == .seconds(50))
@@ -294,12 +296,12 @@ struct DownloadPlanTests {
     @Test("Requests without a break are fetched in their order, and one that failed is retried after them")
     func continuousRequests() throws {
         var plan = Self.plan()
-        plan.ask(Self.want(0))
+        plan.request(Self.demand(0))
         var running = plan.starts(at: .zero)
         var order = Self.indices(running)
         for index in 1...5_000 {
             // A request is open at any time, so the requests before it are only dropped as they grow many.
-            plan.ask(Self.want(index))
+            plan.request(Self.demand(index))
             let starts = plan.starts(at: .zero)
             order += Self.indices(starts)
             running += starts
@@ -320,8 +322,8 @@ struct DownloadPlanTests {
     func hopeless() throws {
         var plan = Self.plan()
         for code in [.unauthorized, .tooLarge, .refused, .redirected, .editionChanged] as [TileSourceError.Code] {
-            plan.want([], for: Self.predicted)
-            plan.want([Self.want(code.rawValue.count)], for: Self.predicted)
+            plan.setDemands([], for: Self.predicted)
+            plan.setDemands([Self.demand(code.rawValue.count)], for: Self.predicted)
             let start = try #require(plan.starts(at: .seconds(1_000 * code.rawValue.count)).first)
             #expect(plan.finish(start.key, Self.failed(code), at: .seconds(1_000 * code.rawValue.count)) != nil)
         }
@@ -332,11 +334,11 @@ struct DownloadPlanTests {
     )
     func network() {
         var plan = Self.plan { $0.concurrency = 10 }
-        plan.want([Self.want(1), Self.want(2, "local")], for: Self.predicted)
-        plan.want([Self.want(3), Self.want(4, "local")], for: Self.region)
+        plan.setDemands([Self.demand(1), Self.demand(2, "local")], for: Self.predicted)
+        plan.setDemands([Self.demand(3), Self.demand(4, "local")], for: Self.region)
         plan.isPaused = true
         #expect(plan.starts(at: .zero).isEmpty)
-        plan.ask(Self.want(5))
+        plan.request(Self.demand(5))
         #expect(Self.indices(plan.starts(at: .zero)) == [5])
         plan.isPaused = false
         plan.network = .offline
@@ -352,7 +354,7 @@ struct DownloadPlanTests {
     @Test("Downloads cancelled by the network mode are fetched later without counting as attempts")
     func brokenOff() {
         var plan = Self.plan { $0.retries = 0 }
-        plan.want([Self.want(1)], for: Self.predicted)
+        plan.setDemands([Self.demand(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
         plan.network = .offline
         #expect(plan.finish(start.key, Self.failed(.cancelled), at: .zero) == nil)
@@ -367,7 +369,7 @@ struct DownloadPlanTests {
             $0.concurrency = 10
             $0.undeliveredBytes = 100
         }
-        plan.want((0..<6).map { Self.want($0, need: Double($0), size: $0 == 0 ? 5_000 : 40) }, for: Self.region)
+        plan.setDemands((0..<6).map { Self.demand($0, need: Double($0), size: $0 == 0 ? 5_000 : 40) }, for: Self.region)
         let first = plan.starts(at: .zero)
         #expect(Self.indices(first) == [0])
         let huge = plan.finish(first[0].key, Self.fetched(first[0], bytes: 5_000), at: .zero)
@@ -380,9 +382,9 @@ struct DownloadPlanTests {
     @Test("A hundred thousand demands keep their order when replaced and drained")
     func many() {
         var plan = Self.plan { $0.concurrency = 8 }
-        let wants = (0..<16_000).map { Self.want($0, need: Double(($0 * 7_919) % 16_000)) }
-        plan.want(wants, for: Self.region)
+        let demands = (0..<16_000).map { Self.demand($0, need: Double(($0 * 7_919) % 16_000)) }
+        plan.setDemands(demands, for: Self.region)
         let order = Self.drain(&plan)
-        #expect(order == wants.sorted { $0.need < $1.need }.map { Int($0.address.tile.x) })
+        #expect(order == demands.sorted { $0.need < $1.need }.map { Int($0.address.tile.x) })
     }
 }

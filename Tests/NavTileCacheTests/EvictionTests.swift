@@ -4,7 +4,7 @@ import NavTileCache
 import Testing
 
 /// Tiles of a store in memory, by how long ago they were needed.
-struct EvictionShelf: EvictionSource {
+struct MemoryEvictionSource: EvictionSource {
     struct Tile {
         var number: Int64
         var files: [(hash: ContentHash, bytes: Int64)]
@@ -42,9 +42,9 @@ struct EvictionTests {
     }
 
     private static func tile(_ number: Int64, pinned: Bool = false, sharing other: Int64? = nil) throws
-        -> EvictionShelf.Tile
+        -> MemoryEvictionSource.Tile
     {
-        EvictionShelf.Tile(number: number, files: [(try hash(other ?? number), 10)], isPinned: pinned)
+        MemoryEvictionSource.Tile(number: number, files: [(try hash(other ?? number), 10)], isPinned: pinned)
     }
 
     private static func number(_ id: UInt32) -> Int64 {
@@ -53,7 +53,7 @@ struct EvictionTests {
 
     /// Returns the evicted ones of some tiles, the least recently needed first; nil when they do not suffice.
     private static func victims(
-        _ tiles: [EvictionShelf.Tile], freeing excess: Int64, needed need: Double?,
+        _ tiles: [MemoryEvictionSource.Tile], freeing excess: Int64, needed need: Double?,
         wanted needs: [UInt32: Double] = [:],
         sparing spared: Int64? = nil
     ) throws -> [Int64]? {
@@ -61,7 +61,7 @@ struct EvictionTests {
         wanted.set(
             needs.compactMap { id, need in TileID(zoom: 14, x: id, y: 0).map { WantedTile(tile: $0, need: need) } },
             edition: 1)
-        var shelf = EvictionShelf(tiles)
+        var shelf = MemoryEvictionSource(tiles)
         let eviction = try Eviction(freeing: excess, needed: need, sparing: spared, &wanted, among: &shelf)
         return eviction.suffices ? eviction.victims : nil
     }

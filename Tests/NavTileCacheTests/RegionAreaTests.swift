@@ -23,7 +23,7 @@ import Testing
         let polygons = [[outer, hole], [other + other.prefix(1)]]
         let area = try RegionArea(polygons: polygons)
         for zoom in [UInt8(4), 9, 12, 14] {
-            let expected = SlowCover.tiles(polygons, zoom: zoom)
+            let expected = BruteForceCover.tiles(polygons, zoom: zoom)
             let rows = try area.tiles(zoom: zoom, limit: 1_000_000)
             let found = rows.tiles
             #expect(Set(found) == expected, "seed \(seed), zoom \(zoom)")
@@ -215,7 +215,7 @@ import Testing
 }
 
 /// The tiles that polygons touch, found by checking each tile: an edge crosses it, or its middle is inside.
-private enum SlowCover {
+private enum BruteForceCover {
     private typealias Point = (x: Double, y: Double)
 
     /// - Parameter polygons: None of them over the antimeridian.

@@ -228,7 +228,7 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.cache.incompleteReasons.isEmpty)
     }
 
-    @Test func regionIsNotLoadedWhileTheFolderOfTheStoreIsGone() {
+    @Test func regionIsNotLoadedWhileTheFolderOfTheStoreIsMissing() {
         let bench = CacheBench([CacheBench.roads])
         bench.settings.scrubBytesPerSecond = 200_000
         bench.handle(.settings(bench.settings))
@@ -535,7 +535,7 @@ import Testing
         for _ in 0..<2 {
             bench.handle(.edition("roads", .failure(TileSourceError(.unreachable, "no route to the host"))))
             bench.tick()
-            bench.handle(.edition("roads", .failure(TileSourceError(.resting, "paused after failures"))))
+            bench.handle(.edition("roads", .failure(TileSourceError(.paused, "paused after failures"))))
             bench.tick()
         }
         #expect(!bench.logged.contains { $0.contains("paused after failures") })

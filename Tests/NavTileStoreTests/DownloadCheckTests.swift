@@ -56,7 +56,8 @@ struct DownloadCheckTests {
     }
 
     private static func results(_ queue: DownloadQueue, _ count: Int) async -> [DownloadResult] {
-        queue.want((0..<count).map { TileDemand(TileAddress("map", tile($0))) }, for: DownloadOwner(.region, "home"))
+        queue.setDemands(
+            (0..<count).map { TileDemand(TileAddress("map", tile($0))) }, for: DownloadOwner(.region, "home"))
         var results: [DownloadResult] = []
         while results.count < count, let batch = await queue.next() { results += batch }
         return results
@@ -105,7 +106,7 @@ struct DownloadCheckTests {
     @Test("A requested tile is delivered whatever else is pending")
     func asked() async throws {
         let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
-        queue.want(
+        queue.setDemands(
             (0..<500).map { TileDemand(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
         let answers = try await withThrowingTaskGroup(of: TileAnswer.self) { group in
             for index in 400..<420 {
@@ -132,7 +133,8 @@ struct DownloadCheckTests {
         var configuration = DownloadConfiguration()
         configuration.concurrency = 1
         var plan = DownloadPlan(configuration, sources: [("map", true)])
-        plan.want((0..<3).map { TileDemand(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
+        plan.setDemands(
+            (0..<3).map { TileDemand(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
         let first = plan.starts(at: .zero)
         #expect(first.count == 1 && plan.starts(at: .zero).isEmpty)
         plan.noteArrival(first[0].key, bytes: 10)

@@ -11,7 +11,7 @@ import Testing
 struct DownloadQueueTests {
     private static func tile(_ index: Int) -> TileID { SourceFixture.tile(14, UInt32(index), 0) }
 
-    private static func want(_ index: Int, need: Double = 0) -> TileDemand {
+    private static func demand(_ index: Int, need: Double = 0) -> TileDemand {
         TileDemand(TileAddress("map", tile(index)), need: need, size: 10)
     }
 
@@ -38,7 +38,7 @@ struct DownloadQueueTests {
     func delivered() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
         let queue = try Self.queue(source)
-        queue.want((0..<500).map { Self.want($0) }, for: Self.owner)
+        queue.setDemands((0..<500).map { Self.demand($0) }, for: Self.owner)
         let results = await Self.results(queue, 500)
         #expect(Set(results.map(\.address.tile)) == Set((0..<500).map(Self.tile)))
         #expect(results.count == 500 && source.asked.count == 500)
@@ -51,7 +51,7 @@ struct DownloadQueueTests {
     func concurrency() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
-        queue.want((0..<10).map { Self.want($0, need: Double($0)) }, for: Self.owner)
+        queue.setDemands((0..<10).map { Self.demand($0, need: Double($0)) }, for: Self.owner)
         try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
         #expect(source.waitingTiles == (0..<3).map(Self.tile))
         for index in 0..<10 {
@@ -67,14 +67,14 @@ struct DownloadQueueTests {
     func released() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
         let queue = try Self.queue(source)
-        queue.want([Self.want(1)], for: Self.owner)
+        queue.setDemands([Self.demand(1)], for: Self.owner)
         #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
         // Its reader may be storing it.
-        queue.want([Self.want(1)], for: Self.owner)
+        queue.setDemands([Self.demand(1)], for: Self.owner)
         #expect(queue.statistics.pendingCount == 0 && queue.statistics.runningCount == 0)
         // It could not: whoever wants it now wants it for good, before anything else is asked for.
         queue.release()
-        queue.want([Self.want(1)], for: Self.owner)
+        queue.setDemands([Self.demand(1)], for: Self.owner)
         try await eventually("the requests are made") { source.asked.count == 2 }
         #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
         await queue.stop()
@@ -84,12 +84,12 @@ struct DownloadQueueTests {
     func heldForCaller() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
         let queue = try Self.queue(source)
-        queue.want([Self.want(1)], for: Self.owner)
+        queue.setDemands([Self.demand(1)], for: Self.owner)
         #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
-        #expect(try await queue.fetch(Self.want(1)).tile?.address.tile == Self.tile(1))
+        #expect(try await queue.fetch(Self.demand(1)).tile?.address.tile == Self.tile(1))
         #expect(source.asked.count == 1)
         queue.release()
-        #expect(try await queue.fetch(Self.want(1)).tile?.address.tile == Self.tile(1))
+        #expect(try await queue.fetch(Self.demand(1)).tile?.address.tile == Self.tile(1))
         #expect(source.asked.count == 2)
         await queue.stop()
     }
@@ -98,8 +98,8 @@ struct DownloadQueueTests {
     func waiters() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
-        queue.want([Self.want(1)], for: Self.owner)
-        let waiters = (0..<5).map { _ in Task { try await queue.fetch(Self.want(1)) } }
+        queue.setDemands([Self.demand(1)], for: Self.owner)
+        let waiters = (0..<5).map { _ in Task { try await queue.fetch(Self.demand(1)) } }
         // A caller that came after the answer would start a download of its own.
         try await eventually("all callers wait") { source.waitingTiles == [Self.tile(1)] && queue.callerCount == 5 }
         source.answer(Self.tile(1), .success(DownloadTestSource.tile("map", Self.tile(1))))
@@ -112,9 +112,9 @@ struct DownloadQueueTests {
     func leaves() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source) { $0.concurrency = 1 }
-        queue.want([Self.want(0)], for: Self.owner)
+        queue.setDemands([Self.demand(0)], for: Self.owner)
         try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(0)] }
-        let waiter = Task { try await queue.fetch(Self.want(1)) }
+        let waiter = Task { try await queue.fetch(Self.demand(1)) }
         try await eventually("the queue has taken the tiles") { queue.statistics.pendingCount == 1 }
         waiter.cancel()
         await #expect(throws: TileSourceError.self) { try await waiter.value }
@@ -124,15 +124,15 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Abandoning an owner breaks off the downloads that nobody else wants")
+    @Test("Abandoning an owner cancels the downloads that no other owner demands")
     func abandoned() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source) { $0.concurrency = 4 }
         let region = DownloadOwner(.region, "porto")
-        queue.want((0..<10).map { Self.want($0, need: Double($0)) }, for: region)
+        queue.setDemands((0..<10).map { Self.demand($0, need: Double($0)) }, for: region)
         try await eventually("the tiles are asked for") { source.waitingTiles == (0..<4).map(Self.tile) }
-        queue.want([Self.want(1)], for: Self.owner)
-        let waiter = Task { try await queue.fetch(Self.want(2)) }
+        queue.setDemands([Self.demand(1)], for: Self.owner)
+        let waiter = Task { try await queue.fetch(Self.demand(2)) }
         try await eventually("the queue has taken the tiles") { queue.statistics.pendingCount >= 8 }
         queue.abandon(region)
         try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(1), Self.tile(2)] }
@@ -151,7 +151,7 @@ struct DownloadQueueTests {
             count < 3 ? .failure(TileSourceError(.server, "busy")) : .success(DownloadTestSource.tile("map", tile))
         })
         let queue = try Self.queue(source, clock: clock)
-        queue.want([Self.want(1)], for: Self.owner)
+        queue.setDemands([Self.demand(1)], for: Self.owner)
         for count in 1...2 {
             try await eventually("the requests are made") { source.asked.count == count && clock.sleeperCount == 1 }
             clock.advance(by: 4)
@@ -166,15 +166,15 @@ struct DownloadQueueTests {
     func offline() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
-        queue.want([Self.want(1)], for: Self.owner)
+        queue.setDemands([Self.demand(1)], for: Self.owner)
         let waiter = Task { () -> TileSourceError? in
-            await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(2)) }
+            await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(2)) }
         }
         try await eventually("the tiles are asked for") { source.waitingTiles.count == 2 }
         queue.network = .offline
         #expect(await waiter.value?.code == .offline)
         try await eventually("no download runs") { source.waitingTiles.isEmpty && queue.statistics.runningCount == 0 }
-        let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(3)) }
+        let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(3)) }
         #expect(late?.code == .offline)
         let edition = await SourceFixture.failure { () throws(TileSourceError) in try await queue.edition(of: "map") }
         #expect(edition?.code == .offline)
@@ -192,7 +192,7 @@ struct DownloadQueueTests {
         let queue = try Self.queue(source) { ($0.metered, $0.concurrency) = ([.predicted], 1) }
         let waiters = (1...2).map { index in
             Task { () -> TileSourceError? in
-                await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(index)) }
+                await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(index)) }
             }
         }
         try await eventually("all callers wait") { queue.callerCount == 2 && source.waitingTiles.count == 1 }
@@ -201,7 +201,7 @@ struct DownloadQueueTests {
         queue.network = .metered
         let released = await waiting.value
         #expect(released?.code == .offline)
-        let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(3)) }
+        let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(3)) }
         #expect(late?.code == .offline && late?.message.contains("the network mode is metered") == true)
         // Its edition may be polled all the same.
         _ = try await queue.edition(of: "map")
@@ -215,7 +215,7 @@ struct DownloadQueueTests {
     func backPressure() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 10)) })
         let queue = try Self.queue(source) { $0.undeliveredBytes = 40 }
-        queue.want((0..<20).map { Self.want($0, need: Double($0)) }, for: Self.owner)
+        queue.setDemands((0..<20).map { Self.demand($0, need: Double($0)) }, for: Self.owner)
         try await eventually("the requests are made") { source.asked.count == 4 && queue.statistics.runningCount == 0 }
         #expect(source.asked.count == 4)
         let first = await queue.next()
@@ -230,9 +230,9 @@ struct DownloadQueueTests {
     func stops() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
-        queue.want((0..<10).map { Self.want($0) }, for: Self.owner)
+        queue.setDemands((0..<10).map { Self.demand($0) }, for: Self.owner)
         let waiter = Task { () -> TileSourceError? in
-            await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(2)) }
+            await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(2)) }
         }
         let reader = Task { await queue.next() }
         try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
@@ -257,8 +257,8 @@ struct DownloadQueueTests {
         var configuration = DownloadConfiguration()
         configuration.firstPause = 0.001
         configuration.longestPause = 0.002
-        configuration.firstRest = 0.002
-        configuration.longestRest = 0.004
+        configuration.firstOpenTime = 0.002
+        configuration.longestOpenTime = 0.004
         configuration.seed = seed
         configuration.undeliveredBytes = 300
         let queue = try DownloadQueue([source], configuration)
@@ -275,19 +275,19 @@ struct DownloadQueueTests {
             case 0: queue.isPaused = Bool.random(using: &random)
             case 1:
                 let index = Int.random(in: 0..<200, using: &random)
-                let waiter = Task { try? await queue.fetch(Self.want(index)) }
+                let waiter = Task { try? await queue.fetch(Self.demand(index)) }
                 if Bool.random(using: &random) { waiter.cancel() }
             case 2: queue.network = Bool.random(using: &random) ? .offline : .unmetered
             default:
-                last = (0..<50).map { _ in Self.want(Int.random(in: 0..<200, using: &random)) }
-                queue.want(last, for: DownloadOwner(.region, "\(Int.random(in: 0..<3, using: &random))"))
+                last = (0..<50).map { _ in Self.demand(Int.random(in: 0..<200, using: &random)) }
+                queue.setDemands(last, for: DownloadOwner(.region, "\(Int.random(in: 0..<3, using: &random))"))
             }
             await Task.yield()
         }
         queue.network = .unmetered
         queue.isPaused = false
         seen.withLock { $0 = [] }
-        queue.want(last, for: DownloadOwner(.predicted, "last"))
+        queue.setDemands(last, for: DownloadOwner(.predicted, "last"))
         try await eventually("no download runs") {
             let totals = queue.statistics
             return totals.runningCount == 0 && totals.pendingCount == 0

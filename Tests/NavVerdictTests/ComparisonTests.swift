@@ -92,7 +92,7 @@ struct ComparisonTests {
         let row = try #require(comparison.rows.first { $0.metric == "cross_track_p95_m" })
         #expect(!row.isChange && row.mean == 2 && row.differing == 3)
         let line = try #require(comparison.lines.first { $0.contains("cross_track_p95_m") })
-        #expect(line.hasPrefix("unclear ") && line.hasSuffix("too few bags differ to judge"), "\(line)")
+        #expect(line.hasPrefix("unclear ") && line.hasSuffix("too few bags differ for a decision"), "\(line)")
     }
 
     @Test func figureOfOneSideIsADifference() throws {

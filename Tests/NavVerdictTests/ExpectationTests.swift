@@ -70,7 +70,7 @@ struct ExpectationTests {
         ("say within 5 s of reroute where attempt = 1 2", "unexpected '2'"),
     ])
     func mistakesAreNamed(line: String, what: String) {
-        let mistake = #expect(throws: LineMistake.self) { try Expectation(SourceLine(number: 1, text: line)) }
+        let mistake = #expect(throws: LineError.self) { try Expectation(SourceLine(number: 1, text: line)) }
         #expect(mistake?.what.contains(what) == true, "\(mistake?.what ?? "")")
     }
 }

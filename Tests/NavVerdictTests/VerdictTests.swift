@@ -42,10 +42,10 @@ struct VerdictTests {
         #expect(
             text == "# Events of x/a.mcap; written by 'navbus check --update'.\n     0.0 state GUIDANCE\n"
                 + "   119.4 say: Turn left onto A  B\n")
-        guard case .events(let read) = try Reference(text: text) else { throw LineMistake("no events") }
+        guard case .events(let read) = try Reference(text: text) else { throw LineError("no events") }
         #expect(read.map(\.text) == events.map(\.text) && read.map(\.time) == [0, 119.4])
         #expect(Self.result(events: events, reference: try Reference(text: text)).verdict == .passed)
-        let mistake = #expect(throws: LineMistake.self) { try Reference(text: "# head\nsoon say") }
+        let mistake = #expect(throws: LineError.self) { try Reference(text: "# head\nsoon say") }
         #expect(mistake?.what.contains("line 2") == true)
         #expect(Reference.path(bag: "../data/./a.mcap") == "up/data/a.mcap.txt")
         #expect(Self.result(reference: .missing).verdict == .changed)

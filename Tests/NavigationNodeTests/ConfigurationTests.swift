@@ -73,7 +73,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func approvalByAPolicyThatIsNotAskedIsReported() throws {
+    @Test func missingApprovalWithoutAPolicyRequestIsReported() throws {
         func problem(_ overrides: String...) throws -> String? {
             try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides).approvalProblem
         }
@@ -182,7 +182,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func filesOfTheProviderAreInputsOnlyIfItIsAsked() throws {
+    @Test func filesOfTheProviderAreInputsOnlyIfItIsUsed() throws {
         var configuration = NavigationConfiguration()
         configuration.online.tokenFile = "/token"
         configuration.online.directions.authorities = "/ca.pem"

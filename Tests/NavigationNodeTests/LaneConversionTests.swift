@@ -5,7 +5,7 @@ import Testing
 
 /// Lanes in messages.
 struct LaneConversionTests {
-    @Test func possibleValidAndPreferredLanesAreToldApart() {
+    @Test func possibleValidAndPreferredLanesAreDistinguished() {
         var preferred = NavGuidance.Lane(indications: [.straight, .right], isValid: true, active: .right)
         let possible = NavGuidance.Lane(indications: [.right], active: .right, isPossible: true)
         var valid = preferred

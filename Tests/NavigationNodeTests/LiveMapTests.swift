@@ -21,7 +21,7 @@ import Testing
 /// New traffic and new tiles in a running node.
 struct LiveMapTests {
     /// A navigation node on a bus without sockets, with a publisher and a subscriber.
-    private final class Rig {
+    private final class NodeHarness {
         let node: NodeRunner<NavigationNode>
         let out: NodeLink
         let ear: InProcessBus
@@ -91,7 +91,7 @@ struct LiveMapTests {
     @Test func closureAheadTriggersARerouteWhileDriving() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
-        let rig = try Rig(Self.configuration(tiles.path))
+        let rig = try NodeHarness(Self.configuration(tiles.path))
         defer { rig.node.finish() }
         for fix in drive.prefix(12) { try await rig.send(fix) }
         let first = try #require(try rig.routes().last)
@@ -134,7 +134,7 @@ struct LiveMapTests {
     @Test func trafficFileAppliesFromTheFirstRouteUntilReplaced() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
-        let free = try Rig(Self.configuration(tiles.path))
+        let free = try NodeHarness(Self.configuration(tiles.path))
         defer { free.node.finish() }
         for fix in drive.prefix(3) { try await free.send(fix) }
         let usual = try #require(try free.routes().first)
@@ -152,7 +152,7 @@ struct LiveMapTests {
         try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
         var configuration = Self.configuration(tiles.path)
         configuration.traffic = file
-        let rig = try Rig(configuration)
+        let rig = try NodeHarness(configuration)
         defer { rig.node.finish() }
         for fix in drive.prefix(3) { try await rig.send(fix) }
         let slow = try #require(try rig.routes().first)
@@ -171,7 +171,7 @@ struct LiveMapTests {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
         let hidden = try Self.hide(in: tiles.path)
-        let rig = try Rig(Self.configuration(tiles.path))
+        let rig = try NodeHarness(Self.configuration(tiles.path))
         defer { rig.node.finish() }
         for fix in drive.prefix(5) { try await rig.send(fix) }
         #expect(try rig.routes().isEmpty)
@@ -204,7 +204,7 @@ struct LiveMapTests {
     @Test func tileThatLeavesTheTilesetIsJournaled() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
-        let rig = try Rig(Self.configuration(tiles.path))
+        let rig = try NodeHarness(Self.configuration(tiles.path))
         defer { rig.node.finish() }
         for fix in drive.prefix(5) { try await rig.send(fix) }
         var tileset = try TilesetDirectory(path: tiles.path).tileset
@@ -226,7 +226,7 @@ struct LiveMapTests {
         if case .tiles? = entry.event { true } else { false }
     }
 
-    private static func wait(_ rig: Rig, for seconds: Double) async throws {
+    private static func wait(_ rig: NodeHarness, for seconds: Double) async throws {
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(20))

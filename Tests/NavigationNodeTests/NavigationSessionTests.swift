@@ -118,7 +118,7 @@ struct NavigationSessionTests {
     @Test func odometryKeepsItsSigns() throws {
         let back = try #require(
             Odometry(VehicleOdometry(stampNs: 5, speedMps: 2, yawRateRadps: 0.1, reverse: true, standstill: false)))
-        #expect(back.speed == -2 && back.turnRate == -0.1 && !back.standsStill)
+        #expect(back.speed == -2 && back.turnRate == -0.1 && !back.isStationary)
         #expect(Odometry(VehicleOdometry(speedMps: 2)) == nil)
     }
 

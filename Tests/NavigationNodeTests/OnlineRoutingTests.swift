@@ -72,9 +72,9 @@ struct OnlineRoutingTests {
         wanted.language = "de"
         wanted.proxy = "gateway:3128"
         wanted.authorities = "/etc/fleet/ca.pem"
-        wanted.failuresToRest = 2
-        wanted.firstRest = 10
-        wanted.longestRest = 60
+        wanted.failuresToOpen = 2
+        wanted.firstOpenTime = 10
+        wanted.longestOpenTime = 60
         #expect(keys.directions == wanted)
         #expect(keys.tokenFile == "/run/secrets/directions")
     }

@@ -66,7 +66,7 @@ struct PositioningTests {
 
     @Test(arguments: [1.0, 5, 10, 20])
     func driveEndsTheSameAtAnyFixRate(rate: Double) throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Self.drive(rate: rate, deviateAt: 500) { $0.odometryRate = 50 }
         drive.inputs.forEach { seat.take($0) }
         #expect(seat.all(FixRejected.self).isEmpty)
@@ -85,7 +85,7 @@ struct PositioningTests {
     func offlinePipelineAgreesWithTheNodeBitForBit(odometryRate: Double) throws {
         let map = try Helsinki.map.get()
         let drive = try Self.drive(noise: .urban, outages: [30...75, 110...116]) { $0.odometryRate = odometryRate }
-        let seat = try Seat(NavigationConfiguration())
+        let seat = try SessionHarness(NavigationConfiguration())
         var positioning = Positioning(metric: map.metric)
         var receivers = ReceiverRegister(preferred: [])
         var own: [VehiclePosition] = []
@@ -118,7 +118,7 @@ struct PositioningTests {
     @Test(arguments: [0.3, 1.0])
     func lateFixesApplyToTheirOwnTime(latency: Double) throws {
         let truth = try Self.truth()
-        let seat = try Seat(NavigationConfiguration())
+        let seat = try SessionHarness(NavigationConfiguration())
         let drive = try Self.drive(rate: 5, noise: .none) {
             $0.odometryRate = 50
             $0.latency = latency
@@ -143,7 +143,7 @@ struct PositioningTests {
     }
 
     @Test func futureFixDoesNotAdvanceTime() throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
             var fix = fix
             fix.receiveStampNs = fix.stampNs.map { $0 + 100_000_000 }
@@ -158,7 +158,7 @@ struct PositioningTests {
     @Test(arguments: [1.6, 3.0])
     func rareAndLateFixesAreUsedAlongsideOdometry(latency: Double) throws {
         let truth = try Self.truth()
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Self.drive(noise: .none) {
             $0.odometryRate = 50
             $0.latency = latency
@@ -173,7 +173,7 @@ struct PositioningTests {
 
     @Test(arguments: [3_600.0, 619_315_200])
     func singleFixOfAnotherTimeIsRejected(seconds: Double) throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for (index, fix) in drive.prefix(80).enumerated() {
             // It has no receive stamp.
@@ -191,7 +191,7 @@ struct PositioningTests {
     /// More than an hour in which only odometry, or only fixes that are too poor to be used, tell that time passes.
     @Test(arguments: [true, false])
     func fixesAfterALongOutageAreUsedAtOnce(hasOdometry: Bool) throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for fix in drive.prefix(30) { seat.take(.fix(fix)) }
         let start = try #require(drive[29].stampNs)
@@ -218,7 +218,7 @@ struct PositioningTests {
 
     /// Some bridges fill in a speed of 0 with a good course.
     @Test func constantSpeedOfZeroIsLeftOut() throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         for fix in try Helsinki.drive.get() {
             var fix = fix
             fix.speed = 0
@@ -237,7 +237,7 @@ struct PositioningTests {
     @Test(arguments: [0, 2.0], [true, false])
     func constantCourseIsLeftOut(course: Double, hasSpeed: Bool) throws {
         func drive(course: (Int, Double?) -> Double?) throws -> (edges: [Int64: UInt64], reroutes: Int) {
-            let seat = try Seat(Helsinki.configuration)
+            let seat = try SessionHarness(Helsinki.configuration)
             for (index, fix) in try Helsinki.drive.get().enumerated() {
                 var fix = fix
                 fix.course = course(index, fix.course)
@@ -261,7 +261,7 @@ struct PositioningTests {
     }
 
     @Test func driveContinuesAfterAPauseOfHours() throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         for (index, fix) in try Helsinki.drive.get().prefix(80).enumerated() {
             var fix = fix
             if index >= 30 { fix.stampNs = fix.stampNs.map { $0 + 7_200_000_000_000 } }
@@ -274,7 +274,7 @@ struct PositioningTests {
     }
 
     @Test func offRoadPredictionHasItsUncertainty() throws {
-        let seat = try Seat(NavigationConfiguration())
+        let seat = try SessionHarness(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
             // The same drive where there are no roads, and no position towards its end.
             var fix = fix
@@ -298,7 +298,7 @@ struct PositioningTests {
         func errorAtEnd(_ odometry: Double?) throws -> (
             error: Double, method: NavMessages.PredictionMethod?, driven: Double
         ) {
-            let seat = try Seat(Helsinki.configuration)
+            let seat = try SessionHarness(Helsinki.configuration)
             let drive = try Self.drive(outages: [outage]) { $0.odometryRate = odometry }
             drive.inputs.forEach { seat.take($0) }
             let predicted = seat.all(NavMessages.MatchedPosition.self).filter { $0.source == .predicted }
@@ -318,7 +318,7 @@ struct PositioningTests {
 
     @Test func reversingVehicleKeepsItsHeading() throws {
         let truth = try Self.truth(backUp: 15)
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Self.drive(rate: 5) {
             $0.odometryRate = 50
             $0.backUp = 15
@@ -335,14 +335,14 @@ struct PositioningTests {
         for speed in [-1.5, 0, 13.25] {
             let odometry = Odometry(
                 stamp: NavGeo.Timestamp(nanoseconds: 77), speed: speed, speedSigma: 0.1, turnRate: 0.2,
-                turnRateSigma: 0.01, standsStill: speed == 0)
+                turnRateSigma: 0.01, isStationary: speed == 0)
             let bytes = VehicleOdometry(odometry).encoded()
             #expect(Odometry(try VehicleOdometry(decoding: bytes, limit: 1_000)) == odometry)
         }
     }
 
     @Test func odometryOfAnotherTimeIsIgnored() throws {
-        let seat = try Seat(NavigationConfiguration())
+        let seat = try SessionHarness(NavigationConfiguration())
         let fixes = try Helsinki.drive.get()
         for fix in fixes.prefix(20) { seat.take(.fix(fix)) }
         let now = try #require(fixes[19].stampNs)
@@ -362,7 +362,7 @@ struct PositioningTests {
     @Test(arguments: [2.0, 9])
     func singleReportAheadOfOthersIsIgnored(lead: Double) throws {
         func positions(lead: Double?) throws -> (positions: [NavMessages.MatchedPosition], leftOut: UInt64) {
-            let seat = try Seat(Helsinki.configuration)
+            let seat = try SessionHarness(Helsinki.configuration)
             for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
                 seat.take(.fix(fix))
                 let now = NavGeo.Timestamp(nanoseconds: try #require(fix.stampNs))
@@ -386,7 +386,7 @@ struct PositioningTests {
 
     /// Odometry resumes after a silence: while positions are predicted without it, time is known to have passed.
     @Test func odometryThatResumesInAnOutageIsUsed() throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for fix in drive.prefix(40) { seat.take(.fix(fix)) }
         let now = NavGeo.Timestamp(nanoseconds: try #require(drive[39].stampNs))
@@ -462,7 +462,7 @@ struct PositioningTests {
     func leapSecondDoesNotBlockPositioning(rate: Int) throws {
         try withTemporaryFolder { folder in
             try Data(Self.leapSecond(rate: rate)).write(to: URL(fileURLWithPath: folder + "/leap.nmea"))
-            let seat = try Seat(NavigationConfiguration())
+            let seat = try SessionHarness(NavigationConfiguration())
             try TraceInput(path: folder + "/leap.nmea").forEachInput { seat.take($0) }
             let positions = seat.all(NavMessages.MatchedPosition.self)
             // The repeated second is rejected once, with its own reason.
@@ -478,7 +478,7 @@ struct PositioningTests {
 }
 
 /// A session with immediate routes, and its publications.
-final class Seat {
+final class SessionHarness {
     let session: NavigationSession
     private let map: MapSnapshot
     private let planner = RoutePlanner()

@@ -25,9 +25,9 @@ struct ReceiverSelectionTests {
 
     /// Handles receivers by the times of their fixes.
     private func run(_ receivers: [GnssFix]..., configuration: NavigationConfiguration = Helsinki.configuration) throws
-        -> Seat
+        -> SessionHarness
     {
-        let seat = try Seat(configuration)
+        let seat = try SessionHarness(configuration)
         for fix in receivers.joined().sorted(by: { ($0.stampNs ?? 0) < ($1.stampNs ?? 0) }) { seat.take(.fix(fix)) }
         return seat
     }
@@ -87,7 +87,7 @@ struct ReceiverSelectionTests {
 
     @Test(arguments: [18, -18] as [Int64])
     func standbyReceiverDoesNotAdvanceTime(difference: Int64) throws {
-        let seat = try Seat(Helsinki.configuration)
+        let seat = try SessionHarness(Helsinki.configuration)
         let front = try fixes("front", accuracy: 3, 0..<100)
         let rear = try fixes("rear", accuracy: 3, 0..<100, shift: difference * 1_000_000_000)
         for (one, other) in zip(front, rear) {
@@ -104,7 +104,7 @@ struct ReceiverSelectionTests {
     func setClockNeitherFailsAReceiverNorKeepsOneOut(rearAfterFront shift: Int64) throws {
         var configuration = Helsinki.configuration
         configuration.receivers = ["front", "rear"]
-        let seat = try Seat(configuration)
+        let seat = try SessionHarness(configuration)
         func seconds(_ fix: GnssFix) -> Double { Double((fix.stampNs ?? 0) - Helsinki.start) / 1e9 }
         let front = try fixes("front", accuracy: 3, 0..<150).filter { !(60...63.5).contains(seconds($0)) }
         let rear = try fixes("rear", accuracy: 3, 1..<150, shift: shift)
@@ -119,7 +119,7 @@ struct ReceiverSelectionTests {
     }
 
     @Test func numberOfTrackedReceiversIsBounded() throws {
-        let seat = try Seat(NavigationConfiguration())
+        let seat = try SessionHarness(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
             var fix = fix
             fix.frameId = "receiver \(index)"

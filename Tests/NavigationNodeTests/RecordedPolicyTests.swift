@@ -53,7 +53,7 @@ struct RecordedPolicyTests {
         return decisions
     }
 
-    @Test func aRecordedNoAppliesOnceAndWithItsReason() throws {
+    @Test func recordedRefusalAppliesOnceAndWithItsReason() throws {
         try withTemporaryFolder { folder in
             var fixes = MessageLog(try BagWriter(path: folder + "/fixes.mcap", overwrite: true))
             for fix in try Helsinki.drive.get() {

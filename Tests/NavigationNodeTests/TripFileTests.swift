@@ -19,7 +19,7 @@ import Testing
 /// Trips that are resumed after a restart.
 @Suite struct TripFileTests {
     /// A session with immediate answers, and the trip that it saves.
-    private struct Seat {
+    private struct SessionHarness {
         let session: NavigationSession
         var said: [OutgoingMessage] = []
         var trip: SavedTrip?
@@ -55,17 +55,17 @@ import Testing
     }
 
     private static func keptTrip() throws -> SavedTrip {
-        var seat = try Seat(configuration)
+        var seat = try SessionHarness(configuration)
         try seat.drive(try Helsinki.drive.get().prefix(100))
         return try #require(seat.trip)
     }
 
     @Test func resumedTripFollowsItsRoute() throws {
         let drive = try Helsinki.drive.get()
-        var first = try Seat(Self.configuration)
+        var first = try SessionHarness(Self.configuration)
         try first.drive(drive.prefix(100))
         let kept = try #require(first.trip)
-        var second = try Seat(Self.configuration, resuming: kept)
+        var second = try SessionHarness(Self.configuration, resuming: kept)
         try second.drive(drive.dropFirst(103))
         let route = try #require(second.all(NavMessages.Route.self).first)
         let before = try #require(first.all(NavMessages.Route.self).last)
@@ -84,7 +84,7 @@ import Testing
         var kept = try Self.keptTrip()
         let end = try #require(kept.order?.waypoints.indices.last)
         kept.order?.waypoints[end].kind = .via
-        var second = try Seat(Self.configuration, resuming: kept)
+        var second = try SessionHarness(Self.configuration, resuming: kept)
         try second.drive(drive.dropFirst(103).prefix(5))
         let route = try #require(second.all(NavMessages.Route.self).first)
         #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
@@ -110,7 +110,7 @@ import Testing
         let name = String(repeating: "ä", count: 10_000)
         for index in kept.order?.waypoints.indices ?? 0..<0 { kept.order?.waypoints[index].name = name }
         for index in kept.route?.waypoints.indices ?? 0..<0 { kept.route?.waypoints[index].name = name }
-        var second = try Seat(Self.configuration, resuming: kept)
+        var second = try SessionHarness(Self.configuration, resuming: kept)
         try second.drive(drive.dropFirst(103).prefix(5))
         let route = try #require(second.all(NavMessages.Route.self).first)
         #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
@@ -127,7 +127,7 @@ import Testing
             (aimless, "the saved trip has no destination"),
             (last, "the saved trip's route_id 18446744073709551615 is not within 0 ... 9223372036854775807"),
         ] {
-            let session = try Seat(Self.configuration, resuming: trip).session
+            let session = try SessionHarness(Self.configuration, resuming: trip).session
             let outcome = session.handle(try Helsinki.drive.get()[103], sequence: 1)
             guard outcome.replies.count == 1, case .failed(let failure) = outcome.replies[0].reply else {
                 Issue.record("\(outcome.replies)")
@@ -139,7 +139,7 @@ import Testing
 
     @Test func resumedOnBoardRouteUsesCurrentTraffic() throws {
         let drive = try Helsinki.drive.get()
-        var first = try Seat(Self.configuration)
+        var first = try SessionHarness(Self.configuration)
         try first.drive(drive.prefix(100))
         let before = try #require(first.all(NavMessages.Route.self).last)
         for (provider, factor) in [(NavMessages.RouteProvider.onBoard, 1.0), (.online, 3.0), (.external, 3.0)] {
@@ -151,7 +151,7 @@ import Testing
                 kept.route?.legs[leg].durationS = before.legs[leg].durationS.map { $0 * 3 }
                 kept.route?.legs[leg].annotation?.durationsS = durations.map { $0 * 3 }
             }
-            var second = try Seat(Self.configuration, resuming: kept)
+            var second = try SessionHarness(Self.configuration, resuming: kept)
             try second.drive(drive.dropFirst(103).prefix(5))
             let route = try #require(second.all(NavMessages.Route.self).first)
             #expect(route.reason == .resumed && route.provider == provider)
@@ -166,11 +166,11 @@ import Testing
         #expect(kept.configured == Helsinki.to.text)
         var other = Self.configuration
         other.destination = Helsinki.from
-        var seat = try Seat(other, resuming: kept)
+        var seat = try SessionHarness(other, resuming: kept)
         try seat.drive(try Helsinki.drive.get().dropFirst(103).prefix(3))
         #expect(seat.all(NavMessages.Route.self).last?.reason == .started)
         kept.configured = nil
-        seat = try Seat(other, resuming: kept)
+        seat = try SessionHarness(other, resuming: kept)
         try seat.drive(try Helsinki.drive.get().dropFirst(103).prefix(3))
         #expect(seat.all(NavMessages.Route.self).map(\.reason) == [.resumed])
     }
@@ -179,7 +179,7 @@ import Testing
         let drive = try Helsinki.drive.get()
         let kept = try Self.keptTrip()
         try withTemporaryFolder { folder in
-            var seat = try Seat(Self.configuration, resuming: kept)
+            var seat = try SessionHarness(Self.configuration, resuming: kept)
             try seat.drive(drive.dropFirst(103))
             let bag = folder + "/drive.mcap"
             var log = MessageLog(try BagWriter(path: bag, overwrite: true))

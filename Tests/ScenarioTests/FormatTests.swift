@@ -88,7 +88,7 @@ struct FormatTests {
             ),
         ])
     func mistakes(text: String, line: Int, what: String) throws {
-        let mistake = #expect(throws: ScenarioMistake.self) {
+        let mistake = #expect(throws: ScenarioError.self) {
             try ScenarioRun(try Scenario(text, file: "some/file.scenario")).run()
         }
         #expect(mistake?.file == "some/file.scenario" && mistake?.line == line, "\(mistake?.description ?? "")")
@@ -100,7 +100,7 @@ struct FormatTests {
         let text =
             Self.head
             + "map\nA---B\n\nC---D\n\nways\nAB CD: highway=residential\n\ndrive\nfrom A\ndrive D\n\nexpect\nnever say\n"
-        let mistake = #expect(throws: ScenarioMistake.self) { try ScenarioRun(try Scenario(text, file: "f")) }
+        let mistake = #expect(throws: ScenarioError.self) { try ScenarioRun(try Scenario(text, file: "f")) }
         #expect(mistake?.what.contains("no road leads straight from A to D") == true)
         _ = try ScenarioRun(try Scenario(text.replacing("drive D", with: "cross to D"), file: "f"))
     }

@@ -27,7 +27,7 @@ struct Scenario {
 
     /// Reads a scenario.
     ///
-    /// - Throws: ``ScenarioMistake`` with the file, the line and the remedy.
+    /// - Throws: ``ScenarioError`` with the file, the line and the remedy.
     init(_ text: String, file: String) throws {
         self.text = text
         self.file = file
@@ -36,10 +36,10 @@ struct Scenario {
             try sections[section].map { line in
                 do {
                     return try read(line)
-                } catch let mistake as LineMistake {
-                    throw ScenarioMistake(file: file, line: line.number, what: mistake.what)
+                } catch let mistake as LineError {
+                    throw ScenarioError(file: file, line: line.number, what: mistake.what)
                 } catch let mistake as ConfigError {
-                    throw ScenarioMistake(file: file, line: line.number, what: mistake.description)
+                    throw ScenarioError(file: file, line: line.number, what: mistake.description)
                 }
             }
         }
@@ -56,7 +56,7 @@ struct Scenario {
                     let place = try ScenarioPlace(String(given.value.dropFirst()))
                     setting.value = try map.coordinate(place).text
                 } catch {
-                    throw ScenarioMistake(
+                    throw ScenarioError(
                         file: file, line: line.number, what: "'\(given.value)' is not a place of the drawing")
                 }
             }
@@ -78,7 +78,7 @@ struct Scenario {
                     ScenarioText.trimmed(String($0))
                 }
                 if let stranger = rows.first(where: { ScenarioIndex.meaning(of: $0) == nil }) {
-                    throw ScenarioMistake(
+                    throw ScenarioError(
                         file: sections.file, line: line.number,
                         what: "'\(stranger)' is not a row of \(ScenarioIndex.rowsFile): write A5 or complaint 7")
                 }
@@ -89,18 +89,18 @@ struct Scenario {
             }
         }
         guard !title.isEmpty else {
-            throw ScenarioMistake(file: sections.file, line: 1, what: "the first lines must describe the scenario")
+            throw ScenarioError(file: sections.file, line: 1, what: "the first lines must describe the scenario")
         }
         guard !rows.isEmpty else {
-            throw ScenarioMistake(
+            throw ScenarioError(
                 file: sections.file, line: 1, what: "no line 'shows: A5, …' that names the rows of the behaviour")
         }
         return (title, rows, known)
     }
 
     /// `key = value`.
-    static func setting(_ text: String) throws(LineMistake) -> (key: String, value: String) {
-        guard let sign = text.firstIndex(of: "=") else { throw LineMistake("'\(text)' is not key = value") }
+    static func setting(_ text: String) throws(LineError) -> (key: String, value: String) {
+        guard let sign = text.firstIndex(of: "=") else { throw LineError("'\(text)' is not key = value") }
         return (
             ScenarioText.trimmed(String(text[..<sign])),
             ScenarioText.trimmed(String(text[text.index(after: sign)...]))
@@ -111,7 +111,7 @@ struct Scenario {
     static func changed(
         _ configuration: NavigationConfiguration, _ setting: (key: String, value: String), isLive: Bool, file: String,
         line: Int
-    ) throws(ScenarioMistake) -> NavigationConfiguration {
+    ) throws(ScenarioError) -> NavigationConfiguration {
         do throws(ConfigError) {
             if isLive { return try ConfigLoader.changed(configuration, [setting]) }
             let wanted = try ConfigLoader.load(
@@ -122,7 +122,7 @@ struct Scenario {
             }
             return changed
         } catch {
-            throw ScenarioMistake(file: file, line: line, what: error.description)
+            throw ScenarioError(file: file, line: line, what: error.description)
         }
     }
 
@@ -145,7 +145,7 @@ struct Scenario {
             } else if words.starts(with: ["without", "the", "tiles", "at"]) {
                 missing += words.dropFirst(4).compactMap(\.first)
             } else {
-                throw ScenarioMistake(
+                throw ScenarioError(
                     file: sections.file, line: line.number,
                     what: "'\(option)' is not understood; after 'map,' write: 50 m a character, at a tile corner, "
                         + "without the tiles at D E, traffic keeps left")
@@ -159,7 +159,7 @@ struct Scenario {
             for node in missing { _ = try map.coordinate(node) }
             return (map, missing)
         } catch let mistake as ASCIIMap.Mistake {
-            throw ScenarioMistake(file: sections.file, line: line.number, what: "the map: \(mistake.description)")
+            throw ScenarioError(file: sections.file, line: line.number, what: "the map: \(mistake.description)")
         }
     }
 
@@ -201,7 +201,7 @@ struct Scenario {
     /// Names, a colon, and tags separated by a comma and a space.
     private static func entry(_ line: SourceLine, _ sections: ScenarioText) throws -> (String, [String: String]) {
         guard let colon = line.text.firstIndex(of: ":") else {
-            throw ScenarioMistake(
+            throw ScenarioError(
                 file: sections.file, line: line.number,
                 what: "'\(line.text)' has no colon: write AB BC: highway=residential, name=Main Street")
         }
@@ -209,7 +209,7 @@ struct Scenario {
         for part in line.text[line.text.index(after: colon)...].split(separator: ",") {
             let tag = ScenarioText.trimmed(String(part))
             guard let sign = tag.firstIndex(of: "=") else {
-                throw ScenarioMistake(
+                throw ScenarioError(
                     file: sections.file, line: line.number, what: "'\(tag)' is not a tag: write key=value")
             }
             tags[String(tag[..<sign])] = String(tag[tag.index(after: sign)...])

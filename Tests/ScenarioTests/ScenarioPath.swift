@@ -109,20 +109,20 @@ struct ScenarioPath {
             do {
                 switch motion {
                 case .from(let start):
-                    guard vertices.isEmpty else { throw LineMistake("the vehicle already has a position: use 'drive'") }
+                    guard vertices.isEmpty else { throw LineError("the vehicle already has a position: use 'drive'") }
                     origin = LocalFrame(origin: try map.coordinate(start))
                     place = start
                     vertices.append(Vertex(point: LocalPoint(east: 0, north: 0)))
                 case .stand(let seconds):
                     guard !vertices.isEmpty else {
-                        throw LineMistake("the vehicle has no position yet: write 'from A>B'")
+                        throw LineError("the vehicle has no position yet: write 'from A>B'")
                     }
                     vertices[vertices.count - 1].pause += seconds
                 case .drive(let targets, let given, let isOnRoads):
                     speed = given ?? speed
                     for target in targets {
                         if isOnRoads, let place, !(try scenario.hasRoad(place, target, within: ScenarioPath.roadside)) {
-                            throw LineMistake(
+                            throw LineError(
                                 "no road leads straight from \(place.text) to \(target.text): name the crossings on the way, or write "
                                     + "'cross to' for a way off the roads")
                         }
@@ -134,9 +134,9 @@ struct ScenarioPath {
                     try ScenarioPath.add(origin.point(try map.coordinate(target)), given ?? 2, true, to: &vertices)
                 }
             } catch let mistake as ASCIIMap.Mistake {
-                throw ScenarioMistake(file: file, line: step.line.number, what: mistake.description)
-            } catch let mistake as LineMistake {
-                throw ScenarioMistake(file: file, line: step.line.number, what: mistake.what)
+                throw ScenarioError(file: file, line: step.line.number, what: mistake.description)
+            } catch let mistake as LineError {
+                throw ScenarioError(file: file, line: step.line.number, what: mistake.what)
             }
         }
         frame = origin
@@ -149,7 +149,7 @@ struct ScenarioPath {
     private static func add(_ point: LocalPoint, _ speed: Double, _ isReversing: Bool, to vertices: inout [Vertex])
         throws
     {
-        guard let last = vertices.last else { throw LineMistake("the vehicle has no position yet: write 'from A>B'") }
+        guard let last = vertices.last else { throw LineError("the vehicle has no position yet: write 'from A>B'") }
         guard (point - last.point).length > 0.01 else { return }
         vertices.append(Vertex(point: point, limit: speed, isReversing: isReversing))
     }

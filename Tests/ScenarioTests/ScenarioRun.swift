@@ -135,10 +135,10 @@ final class ScenarioRun {
             try pass()
             do {
                 try perform(action, line)
-            } catch let mistake as LineMistake {
-                throw ScenarioMistake(file: scenario.file, line: line.number, what: mistake.what)
+            } catch let mistake as LineError {
+                throw ScenarioError(file: scenario.file, line: line.number, what: mistake.what)
             } catch let mistake as ASCIIMap.Mistake {
-                throw ScenarioMistake(file: scenario.file, line: line.number, what: mistake.description)
+                throw ScenarioError(file: scenario.file, line: line.number, what: mistake.description)
             }
         case .answer(let query):
             try carryOut(session.handle(answer(query), to: query))
@@ -169,7 +169,7 @@ final class ScenarioRun {
             Odometry(
                 stamp: ScenarioRun.start.advanced(bySeconds: now),
                 speed: state.isReversing ? -state.speed : state.speed,
-                turnRate: turn, standsStill: state.speed == 0))
+                turnRate: turn, isStationary: state.speed == 0))
         try carryOut(session.handle(message, sequence: odometries))
     }
 
@@ -266,7 +266,7 @@ final class ScenarioRun {
     private func perform(_ action: ScenarioAction, _ line: SourceLine) throws {
         switch action {
         case .configure(let key, let value):
-            do throws(ScenarioMistake) {
+            do throws(ScenarioError) {
                 configuration = try Scenario.changed(
                     configuration, (key, value), isLive: true, file: scenario.file, line: line.number)
             } catch {
@@ -287,7 +287,7 @@ final class ScenarioRun {
         case .trafficCleared: try bring([TrafficSpeeds(replacesAll: true)])
         case .tilesArrive, .tilesLeave:
             guard !scenario.missing.isEmpty else {
-                throw LineMistake("no tiles are missing: write 'map, without the tiles at D'")
+                throw LineError("no tiles are missing: write 'map, without the tiles at D'")
             }
             var graph = scenario.map.graph
             if case .tilesLeave = action { graph = try ScenarioRun.graph(scenario) }
@@ -301,7 +301,7 @@ final class ScenarioRun {
 
     private func speeds(_ nodes: String, _ speed: Double?, _ isBothWays: Bool) throws -> [NavMessages.TrafficSpeed] {
         let letters = Array(nodes)
-        guard letters.count >= 2 else { throw LineMistake("'\(nodes)' is not a street: name its nodes, such as AB") }
+        guard letters.count >= 2 else { throw LineError("'\(nodes)' is not a street: name its nodes, such as AB") }
         for letter in letters { _ = try scenario.map.coordinate(letter) }
         return zip(letters, letters.dropFirst()).flatMap { from, to in
             (isBothWays ? [(from, to), (to, from)] : [(from, to)]).map {
@@ -353,7 +353,7 @@ final class ScenarioRun {
             request = .skipWaypoint(SkipWaypointRequest(waypointIndex: index.map { UInt32(clamping: $0) }))
         case .refresh: request = .refreshRoute(RefreshRouteRequest())
         case .repeatInstruction: request = .repeatInstruction(RepeatInstructionRequest())
-        default: throw LineMistake("'\(line.text)' is not a command")
+        default: throw LineError("'\(line.text)' is not a command")
         }
         let call = UInt64(calls.count + 1)
         calls[call] = ScenarioRun.name(action)

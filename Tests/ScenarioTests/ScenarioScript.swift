@@ -21,9 +21,9 @@ struct ScenarioPlace: Sendable, Equatable {
     /// Whether the place is beside its road or node.
     var isAside: Bool { right != 0 || east != 0 || north != 0 }
 
-    init(_ text: String) throws(LineMistake) {
+    init(_ text: String) throws(LineError) {
         self.text = text
-        let mistake = LineMistake(
+        let mistake = LineError(
             "'\(text)' is not a place: write A, A>B, A>B:30%, A>B:120m, each with +40R, +100N, … behind it")
         let parts = text.split(separator: "+", omittingEmptySubsequences: false)
         let base = parts[0].split(separator: ":", omittingEmptySubsequences: false)
@@ -169,17 +169,17 @@ struct ScenarioStep: Sendable, Equatable {
     var line: SourceLine
     var what: What
 
-    init(_ line: SourceLine) throws(LineMistake) {
+    init(_ line: SourceLine) throws(LineError) {
         self.line = line
-        var words = try LineWords(line.text)
+        var words = try LineScanner(line.text)
         var time: Double?
         if words.take("at") {
             let seconds = try words.number("a time in seconds")
-            guard (0...86_400).contains(seconds) else { throw LineMistake("a time is 0 to 86400 seconds") }
+            guard (0...86_400).contains(seconds) else { throw LineError("a time is 0 to 86400 seconds") }
             time = seconds
         }
         if let motion = try ScenarioMotion(&words) {
-            guard time == nil else { throw LineMistake("a driving line cannot have a time") }
+            guard time == nil else { throw LineError("a driving line cannot have a time") }
             what = .motion(motion)
         } else {
             what = .action(try ScenarioAction(&words), at: time)
@@ -190,7 +190,7 @@ struct ScenarioStep: Sendable, Equatable {
 
 extension ScenarioMotion {
     /// Returns the step of a line that starts with a driving verb; nil for another line.
-    fileprivate init?(_ words: inout LineWords) throws(LineMistake) {
+    fileprivate init?(_ words: inout LineScanner) throws(LineError) {
         if words.take("from") {
             self = .from(try ScenarioPlace(try words.next("a place")))
         } else if let isOnRoads = words.take("drive") ? true : words.take("cross", "to") ? false : nil {
@@ -199,31 +199,31 @@ extension ScenarioMotion {
                 _ = words.take(word)
                 places.append(try ScenarioPlace(word))
             }
-            guard !places.isEmpty else { throw LineMistake("'drive' needs places") }
+            guard !places.isEmpty else { throw LineError("'drive' needs places") }
             self = .drive(places, speed: try ScenarioMotion.speed(&words), isOnRoads: isOnRoads)
         } else if words.take("reverse") {
-            guard words.take("to") else { throw LineMistake("write: reverse to A>B:30%") }
+            guard words.take("to") else { throw LineError("write: reverse to A>B:30%") }
             let place = try ScenarioPlace(try words.next("a place"))
             self = .reverse(place, speed: try ScenarioMotion.speed(&words))
         } else if words.take("stand") {
             let seconds = try words.number("a time", unit: "s")
-            guard (0...3_600).contains(seconds) else { throw LineMistake("a vehicle stands for 0 to 3600 s") }
+            guard (0...3_600).contains(seconds) else { throw LineError("a vehicle stands for 0 to 3600 s") }
             self = .stand(seconds)
         } else {
             return nil
         }
     }
 
-    private static func speed(_ words: inout LineWords) throws(LineMistake) -> Double? {
+    private static func speed(_ words: inout LineScanner) throws(LineError) -> Double? {
         guard words.take("at") else { return nil }
         let speed = try words.number("a speed", unit: "km/h")
-        guard (1...250).contains(speed) else { throw LineMistake("a vehicle drives at 1 to 250 km/h") }
+        guard (1...250).contains(speed) else { throw LineError("a vehicle drives at 1 to 250 km/h") }
         return speed / 3.6
     }
 }
 
 extension ScenarioTrip {
-    init(_ words: inout LineWords) throws(LineMistake) {
+    init(_ words: inout LineScanner) throws(LineError) {
         while let word = words.first {
             _ = words.take(word)
             switch word {
@@ -234,7 +234,7 @@ extension ScenarioTrip {
             case "avoiding":
                 let name = try words.next("a feature to avoid")
                 guard let feature = ScenarioTrip.features[name] else {
-                    throw LineMistake(
+                    throw LineError(
                         "'\(name)' cannot be avoided: write \(ScenarioTrip.features.keys.sorted().joined(separator: ", "))"
                     )
                 }
@@ -252,9 +252,9 @@ extension ScenarioTrip {
     ]
 
     /// `x3` for three times as fast as the traffic; 1 without it.
-    static func factor(_ words: inout LineWords) throws(LineMistake) -> Double {
+    static func factor(_ words: inout LineScanner) throws(LineError) -> Double {
         guard let word = words.first, word.hasPrefix("x") else { return 1 }
-        guard let factor = Double(word.dropFirst()) else { throw LineMistake("'\(word)' is not a factor: write x3") }
+        guard let factor = Double(word.dropFirst()) else { throw LineError("'\(word)' is not a factor: write x3") }
         _ = words.take(word)
         return factor
     }
@@ -267,7 +267,7 @@ extension ScenarioAction {
         + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, repeat instruction, "
         + "set KEY = VALUE, worker, policy, traffic, tiles arrive, tiles leave, receiver, odometry"
 
-    fileprivate init(_ words: inout LineWords) throws(LineMistake) {
+    fileprivate init(_ words: inout LineScanner) throws(LineError) {
         if words.take("navigate") {
             self = .navigate(try ScenarioTrip(&words))
         } else if words.take("set", "route") {
@@ -308,22 +308,22 @@ extension ScenarioAction {
         }
     }
 
-    private static func route(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
+    private static func route(_ words: inout LineScanner) throws(LineError) -> ScenarioAction {
         var places: [ScenarioPlace] = []
         while let word = words.first, word != "simulated" {
             _ = words.take(word)
             places.append(try ScenarioPlace(word))
         }
-        guard places.count >= 2 else { throw LineMistake("a route needs at least two places") }
+        guard places.count >= 2 else { throw LineError("a route needs at least two places") }
         return .setRoute(places, simulation: words.take("simulated") ? try ScenarioTrip.factor(&words) : nil)
     }
 
-    private static func surroundings(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
+    private static func surroundings(_ words: inout LineScanner) throws(LineError) -> ScenarioAction {
         if words.take("worker") { return try worker(&words) }
         if words.take("policy") {
             let kind = try words.next("a policy question, such as should_reroute")
             guard NavNavigator.PolicyKind(rawValue: kind) != nil else {
-                throw LineMistake(
+                throw LineError(
                     "'\(kind)' is not a policy question: write one of "
                         + NavNavigator.PolicyKind.allCases.map(\.rawValue).joined(separator: ", "))
             }
@@ -338,10 +338,10 @@ extension ScenarioAction {
         if words.take("odometry", "on") {
             return .odometry(rate: words.first == nil ? 10 : try words.number("a rate", unit: "Hz"))
         }
-        throw LineMistake("'\(words.line)' is not understood; a line starts with \(verbs)")
+        throw LineError("'\(words.line)' is not understood; a line starts with \(verbs)")
     }
 
-    private static func worker(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
+    private static func worker(_ words: inout LineScanner) throws(LineError) -> ScenarioAction {
         let manner: ScenarioWorker
         switch try words.next("answers, slow, fails or silent") {
         case "answers": manner = .answers
@@ -350,10 +350,10 @@ extension ScenarioAction {
         case "fails":
             let name = try words.next("a failure code")
             guard let code = codes[name] else {
-                throw LineMistake("'\(name)' is not a code: write \(codes.keys.sorted().joined(separator: ", "))")
+                throw LineError("'\(name)' is not a code: write \(codes.keys.sorted().joined(separator: ", "))")
             }
             manner = .fails(code)
-        case let other: throw LineMistake("'\(other)' is not a worker mode: write answers, slow, fails or silent")
+        case let other: throw LineError("'\(other)' is not a worker mode: write answers, slow, fails or silent")
         }
         guard words.take("for") else { return .worker(manner, purpose: nil) }
         return .worker(manner, purpose: try words.next("a purpose, such as REROUTE"))
@@ -364,7 +364,7 @@ extension ScenarioAction {
         "INVALID_REQUEST": .invalidRequest, "PROVIDER_UNAVAILABLE": .providerUnavailable, "INTERNAL": .internal,
     ]
 
-    private static func traffic(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
+    private static func traffic(_ words: inout LineScanner) throws(LineError) -> ScenarioAction {
         let nodes = try words.next("the nodes of a street, such as AB")
         let isBothWays = words.take("both", "ways")
         if words.take("closed") { return .traffic(nodes: nodes, speed: 0, isBothWays: isBothWays) }

@@ -1,7 +1,7 @@
 import NavVerdict
 
 /// An error in a scenario: the file, the line and the remedy.
-struct ScenarioMistake: Error, CustomStringConvertible {
+struct ScenarioError: Error, CustomStringConvertible {
     var file: String
     var line: Int
     var what: String
@@ -30,7 +30,7 @@ struct ScenarioText {
             let entry = SourceLine(number: index + 1, text: section == "map" ? String(line) : trimmed)
             if let name = ScenarioText.heading(String(line)) {
                 guard bodies[name] == nil else {
-                    throw ScenarioMistake(file: file, line: index + 1, what: "duplicate section '\(name)'")
+                    throw ScenarioError(file: file, line: index + 1, what: "duplicate section '\(name)'")
                 }
                 section = name
                 bodies[name] = []
@@ -45,7 +45,7 @@ struct ScenarioText {
             }
         }
         for name in ["map", "ways", "drive", "expect"] where bodies[name]?.isEmpty != false {
-            throw ScenarioMistake(
+            throw ScenarioError(
                 file: file, line: 0,
                 what: "no section '\(name)'; a scenario has \(ScenarioText.sections.joined(separator: ", "))")
         }

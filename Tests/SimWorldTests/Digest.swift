@@ -39,7 +39,7 @@ struct Digest: Equatable {
             case .reply(let call, let reply):
                 add(call)
                 add(String("\(reply)".prefix(40)))
-            case .judged(let fix, let verdict): add("\(fix.stamp.nanoseconds) \(verdict)")
+            case .qualified(let fix, let verdict): add("\(fix.stamp.nanoseconds) \(verdict)")
             case .keepTrip(let trip): add(trip.map { $0.sessionID ^ UInt64($0.leg) } ?? 0)
             }
         }

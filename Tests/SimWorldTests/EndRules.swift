@@ -13,7 +13,7 @@ struct ReroutesEnd: Invariant {
     /// A question, a request and another question may occur between the beginning and the end, seconds.
     private static let longest = 40.0
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if step.isClockUncertain { began = step.event.stamp }
         for effect in step.effects {
             switch effect {
@@ -31,7 +31,7 @@ struct ReroutesEnd: Invariant {
                 }
             default: break
             }
-            if let what = order.breach(effect) { return what }
+            if let what = order.violation(effect) { return what }
         }
         guard let open = order.open else { return nil }
         if !isUnderWay { return "reroute \(open.id) goes on without a trip" }
@@ -43,11 +43,11 @@ struct ReroutesEnd: Invariant {
 struct SwitchesEnd: Invariant {
     static let rule = "a switch to an alternative succeeds or fails in the same step"
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         var order = SwitchOrder()
         for effect in step.effects {
             guard case .publish(_, .alternativeSwitch(let event)) = effect else { continue }
-            if let what = order.breach(event) { return what }
+            if let what = order.violation(event) { return what }
         }
         return order.open.map { "the switch to \($0) has no end" }
     }
@@ -59,12 +59,12 @@ struct FasterRoutesEnd: Invariant {
     private var detected = (stamp: Timestamp(nanoseconds: 0), patience: 0.0)
     private var hasRoute = false
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if step.isClockUncertain { detected.stamp = step.event.stamp }
         for effect in step.effects {
             switch effect {
             case .publish(_, .fasterRoute(let event)):
-                if let what = order.breach(event) { return what }
+                if let what = order.violation(event) { return what }
                 if case .detected(let until) = event.phase {
                     if !hasRoute { return "detected without a route" }
                     let patience = until?.seconds(since: step.event.stamp) ?? step.config.policy.approvalDeadline
@@ -88,7 +88,7 @@ struct RefreshesEnd: Invariant {
     static let rule = "a refresh succeeds or fails in the same step, and only on a trip"
     private var hasRoute = false
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         var isOpen = false
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
@@ -117,11 +117,11 @@ struct PredictionsEnd: Invariant {
     private var order = SimulationOrder()
     private var last: SimulationEvent? { order.last }
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
-            case .simulation(let event): if let what = order.breach(event) { return what }
+            case .simulation(let event): if let what = order.violation(event) { return what }
             case .position(let position):
                 let isOpen = last?.phase == .began
                 if position.prediction != nil, !isOpen || last?.reason == .manual {

@@ -68,7 +68,7 @@ struct EventLog {
         case .askPolicy(let request):
             "ask \(request.requestID) \(request.question.kind.rawValue), due \(clock(request.deadline))"
         case .withdrawPolicy(let id): "withdraw \(id)"
-        case .judged: nil
+        case .qualified: nil
         case .keepTrip(let trip): trip.map { "keep leg \($0.leg) of \($0.sessionID % 100_000)" } ?? "keep nothing"
         case .reply(let call, let reply): "reply to \(call): \("\(reply)".prefix(50))"
         case .publish(let context, let what):

@@ -56,7 +56,7 @@ enum StateIsBounded {
     private static let most = 64
 
     /// The oversized collection; nil when there is none.
-    static func breach(_ counts: [String: Int]) -> String? {
+    static func violation(_ counts: [String: Int]) -> String? {
         for (path, count) in counts.sorted(by: { $0.key < $1.key }) {
             let limit = limits.first {
                 path == $0.place || path.hasPrefix($0.place) && $0.place.hasSuffix(".") || path.hasSuffix($0.place)

@@ -6,9 +6,9 @@ import NavPositioning
 struct InstructionsOnce: Invariant {
     static let rule = "each instruction of a route is given once, except a banner that was predicted without odometry"
     private var told: Set<InstructionID> = []
-    private var foresight = Foresight()
+    private var foresight = BannerWithdrawal()
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             foresight.note(what, step)
@@ -31,7 +31,7 @@ struct InstructionsOnce: Invariant {
 }
 
 /// Whether banners may be withdrawn: those shown because of expected positions, by the first measured position on the route.
-private struct Foresight {
+private struct BannerWithdrawal {
     private var end = -Double.infinity
     /// The longest time that the owner may take to answer, seconds.
     private static let patience = 5.0
@@ -41,7 +41,7 @@ private struct Foresight {
         case .position(let position): if position.evidence == .expected { end = .infinity }
         case .progress(let progress):
             let isOn = progress.deviation.state == .onRoute || progress.deviation.state == .offStep
-            if isOn, progress.position.evidence != .expected { end = min(end, step.time + Foresight.patience) }
+            if isOn, progress.position.evidence != .expected { end = min(end, step.time + BannerWithdrawal.patience) }
         default: break
         }
     }
@@ -53,7 +53,7 @@ struct SilentOffRoute: Invariant {
     static let rule = "off route there is no instruction except the arrival, and none without a route"
     private var (isOff, isThere, hasRoute) = (false, false, false)
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
@@ -79,9 +79,9 @@ struct SilentOffRoute: Invariant {
 struct InstructionsGoForward: Invariant {
     static let rule = "banners and announcements advance along the route"
     private var (shown, said): (InstructionID?, InstructionID?)
-    private var foresight = Foresight()
+    private var foresight = BannerWithdrawal()
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             foresight.note(what, step)

@@ -178,10 +178,11 @@ import Testing
 
     @Test func unboundedGrowthIsDetected() {
         #expect(
-            StateIsBounded.breach(["questions.all": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
-        #expect(StateIsBounded.breach(["questions.all": 65]) != nil)
-        #expect(StateIsBounded.breach(["alternatives.kept": 3]) != nil)
-        #expect(StateIsBounded.breach(["positioning.judge.seen": 65]) != nil)
+            StateIsBounded.violation(["questions.all": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil
+        )
+        #expect(StateIsBounded.violation(["questions.all": 65]) != nil)
+        #expect(StateIsBounded.violation(["alternatives.kept": 3]) != nil)
+        #expect(StateIsBounded.violation(["positioning.healthMonitor.seen": 65]) != nil)
     }
 
     @Test func footprintCoversTheWholeNavigator() throws {
@@ -206,10 +207,10 @@ import Testing
             var world = try SimWorld(seed: seed)
             try world.run { step, _ in
                 index += 1
-                unsound = unsound ?? sound.breach(step)
+                unsound = unsound ?? sound.violation(step)
                 var step = step
                 if broken.edit(&step, index) { isChanged = true }
-                found = found ?? other.breach(step)
+                found = found ?? other.violation(step)
             }
             guard isChanged, found != nil || seed > 60 else { continue }
             #expect(unsound == nil, "seed \(seed)")

@@ -1,7 +1,7 @@
 import NavNavigator
 
 /// A violated rule.
-struct Breach: Error, CustomStringConvertible {
+struct Violation: Error, CustomStringConvertible {
     var rule: String
     /// The observation that violates it.
     var what: String
@@ -14,7 +14,7 @@ protocol Invariant: SendableMetatype {
     static var rule: String { get }
     init()
     /// Checks a step and returns the violation; nil when the rule is kept.
-    mutating func breach(_ step: SimStep) -> String?
+    mutating func violation(_ step: SimStep) -> String?
 }
 
 /// All invariants.
@@ -65,10 +65,10 @@ struct Invariants {
     init() {}
 
     /// Checks a step.
-    mutating func check(_ step: SimStep) throws(Breach) {
+    mutating func check(_ step: SimStep) throws(Violation) {
         for index in rules.indices {
-            if let what = rules[index].breach(step) {
-                throw Breach(rule: type(of: rules[index]).rule, what: what)
+            if let what = rules[index].violation(step) {
+                throw Violation(rule: type(of: rules[index]).rule, what: what)
             }
         }
     }

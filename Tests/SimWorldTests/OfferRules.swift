@@ -8,7 +8,7 @@ struct AlternativesAreOthers: Invariant {
     private var shown: Set<UInt64> = []
     private var route: [EdgeKey] = []
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
@@ -48,7 +48,7 @@ struct PreviewsAreSound: Invariant {
     static let rule = "a preview has up to three routes, one of them active, and ends when guidance starts"
     private var count = 0
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
@@ -75,7 +75,7 @@ struct PreviewsAreSound: Invariant {
 struct TilesAreNamed: Invariant {
     static let rule = "a failure that names tiles requests them"
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         var needed: Set<RoadTileID> = []
         for effect in step.effects {
             guard case .needTiles(let tiles) = effect else { continue }

@@ -149,6 +149,6 @@ struct SimOdometer {
             stamp: SimWorld.start.advanced(bySeconds: time + clock), speed: truth.speed == 0 ? 0 : speed,
             speedSigma: model.speedNoise,
             turnRate: truth.turnRate + model.turnBias + model.turnNoise * random.gaussian(),
-            turnRateSigma: model.turnNoise, standsStill: truth.speed == 0)
+            turnRateSigma: model.turnNoise, isStationary: truth.speed == 0)
     }
 }

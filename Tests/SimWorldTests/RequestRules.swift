@@ -8,7 +8,7 @@ struct OneRequestPerPurpose: Invariant {
     private var open: [UInt64: RoutePurpose] = [:]
     private var known: Set<UInt64> = []
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         // An answer at its deadline is still cancelled.
         var answered: UInt64?
         if case .routeAnswer(let id, _) = step.event.kind, open.removeValue(forKey: id) != nil { answered = id }
@@ -42,7 +42,7 @@ struct RequestsEndInTime: Invariant {
     /// The timeout of calculations, seconds.
     private static let patience = 30.0
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if case .routeAnswer(let id, _) = step.event.kind { open[id] = nil }
         for effect in step.effects {
             switch effect {
@@ -75,7 +75,7 @@ struct CallsAreAnsweredOnce: Invariant {
     private enum Kind { case atOnce, calculation, trip }
     private var open: [UInt64: (kind: Kind, stamp: Timestamp)] = [:]
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if case .callEnded(let call) = step.event.kind { open[call] = nil }
         if case .command(let command, let call) = step.event.kind, call != 0 {
             let kind: Kind
@@ -116,7 +116,7 @@ struct QuestionsAreDecidedOnce: Invariant {
     private var last: UInt64 = 0
     private static let greatest = 64
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         var (asked, withdrawn): ([UInt64: PolicyRequest], [UInt64: PolicyRequest]) = ([:], [:])
         for effect in step.effects {
             switch effect {
@@ -179,7 +179,7 @@ struct QuestionsEndWithTheirRoute: Invariant {
     static let rule = "no question about a route outlives it"
     private var open: [UInt64: PolicyKind] = [:]
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         let before = open
         var (isOther, isOver) = (false, false)
         if case .policyAnswer(let id, _) = step.event.kind { open[id] = nil }
@@ -206,7 +206,7 @@ struct LateAnswersChangeNothing: Invariant {
     private var routes: Set<UInt64> = []
     private var questions: Set<UInt64> = []
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         defer { note(step) }
         switch step.event.kind {
         case .routeAnswer(let id, _): if routes.contains(id) { return nil }

@@ -297,7 +297,7 @@ struct SimWorld {
         while let due = navigator.due, due < stamp {
             count += 1
             if count > SimWorld.mostTimers {
-                throw Breach(rule: "timers end", what: "\(count) timers in a row")
+                throw Violation(rule: "timers end", what: "\(count) timers in a row")
             }
             try send(.timer, at: due, look)
         }
@@ -331,7 +331,7 @@ struct SimWorld {
         case .needTiles: plan(.tilesArrive, after: 1 + 30 * random.uniform())
         case .askPolicy(let request):
             for (delay, answer) in owner.answers(request) { plan(.decision(request, answer), after: delay) }
-        case .withdrawPolicy, .reply, .judged, .keepTrip: break
+        case .withdrawPolicy, .reply, .qualified, .keepTrip: break
         }
     }
 

@@ -15,8 +15,8 @@ import Testing
             // Measuring the footprint takes as long as some hundred steps.
             guard seed % 5 == 0, step.time >= size else { return }
             size = step.time + 120
-            if let what = StateIsBounded.breach(Footprint(navigator).counts) {
-                throw Breach(rule: StateIsBounded.rule, what: what)
+            if let what = StateIsBounded.violation(Footprint(navigator).counts) {
+                throw Violation(rule: StateIsBounded.rule, what: what)
             }
         }
     }
@@ -29,8 +29,8 @@ import Testing
         return digest
     }
 
-    private static func report(_ seed: UInt64, _ breach: any Error) {
-        Issue.record("\(SimSeeds.report(seed, breach, in: Self.self))")
+    private static func report(_ seed: UInt64, _ violation: any Error) {
+        Issue.record("\(SimSeeds.report(seed, violation, in: Self.self))")
     }
 
     @Test(.enabled(if: SimSeeds.single == nil), arguments: 0..<SimSeeds.jobs) func randomDrivesKeepTheInvariants(

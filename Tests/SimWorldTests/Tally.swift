@@ -41,7 +41,7 @@ struct Tally {
             case .reply(_, let reply): add("reply \(Tally.name(reply))")
             case .needTiles: add("tiles needed")
             case .cancelRoute: add("cancelled")
-            case .requestRoute, .askPolicy, .withdrawPolicy, .judged, .keepTrip: break
+            case .requestRoute, .askPolicy, .withdrawPolicy, .qualified, .keepTrip: break
             }
         }
     }

@@ -11,7 +11,7 @@ struct EventsAreCounted: Invariant {
     /// What follows from an answer, or from its absence, has the cause of the question.
     private var causes: Set<UInt64> = []
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         causes.insert(step.event.causeSequence)
         for effect in step.effects {
             guard case .publish(let context, _) = effect else { continue }
@@ -35,7 +35,7 @@ struct TimeGoesOn: Invariant {
     private var position: Timestamp?
     private var progress: Timestamp?
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if step.isClockUncertain { (position, progress) = (nil, nil) }
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
@@ -61,7 +61,7 @@ struct TimeGoesOn: Invariant {
 struct TimersMoveOn: Invariant {
     static let rule = "a timer is not requested twice"
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         guard case .timer = step.event.kind, let due = step.due, due <= step.event.stamp else { return nil }
         return "the timer of \(step.event.stamp) leads to one of \(due)"
     }
@@ -70,7 +70,7 @@ struct TimersMoveOn: Invariant {
 struct NumbersAreSound: Invariant {
     static let rule = "every number is finite and in its range"
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             let (natural, finite) = numbers(of: what)
@@ -132,7 +132,7 @@ struct PredictionsGiveWay: Invariant {
     private var good = 0
     private var last = -Double.infinity
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if case .fix(let fix) = step.event.kind {
             // A fix of an unused receiver does not count.
             let isRejected = step.publications.contains { if case .fixRejected = $0.what { true } else { false } }

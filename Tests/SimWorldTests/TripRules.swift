@@ -12,7 +12,7 @@ struct RoutesAreNumbered: Invariant {
     private var route: UInt64 = 0
     private var last: UInt64 = 0
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(let context, let what) = effect else { continue }
             switch what {
@@ -53,7 +53,7 @@ struct DestinationIsKept: Invariant {
     private var announced: UInt64?
     private var waypoints: [Coordinate] = []
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         if case .policyAnswer(_, let answer) = step.event.kind, case .reroute(_, let list) = answer.content,
             !list.isEmpty,
             let announced
@@ -131,7 +131,7 @@ struct RemainingNeverGrows: Invariant {
     /// The rounding error of a difference, metres.
     private static let rounding = 1e-6
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
@@ -180,7 +180,7 @@ struct ProgressKeepsComing: Invariant {
     static let rule = "every position on a trip has a progress"
     private var isUnderWay = false
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         var isDue = false
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
@@ -209,7 +209,7 @@ struct ArrivalsOncePerStop: Invariant {
     private var approached: Set<Coordinate> = []
     private var arrived: Set<Coordinate> = []
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
@@ -275,7 +275,7 @@ struct StateTellsTheTruth: Invariant {
     private var leg = 0
     private var deviation = DeviationState.onRoute
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(let context, let what) = effect else { continue }
             switch what {
@@ -340,7 +340,7 @@ struct NothingFinalIsExpected: Invariant {
     /// The waypoints of the route, its start included.
     private var count = 0
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         // An owner's decision may arrive when the position has changed.
         var isOwners = false
         if case .policyAnswer = step.event.kind { isOwners = true }
@@ -380,7 +380,7 @@ struct ArrivalsAreThere: Invariant {
     /// The receiver's error at the last accepted fix, metres; predictions inherit it.
     private var error = 0.0
 
-    mutating func breach(_ step: SimStep) -> String? {
+    mutating func violation(_ step: SimStep) -> String? {
         for (_, what) in step.publications {
             switch what {
             case .position(let position):

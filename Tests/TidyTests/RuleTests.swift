@@ -52,7 +52,7 @@ import Testing
         "validDate(x)", "let b = travel.time(of: step)", "let c = time(of: step)", "var openTiles = 1", "item.print(1)",
         "let d = TimedDate(x)", "heap.open(node)", "let environment = 1",
     ])
-    func pureCodeIsLeftAlone(line: String) {
+    func pureCodeIsNotReported(line: String) {
         #expect(texts(Rules.purity([file(line)])) == [])
     }
 
@@ -116,7 +116,7 @@ import Testing
         "// Let the reader go first.", "// if the heap is empty, stop", "/// let x = 1", "// O(n)", "// let it be",
         "// See Newson and Krumm (2009)", "// import order matters here", "//", "// 1.5 (measured)",
     ])
-    func proseIsLeftAlone(line: String) {
+    func proseIsNotReported(line: String) {
         #expect(texts(Rules.commentedOutCode([file(line)])) == [])
     }
 

@@ -210,7 +210,7 @@ struct CacheAheadTests {
 
     @Test func newRouteOutlivesTheEndOfGuidanceThatWasReportedBeforeIt() {
         let route = CacheTable.route([TileFolders.porto, NavGeo.Coordinate(latitude: 41, longitude: -8)], 7)
-        var news = VehicleNews()
+        var news = VehicleUpdates()
         news.update.isGuided = false
         news.take(route: route.encoded().withUnsafeBytes { Payload(copying: $0) })
         let update = news.read { Issue.record("\($0)") }

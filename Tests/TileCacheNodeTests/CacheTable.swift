@@ -59,12 +59,12 @@ final class CacheTable {
     deinit {
         guard let node else { return }
         // After a test threw, waiting here would block a thread that the node's own tasks need.
-        let (runner, temporary) = (Handed(node), temporary)
+        let (runner, temporary) = (Transferred(node), temporary)
         Thread.detachNewThread { withExtendedLifetime(temporary) { runner.node.finish() } }
     }
 
     /// A node on its way to another thread, which alone owns it from then on.
-    private struct Handed: @unchecked Sendable {
+    private struct Transferred: @unchecked Sendable {
         // Unchecked: see above.
         let node: NodeRunner<TileCacheNode>
 
@@ -108,7 +108,7 @@ final class CacheTable {
     /// Ends the node; its store stays.
     func stop() async {
         guard let node else { return }
-        let runner = Handed(node)
+        let runner = Transferred(node)
         self.node = nil
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -152,7 +152,7 @@ package struct Inbox {
                 guard queues[old].subscription != id else { return nil }
                 return old - queues[..<old].count { $0.subscription == id }
             }
-            // What is published until the topic is wanted again is not lost, and its latched message is then wanted again.
+            // Messages published until the next subscription do not count as lost, and it needs the latched message again.
             if topics[index].queues.isEmpty { topics[index].tracker = LossTracker() }
         }
         queues = ContiguousArray(kept)
@@ -200,7 +200,7 @@ package struct Inbox {
     package mutating func accept(
         topic frame: UnsafeRawBufferPointer, header: UnsafeRawBufferPointer, payload: Payload, received: ReceiveTimes
     ) {
-        guard let (index, header) = judge(frame, header, received) else { return }
+        guard let (index, header) = admit(frame, header, received) else { return }
         var isQueued = false
         for position in topics[index].queues.indices {
             let queue = topics[index].queues[position]
@@ -224,7 +224,7 @@ package struct Inbox {
             accept(topic: frame, header: headerFrame, payload: payload, received: received)
             return next()
         }
-        guard let (index, header) = judge(frame, headerFrame, received) else { return nil }
+        guard let (index, header) = admit(frame, headerFrame, received) else { return nil }
         let queue = topics[index].queues[0]
         let isTaken = payload.count <= queues[queue].maximumPayloadSize
         count(index, payload.count, isQueued: isTaken)
@@ -236,7 +236,7 @@ package struct Inbox {
 
     /// Returns the topic and header of a message that is wanted, well-formed and new; counts any other message.
     @inline(__always)
-    private mutating func judge(
+    private mutating func admit(
         _ frame: UnsafeRawBufferPointer, _ headerFrame: UnsafeRawBufferPointer, _ received: ReceiveTimes
     ) -> (index: Int, header: MessageHeader)? {
         guard let index = table.find(frame) else {
@@ -249,7 +249,7 @@ package struct Inbox {
         }
         let isNew = topics.withUnsafeMutableBufferPointer { topics in
             guard !topics[index].queues.isEmpty else { return false }
-            guard case .new(let lost) = topics[index].tracker.judge(bootID: header.bootID, sequence: header.sequence)
+            guard case .new(let lost) = topics[index].tracker.classify(bootID: header.bootID, sequence: header.sequence)
             else {
                 topics[index].statistics.duplicates &+= 1
                 return false

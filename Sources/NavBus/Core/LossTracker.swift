@@ -32,16 +32,16 @@ package struct LossTracker {
 
     /// Checks a message's sequence and remembers it.
     @inline(__always)
-    package mutating func judge(bootID: UInt64, sequence: UInt64) -> Verdict {
+    package mutating func classify(bootID: UInt64, sequence: UInt64) -> Verdict {
         if let first = publishers.first, first.bootID == bootID {
             guard sequence > first.sequence else { return .duplicate }
             publishers[0].sequence = sequence
             return .new(lost: sequence - first.sequence - 1)
         }
-        return judgeOther(bootID: bootID, sequence: sequence)
+        return classifyOther(bootID: bootID, sequence: sequence)
     }
 
-    private mutating func judgeOther(bootID: UInt64, sequence: UInt64) -> Verdict {
+    private mutating func classifyOther(bootID: UInt64, sequence: UInt64) -> Verdict {
         guard let index = publishers.firstIndex(where: { $0.bootID == bootID }) else {
             if publishers.count == Self.capacity { publishers.removeLast() }
             publishers.insert(Publisher(bootID: bootID, sequence: sequence), at: 0)

@@ -17,7 +17,7 @@ package struct Outbox {
         let isLatched: Bool
         var latched: Latched?
         /// Whether ``latched`` was dropped for some subscriber and must be sent again.
-        var isOwed = false
+        var needsResend = false
         /// The topic's counts; `published` doubles as the sequence.
         var statistics: TopicStatistics
 
@@ -35,8 +35,8 @@ package struct Outbox {
     package let node: UInt64
     private var topics: ContiguousArray<Topic> = []
     private var subscribers: [[UInt8]: Int] = [:]
-    /// Whether ``owed`` is non-empty.
-    package private(set) var isOwing = false
+    /// Whether ``resends`` is non-empty.
+    package private(set) var hasResends = false
 
     package init(node: UInt64) { self.node = node }
 
@@ -109,12 +109,12 @@ package struct Outbox {
                 schemaFingerprint: topics[index].schemaFingerprint)
             if topics[index].isLatched {
                 topics[index].latched = Latched(header: header, payload: [UInt8](payload))
-                if topics[index].isOwed { topics[index].statistics.dropped &+= 1 }
-                topics[index].isOwed = false
+                if topics[index].needsResend { topics[index].statistics.dropped &+= 1 }
+                topics[index].needsResend = false
             }
             return header
         }
-        if isOwing { recountOwed() }
+        if hasResends { updateHasResends() }
         guard let header else {
             throw BusError(
                 .payloadTooLarge,
@@ -156,21 +156,21 @@ package struct Outbox {
         if topics[index].latched == nil {
             topics[index].statistics.dropped &+= 1
         } else {
-            topics[index].isOwed = true
-            isOwing = true
+            topics[index].needsResend = true
+            hasResends = true
         }
     }
 
     /// The latched topics whose last value has not reached every subscriber.
-    package var owed: [Int] { isOwing ? topics.indices.filter { topics[$0].isOwed } : [] }
+    package var resends: [Int] { hasResends ? topics.indices.filter { topics[$0].needsResend } : [] }
 
     /// Records that the last value of a topic has reached every subscriber, or is owed no longer.
     package mutating func paid(_ index: Int) {
-        topics[index].isOwed = false
-        recountOwed()
+        topics[index].needsResend = false
+        updateHasResends()
     }
 
-    private mutating func recountOwed() { isOwing = topics.contains(where: \.isOwed) }
+    private mutating func updateHasResends() { hasResends = topics.contains(where: \.needsResend) }
 
     // MARK: Subscribers
 

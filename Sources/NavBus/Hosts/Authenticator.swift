@@ -23,7 +23,7 @@ package struct Authenticator {
     package init(allowed: Set<CurvePublicKey>) { self.allowed = allowed }
 
     /// Judges a request: version, request id, domain, address, routing id, mechanism, credentials.
-    package mutating func judge(_ request: [[UInt8]], now: Int64) -> Verdict {
+    package mutating func authenticate(_ request: [[UInt8]], now: Int64) -> Verdict {
         let id = request.count > 1 && request[1].count <= 255 ? request[1] : []
         guard request.count == 7, request[0] == Array("1.0".utf8), request[2] == Array(Self.domain.utf8),
             request[5] == Array("CURVE".utf8), request[6].count == 32

@@ -78,7 +78,7 @@ final class AuthenticatorThread: Sendable {
             // With signals blocked here, only the end of the context makes this fail.
             guard zmq_poll(&items, Int32(items.count), -1) >= 0 else { return }
             do throws(ZeroMQError) {
-                // Monitor events come first: a connection is counted before its key is judged.
+                // Monitor events are handled first, so that a connection is counted before its key is checked.
                 for monitor in handover.monitors { try take(monitor) }
                 if let admission = handover.admission { try answer(admission, &allowed) }
             } catch {
@@ -110,7 +110,7 @@ final class AuthenticatorThread: Sendable {
             let keys = allowed.keys
             let verdict = authenticator.withLock { authenticator in
                 authenticator.allowed = keys
-                return authenticator.judge(request, now: now)
+                return authenticator.authenticate(request, now: now)
             }
             admission.sendFrames(verdict.reply)
             if let event = verdict.event { onEvent?(event) }

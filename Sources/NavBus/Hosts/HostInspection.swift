@@ -60,7 +60,7 @@ extension HostConfiguration {
             } catch {
                 throw error.asBusError
             }
-            // A peer that refused is asked again no sooner than after two seconds.
+            // A peer that refused is not contacted again for two seconds.
             let isEnded = peers.absentees.allSatisfy { refusals.reason(of: $0) != nil }
             if isEnded || now >= deadline { break }
             var entry = pollfd(fd: poller.fileDescriptor, events: Int16(POLLIN), revents: 0)

@@ -17,7 +17,7 @@ final class HostListener {
     /// Readable when a subscriber came or went.
     let publisherFileDescriptor: Int32
     private let authenticator: AuthenticatorThread
-    private var board: AnnouncementBoard
+    private var board: AnnouncementFollowers
     private let bootID: UInt64
     private var announcement: [UInt8] = []
     /// The messages that arrived while the node published, when handlers must not run.
@@ -41,7 +41,7 @@ final class HostListener {
         _ hosts: HostConfiguration
     ) throws(BusError) {
         self.bootID = bootID
-        board = AnnouncementBoard(bootID: bootID)
+        board = AnnouncementFollowers(bootID: bootID)
         let (admission, router, publisher, monitors): (ZeroMQSocket?, ZeroMQSocket, ZeroMQSocket, [ZeroMQSocket])
         do throws(ZeroMQError) {
             (admission, router, publisher, monitors) = try Self.open(in: context, configuration, hosts, listen)
@@ -122,7 +122,7 @@ final class HostListener {
     func send(
         _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, toClient client: ClientAddress
     ) -> Transmission {
-        guard let router else { return .gone }
+        guard let router else { return .unreachable }
         isDirty = true
         return wire.send(frame, payload, to: client, through: router)
     }
@@ -138,7 +138,7 @@ final class HostListener {
                 server.rejected()
                 continue
             }
-            if frame.kind == .goodbye { board.gone(address) }
+            if frame.kind == .goodbye { board.remove(address) }
             if frame.kind == .watch {
                 answer(address, frame, now)
             } else {
@@ -197,7 +197,7 @@ final class HostListener {
         var frame = ServiceFrame(.announcement)
         (frame.serverBootID, frame.sequence) = (bootID, board.revision)
         let transmission = json.withUnsafeBytes { send(frame, $0, toClient: address) }
-        if transmission != .sent { board.gone(address) }
+        if transmission != .sent { board.remove(address) }
     }
 
     // MARK: The end

@@ -18,7 +18,7 @@ package struct PeerStateMachine {
 
     /// The pause before a new request for an announcement that came too soon to be parsed: 110 ms, just over the interval
     /// at which a node repeats its announcement.
-    package static let secondLookNanoseconds = AnnouncementBoard.repetitionNanoseconds + 10_000_000
+    package static let secondLookNanoseconds = AnnouncementFollowers.repetitionNanoseconds + 10_000_000
 
     package enum Effect: Hashable {
         /// Send a request that names the known announcement.
@@ -30,7 +30,7 @@ package struct PeerStateMachine {
 
     private enum State {
         case absent(askedAt: Int64)
-        case present(Announcement, revision: UInt64, heardAt: Int64, askedAt: Int64)
+        case present(Announcement, revision: UInt64, receivedAt: Int64, askedAt: Int64)
     }
 
     private let endpoint: TCPEndpoint
@@ -62,22 +62,22 @@ package struct PeerStateMachine {
             state = .absent(askedAt: now)
             nextTick = now + Self.searchNanoseconds
             return [.ask(bootID: 0, revision: 0)]
-        case .present(let announcement, let revision, let heardAt, let askedAt):
-            if now - heardAt >= Self.silenceNanoseconds {
+        case .present(let announcement, let revision, let receivedAt, let askedAt):
+            if now - receivedAt >= Self.silenceNanoseconds {
                 return lose("it has not answered for over a second", now)
             }
             let isDue = now - askedAt >= Self.heartbeatNanoseconds
             let asked = isDue ? now : askedAt
-            state = .present(announcement, revision: revision, heardAt: heardAt, askedAt: asked)
-            nextTick = min(asked + Self.heartbeatNanoseconds, heardAt + Self.silenceNanoseconds)
+            state = .present(announcement, revision: revision, receivedAt: receivedAt, askedAt: asked)
+            nextTick = min(asked + Self.heartbeatNanoseconds, receivedAt + Self.silenceNanoseconds)
             return isDue ? [.ask(bootID: announcement.bootID, revision: revision)] : []
         }
     }
 
     /// Records that some message of the node arrived.
-    package mutating func heard(now: Int64) {
+    package mutating func noteMessage(now: Int64) {
         guard case .present(let announcement, let revision, _, let askedAt) = state else { return }
-        state = .present(announcement, revision: revision, heardAt: now, askedAt: askedAt)
+        state = .present(announcement, revision: revision, receivedAt: now, askedAt: askedAt)
     }
 
     /// Handles the node's announcement, or an empty heartbeat.
@@ -109,7 +109,7 @@ package struct PeerStateMachine {
                 .report(.peerFound(endpoint: endpoint.description, node: announcement.node, bootID: bootID)))
         }
         if self.announcement != announcement { effects.append(.changed) }
-        state = .present(announcement, revision: revision, heardAt: now, askedAt: now)
+        state = .present(announcement, revision: revision, receivedAt: now, askedAt: now)
         nextTick = now + Self.heartbeatNanoseconds
         return effects
     }
@@ -117,9 +117,9 @@ package struct PeerStateMachine {
     private mutating func askAgain(at time: Int64) {
         switch state {
         case .absent: state = .absent(askedAt: time - Self.searchNanoseconds)
-        case .present(let announcement, let revision, let heardAt, _):
+        case .present(let announcement, let revision, let receivedAt, _):
             state = .present(
-                announcement, revision: revision, heardAt: heardAt, askedAt: time - Self.heartbeatNanoseconds)
+                announcement, revision: revision, receivedAt: receivedAt, askedAt: time - Self.heartbeatNanoseconds)
         }
         nextTick = min(nextTick, time)
     }

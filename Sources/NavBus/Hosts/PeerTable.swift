@@ -16,7 +16,7 @@ final class PeerTable {
         var subscribed: String?
         /// The time to reconnect unless the peer is present by then, in monotonic nanoseconds.
         ///
-        /// ZeroMQ gives up an endpoint for good after a denied or failed handshake, but the peer's configuration may change.
+        /// ZeroMQ abandons an endpoint permanently after a denied or failed handshake, but the peer's configuration may change.
         var reopenAt: Int64?
 
         init(_ peer: HostConfiguration.Peer) {
@@ -117,7 +117,7 @@ final class PeerTable {
     }
 
     private func open(_ index: Int) throws(ZeroMQError) {
-        // A monitor's name stays taken for some time after its end, so each opening gets a new number.
+        // A monitor's name remains in use for some time after it is closed, so each opening gets a new number.
         openings += 1
         let peer = entries[index].peer
         let socket = try ZeroMQSocket(.dealer, in: context)
@@ -179,7 +179,7 @@ final class PeerTable {
             malformedMessages += 1
             return
         }
-        entries[index].machine.heard(now: now)
+        entries[index].machine.noteMessage(now: now)
         switch frame.kind {
         case .announcement:
             let effects = payload.withUnsafeBytes {
@@ -277,12 +277,12 @@ final class PeerTable {
 
     /// Sends to a peer that offers services.
     ///
-    /// ZeroMQ does not distinguish an unconnected peer from one with a full queue; both are reported as gone.
+    /// ZeroMQ does not distinguish an unconnected peer from one with a full queue; both are reported as unreachable.
     func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to server: ServerInfo) -> Transmission {
         let entry = entries.first { $0.machine.announcement?.bootID == server.bootID && $0.node == server.node }
-        guard let socket = entry?.socket else { return .gone }
+        guard let socket = entry?.socket else { return .unreachable }
         isDirty = true
-        return wire.send(frame, payload, through: socket) == .sent ? .sent : .gone
+        return wire.send(frame, payload, through: socket) == .sent ? .sent : .unreachable
     }
 
     /// Connects SUB to the peers that publish a topic in `wanted`, and disconnects it from those that no longer do.

@@ -8,9 +8,9 @@ internal import Glibc
 public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// A numeric IPv4 or IPv6 address in its canonical form, without brackets, or `*` for all addresses of the machine.
     public let address: String
-    /// The port of calls and announcements; 0 asks the system for a free one.
+    /// The port of calls and announcements; 0 for a free one chosen by the system.
     public let port: UInt16
-    /// The port of topics; 0 asks the system for a free one.
+    /// The port of topics; 0 for a free one chosen by the system.
     public let publisherPort: UInt16
 
     /// Parses `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
@@ -80,7 +80,7 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
         return "tcp://\(host):\(port == 0 ? "*" : String(port))"
     }
 
-    /// The endpoint as it is written in a configuration.
+    /// The endpoint in the notation of a configuration.
     public var description: String {
         let first = "tcp://\(isIPv6 ? "[\(address)]" : address):\(port)"
         return publisherPort == (port == 0 ? 0 : port &+ 1) ? first : "\(first),\(publisherPort)"

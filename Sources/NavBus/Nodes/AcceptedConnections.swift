@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The connections that a bound socket of this process has accepted.
 ///
-/// libzmq reveals neither its peers nor what waits for each. The kernel knows both: an accepted connection has the local
+/// libzmq reveals neither its peers nor what waits for each. The kernel provides both: an accepted connection has the local
 /// address of its listening socket, and a count of the bytes its peer has not read.
 enum AcceptedConnections {
     /// The address that the socket is bound to.

@@ -327,7 +327,7 @@ public final class BusNode: Bus {
         return ready
     }
 
-    /// Handles what a wait reported; reading messages is left to the caller.
+    /// Handles the events that a wait reported; the caller reads the messages.
     private func attend(
         _ ready: WaitList.Ready, _ publisher: PublisherSide, _ subscriber: SubscriberSide,
         _ services: ServiceTransport, _ now: Int64
@@ -405,7 +405,7 @@ public final class BusNode: Bus {
         if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
         if subscriber.isDirty { try subscriber.receive() }
         let due = try beforeWaiting(publisher, subscriber, services, now)
-        // The caller may have received what it waits for.
+        // The caller may already have received the message that it waits for.
         if services.taken != before { return }
         let ready = wait(until: min(now + timeout.boundedNanoseconds, due), now)
         now = Clocks.monotonic()

@@ -2,7 +2,7 @@ internal import CZeroMQ
 
 /// A detector of connections of a SUB socket that ZeroMQ has given up permanently.
 ///
-/// ZeroMQ reconnects when a publisher goes away, but not after a protocol violation such as a frame over
+/// ZeroMQ reconnects when a publisher disappears, but not after a protocol violation such as a frame over
 /// `ZMQ_MAXMSGSIZE`: the publisher's other topics would then stay silent for ever. Therefore a connection that ended
 /// and is not retried within ``patienceNanoseconds`` is reported for reconnection.
 struct CutConnections {

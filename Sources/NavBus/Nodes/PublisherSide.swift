@@ -117,11 +117,11 @@ final class PublisherSide {
     ///
     /// - Returns: the time when it must be called again without a signal; `.max` when there is no need.
     func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
-        let isDue = hasSent || now >= nextSample || outbox.isOwing
+        let isDue = hasSent || now >= nextSample || outbox.hasResends
         if isDue, now - lastService >= Self.serviceInterval { try service(now) }
         // A check that is due earlier than the next service waits for it.
         let sample = max(nextSample, lastService + Self.serviceInterval)
-        return min(hasSent || outbox.isOwing ? now + Self.patience : .max, sample)
+        return min(hasSent || outbox.hasResends ? now + Self.patience : .max, sample)
     }
 
     /// Handles new and ended subscriptions, sends new ones their last values, and sends owed values.
@@ -137,7 +137,7 @@ final class PublisherSide {
                 try listener.answerWatchers(now)
             }
             if now >= nextSample { watchQueues(now) }
-            for index in outbox.owed where late == nil {
+            for index in outbox.resends where late == nil {
                 if try sendLatched(index, on: nil, now) { outbox.paid(index) }
             }
         } catch {

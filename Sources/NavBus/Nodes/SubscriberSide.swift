@@ -299,7 +299,7 @@ final class SubscriberSide {
         }
     }
 
-    /// Disconnects the publishers whose retirement is due; one that is already gone is no error.
+    /// Disconnects the publishers whose retirement is due; a publisher that is already disconnected is not an error.
     private func retire(_ now: Int64) {
         isDirty = true
         connections.removeAll { connection in

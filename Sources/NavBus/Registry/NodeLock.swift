@@ -7,7 +7,7 @@ package final class NodeLock {
     private let node: String
     private var file: FileDescriptor
 
-    /// Claims a name and removes what a dead node of that name left.
+    /// Claims a name and removes the files that a dead node of that name left.
     package init(_ node: String, in directory: BusDirectory) throws(BusError) {
         self.node = node
         self.directory = directory
@@ -23,7 +23,7 @@ package final class NodeLock {
     /// Whether the lock's path names another file: after this one was removed, another process took the name.
     var isTaken: Bool { access(directory.lockPath(node), F_OK) == 0 && !isInPlace }
 
-    /// Takes the lock and removes what a dead node of that name left.
+    /// Takes the lock and removes the files that a dead node of that name left.
     ///
     /// Others probe a lock by briefly taking it in shared mode, so a refusal counts only if it persists.
     private static func claim(

@@ -21,7 +21,7 @@ final class RegistryFollower {
     private var vanished: [String: (node: Announcement, at: Int64)] = [:]
     /// The nodes of a removed directory that have not registered again.
     private var unconfirmed: [Announcement] = []
-    /// The time at which they count as gone; `.max` while there is no directory.
+    /// The time at which they count as disconnected; `.max` while there is no directory.
     private var unconfirmedUntil: Int64 = .max
 
     private let rescanNanoseconds: Int64
@@ -49,7 +49,7 @@ final class RegistryFollower {
     /// The number of announcements and locks checked since the start.
     var looks: Int { reader.looks }
 
-    /// Handles the waiting events, and reads what they and the schedule require.
+    /// Handles the pending events, and reads the entries that they and the schedule require.
     func follow(_ now: Int64) {
         if !vanished.isEmpty { vanished = vanished.filter { now - $0.value.at < Self.vanishingNanoseconds } }
         watcher.drain { change in

@@ -8,7 +8,7 @@
 /// at a safety-net interval.
 package struct RegistrySchedule {
     /// The part of the registry to read now.
-    package enum Look: Hashable {
+    package enum Scan: Hashable {
         case nothing
         case nodes([String])
         case everything
@@ -56,8 +56,8 @@ package struct RegistrySchedule {
         next = min(next, nextFull)
     }
 
-    /// Returns what the caller must read at `now`.
-    package mutating func take(_ now: Int64) -> Look {
+    /// Returns the part that the caller must read at `now`.
+    package mutating func take(_ now: Int64) -> Scan {
         guard now >= next else { return .nothing }
         lastLook = now
         if now >= nextFull {

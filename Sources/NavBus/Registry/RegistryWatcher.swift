@@ -2,7 +2,7 @@ internal import Glibc
 
 /// An inotify watcher that reports which nodes of a domain's registry may have changed.
 ///
-/// It watches the domain's directory for nodes that come and go, and each node's directory for a new announcement and for
+/// It watches the domain's directory for nodes that start and exit, and each node's directory for a new announcement and for
 /// the last close of its lock, which the kernel reports even when a process is killed. Without inotify (its instances are
 /// limited per user) there is no descriptor, and the caller reads the registry at intervals.
 final class RegistryWatcher {

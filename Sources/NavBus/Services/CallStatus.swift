@@ -28,7 +28,7 @@ public struct StatusCode: RawRepresentable, Sendable, Hashable {
     public static let failedPrecondition = StatusCode(rawValue: 9)
     /// A conflict interrupted the call; the caller may start again.
     public static let aborted = StatusCode(rawValue: 10)
-    /// The request goes past the end of the valid range.
+    /// The request extends past the end of the valid range.
     public static let outOfRange = StatusCode(rawValue: 11)
     /// The server has no such service or method.
     public static let unimplemented = StatusCode(rawValue: 12)

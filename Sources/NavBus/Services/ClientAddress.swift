@@ -47,5 +47,5 @@ package enum Transmission: Sendable {
     /// The peer does not read: its queue is full.
     case full
     /// The peer does not exist, or no longer.
-    case gone
+    case unreachable
 }

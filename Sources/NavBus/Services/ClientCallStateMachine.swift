@@ -1,6 +1,6 @@
 /// The client's state of one call: when to send, retry, grant credit and give up.
 ///
-/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, and effects go out.
+/// It holds no payload, clock or socket: events carry the monotonic time in nanoseconds, and the methods return effects.
 package struct ClientCallStateMachine {
     /// An action for the shell, which runs effects in order.
     package enum Effect: Equatable {
@@ -14,7 +14,7 @@ package struct ClientCallStateMachine {
     private enum State {
         case waiting(until: Int64)
         case backingOff(until: Int64)
-        case inFlight(received: UInt64, granted: UInt64, owed: UInt64)
+        case inFlight(received: UInt64, granted: UInt64, withheld: UInt64)
         case ended
     }
 
@@ -67,7 +67,7 @@ package struct ClientCallStateMachine {
         guard isWaiting, now < deadline else { return [] }
         if let isStreaming { self.isStreaming = isStreaming }
         attempts += 1
-        state = .inFlight(received: 0, granted: window, owed: 0)
+        state = .inFlight(received: 0, granted: window, withheld: 0)
         return [.sendRequest(timeoutNanoseconds: deadline - now, credit: Int(window))]
     }
 
@@ -85,7 +85,7 @@ package struct ClientCallStateMachine {
 
     /// Handles a response; `sequence` counts from 0.
     package mutating func response(sequence: UInt64, size: Int, limit: Int) -> [Effect] {
-        guard case .inFlight(let received, let granted, let owed) = state else { return [] }
+        guard case .inFlight(let received, let granted, let withheld) = state else { return [] }
         guard sequence == received else {
             return [.sendCancel] + end(CallStatus(.internal, "the server's responses are out of order"))
         }
@@ -99,20 +99,20 @@ package struct ClientCallStateMachine {
         guard received < granted else {
             return [.sendCancel] + end(CallStatus(.internal, "the server sent more than it had credit for"))
         }
-        state = .inFlight(received: received + 1, granted: granted, owed: owed)
+        state = .inFlight(received: received + 1, granted: granted, withheld: withheld)
         return Self.delivery
     }
 
     /// Records that the caller has handled `count` messages; credit is granted once half a window has accumulated.
     package mutating func consumed(_ count: Int) -> [Effect] {
-        guard isStreaming, count > 0, case .inFlight(let received, let granted, let owed) = state else { return [] }
+        guard isStreaming, count > 0, case .inFlight(let received, let granted, let withheld) = state else { return [] }
         // More credit than one window beyond the received messages would let the buffers grow.
-        let sum = min(owed + UInt64(count), received + window - granted)
+        let sum = min(withheld + UInt64(count), received + window - granted)
         guard sum >= max(1, window / 2) else {
-            state = .inFlight(received: received, granted: granted, owed: sum)
+            state = .inFlight(received: received, granted: granted, withheld: sum)
             return []
         }
-        state = .inFlight(received: received, granted: granted + sum, owed: 0)
+        state = .inFlight(received: received, granted: granted + sum, withheld: 0)
         return [.sendCredit(Int(sum))]
     }
 

@@ -16,7 +16,7 @@ public final class ServerCall: TimerEntry {
     public let isIdempotent: Bool
     /// The client's deadline, in nanoseconds of the node's monotonic clock.
     public let deadlineNanoseconds: Int64
-    /// Called once when the call ends other than by the handler: cancelled, past its deadline, or its client gone.
+    /// Called once when the call ends without the handler: cancelled, past its deadline, or its client disconnected.
     public var onCancel: (() -> Void)?
     /// Called when a stream that could not send can send again: there is credit, and room in the transport.
     public var onCredit: (() -> Void)?

@@ -1,6 +1,6 @@
 /// The server's state of one call: what may be sent, and when the call is over.
 ///
-/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, and effects go out.
+/// It holds no payload, clock or socket: events carry the monotonic time in nanoseconds, and the methods return effects.
 package struct ServerCallStateMachine {
     /// An action for the shell, which runs effects in order.
     package enum Effect: Equatable {

@@ -1,3 +1,5 @@
+internal import NavSpelling
+
 /// A node that offers services.
 package struct ServerInfo: Hashable {
     package let node: String
@@ -19,7 +21,7 @@ package struct ServerInfo: Hashable {
     }
 }
 
-/// The calls of one node, without a transport: frames and the registry's view come in, frames go out through `transmit`.
+/// The calls of one node, without a transport: frames and the registry's view are inputs, frames are sent through `transmit`.
 package final class ServiceClient {
     /// The most calls in flight.
     package static let maximumCalls = 65_536
@@ -224,7 +226,7 @@ package final class ServiceClient {
     }
 
     private func unknownMethod(_ call: Call, _ route: Route) -> CallStatus {
-        let hint = Nearest.hint(call.method, among: route.methods.keys.sorted())
+        let hint = suggestion(for: call.method, among: route.methods.keys.sorted(), quote: "'")
         return CallStatus(.unimplemented, "'\(call.service)' has no method '\(call.method)'\(hint)")
     }
 
@@ -297,7 +299,7 @@ package final class ServiceClient {
             let wasWaiting = call.machine.isWaiting
             var effects = call.machine.tick(now: now)
             if wasWaiting, case .end(var status)? = effects.last, status.code == .unavailable {
-                status.message += Nearest.hint(call.service, among: routes.keys.sorted())
+                status.message += suggestion(for: call.service, among: routes.keys.sorted(), quote: "'")
                 effects = [.end(status)]
             }
             perform(call, effects, now)
@@ -379,7 +381,7 @@ package final class ServiceClient {
         case .full:
             let reason = "node '\(peer.info.node)' does not read its socket: too many requests are queued"
             perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
-        case .gone:
+        case .unreachable:
             let reason = "cannot connect to node '\(peer.info.node)'"
             perform(call, call.machine.serverLost(now: now, CallStatus(.unavailable, reason)), now)
         }
@@ -387,7 +389,7 @@ package final class ServiceClient {
 
     @discardableResult
     private func send(_ frame: ServiceFrame, to peer: Peer?) -> Transmission {
-        peer.map { transmit($0, frame, UnsafeRawBufferPointer(start: nil, count: 0)) } ?? .gone
+        peer.map { transmit($0, frame, UnsafeRawBufferPointer(start: nil, count: 0)) } ?? .unreachable
     }
 }
 

@@ -128,9 +128,9 @@ public struct ServiceStatistics: Sendable, Hashable {
     public var serversSilent: UInt64 = 0
     /// Answers that waited because their client's queue was full.
     public var answersDelayed: UInt64 = 0
-    /// Answers that were lost because their client was gone or did not read for too long.
+    /// Answers that were lost because their client had disconnected or did not read for too long.
     public var answersLost: UInt64 = 0
-    /// Clients whose calls were dropped because they were gone, silent, or did not read.
+    /// Clients whose calls were dropped because they had disconnected, were silent, or did not read.
     public var clientsLost: UInt64 = 0
     /// Calls being served now.
     public var serving = 0

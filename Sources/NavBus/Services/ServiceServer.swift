@@ -1,6 +1,7 @@
+internal import NavSpelling
 internal import DequeModule
 
-/// The services of one node, without a transport: frames of clients come in, frames go out through `transmit`.
+/// The services of one node, without a transport: it receives frames of clients and sends frames through `transmit`.
 package final class ServiceServer {
     /// The deepest nesting of handlers that wait for calls of their own; further requests are refused.
     package static let maximumNesting = 16
@@ -25,7 +26,7 @@ package final class ServiceServer {
     final class Client: TimerEntry {
         let address: ClientAddress
         var calls: [UInt64: ServerCall] = [:]
-        var heardAt: Int64
+        var receivedAt: Int64
         /// The answers that the transport did not accept.
         var waiting: Deque<(frame: ServiceFrame, payload: [UInt8])> = []
         var waitingBytes = 0
@@ -34,7 +35,7 @@ package final class ServiceServer {
         var dueAt: Int64 = .max
         var heapIndex = -1
 
-        init(_ address: ClientAddress, _ now: Int64) { (self.address, heardAt) = (address, now) }
+        init(_ address: ClientAddress, _ now: Int64) { (self.address, receivedAt) = (address, now) }
     }
 
     private let transmit: (ClientAddress, ServiceFrame, UnsafeRawBufferPointer) -> Transmission
@@ -96,7 +97,7 @@ package final class ServiceServer {
     package func receive(_ frame: ServiceFrame, _ payload: Payload, from address: ClientAddress, now: Int64) {
         self.now = now
         let known = client(address)
-        known?.heardAt = now
+        known?.receivedAt = now
         switch frame.kind {
         case .request: request(frame, payload, address, known)
         case .cancel: if let call = callOf(frame, known) { perform(call, call.machine.cancelled()) }
@@ -161,12 +162,12 @@ package final class ServiceServer {
             return CallStatus(.unavailable, "the request was for an earlier run of this node")
         }
         guard let service else {
-            let hint = Nearest.hint(frame.service, among: services.keys.sorted())
+            let hint = suggestion(for: frame.service, among: services.keys.sorted(), quote: "'")
             return CallStatus(.unimplemented, "this node does not serve '\(frame.service.prefix(200))'\(hint)")
         }
         let description = service.description
         guard let isStreaming = service.methods[frame.method] else {
-            let hint = Nearest.hint(frame.method, among: description.methods.map(\.name))
+            let hint = suggestion(for: frame.method, among: description.methods.map(\.name), quote: "'")
             return CallStatus(
                 .unimplemented, "'\(description.name)' has no method '\(frame.method.prefix(200))'\(hint)")
         }
@@ -236,8 +237,8 @@ package final class ServiceServer {
             call.client.isBlocked = true
             clientTimers.set(call.client, now + Self.retryNanoseconds)
             return false
-        case .gone:
-            gone(call.client)
+        case .unreachable:
+            disconnect(call.client)
             return false
         }
     }
@@ -311,8 +312,8 @@ package final class ServiceServer {
             if client.isBlocked { return }
         }
         guard client.heapIndex >= 0 else { return }
-        guard now - client.heardAt >= clientSilence else {
-            return clientTimers.set(client, client.heardAt + clientSilence)
+        guard now - client.receivedAt >= clientSilence else {
+            return clientTimers.set(client, client.receivedAt + clientSilence)
         }
         if client.calls.isEmpty { return forget(client) }
         statistics.clientsLost += 1
@@ -327,18 +328,18 @@ package final class ServiceServer {
                 client.waiting.removeFirst()
                 client.waitingBytes -= payload.count
             case .full:
-                guard now - client.heardAt >= clientSilence else { return false }
-                gone(client)
+                guard now - client.receivedAt >= clientSilence else { return false }
+                disconnect(client)
                 return true
-            case .gone:
-                gone(client)
+            case .unreachable:
+                disconnect(client)
                 return true
             }
         }
         return true
     }
 
-    private func gone(_ client: Client) {
+    private func disconnect(_ client: Client) {
         guard clients[client.address] === client else { return }
         statistics.clientsLost += 1
         drop(client, nil)
@@ -413,13 +414,13 @@ package final class ServiceServer {
     private func deliver(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, _ client: Client) {
         switch client.waiting.isEmpty ? transmit(client.address, frame, payload) : .full {
         case .sent: return
-        case .gone:
+        case .unreachable:
             statistics.answersLost += 1
-            gone(client)
+            disconnect(client)
         case .full:
             guard client.waiting.count < Self.maximumWaitingAnswers else {
                 statistics.answersLost += 1
-                return gone(client)
+                return disconnect(client)
             }
             var (frame, bytes) = (frame, [UInt8](payload))
             if client.waitingBytes + bytes.count > Self.maximumWaitingBytes {

@@ -15,7 +15,7 @@ final class ServiceTransport {
         /// Whether unsignalled messages may be waiting: true from a send until a receive finds nothing.
         var isDirty = false
         /// The number of messages sent since the last message from the server.
-        var unheard = 0
+        var sentSinceReceipt = 0
 
         init(_ socket: ZeroMQSocket, _ peer: ServiceClient.Peer, _ tag: UInt64) throws(ZeroMQError) {
             (self.socket, self.peer, self.tag) = (socket, peer, tag)
@@ -113,7 +113,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             let socket = try ZeroMQSocket(.router, in: context)
             try configure(socket)
-            // Mandatory: sending to a client that is gone or full is an error, which ends its calls, instead of a silent drop.
+            // Sending to a disconnected client or a full queue is then an error, which ends its calls, instead of a silent drop.
             try socket.set(ZMQ_ROUTER_MANDATORY, 1)
             try startMonitor(socket)
             try socket.bind(endpoint)
@@ -163,8 +163,8 @@ final class ServiceTransport {
     private func send(
         _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, toClient client: ClientAddress
     ) -> Transmission {
-        if client.isRemote { return hosts?.listener?.send(frame, payload, toClient: client) ?? .gone }
-        guard let socket = router else { return .gone }
+        if client.isRemote { return hosts?.listener?.send(frame, payload, toClient: client) ?? .unreachable }
+        guard let socket = router else { return .unreachable }
         routerIsDirty = true
         return wire.send(frame, payload, to: client, through: socket)
     }
@@ -172,18 +172,18 @@ final class ServiceTransport {
     private func send(
         _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to peer: ServiceClient.Peer
     ) -> Transmission {
-        if peer.info.isRemote { return hosts?.peers.send(frame, payload, to: peer.info) ?? .gone }
-        guard let link = link(to: peer) else { return .gone }
+        if peer.info.isRemote { return hosts?.peers.send(frame, payload, to: peer.info) ?? .unreachable }
+        guard let link = link(to: peer) else { return .unreachable }
         markDirty(link)
-        link.unheard += 1
+        link.sentSinceReceipt += 1
         let transmission = wire.send(frame, payload, through: link.socket)
         // After a protocol violation, such as a message over the limit, libzmq gives a connection up permanently and then always reports
         // "full". A queue too short to be full belongs to such a connection, which is replaced.
-        guard transmission == .full, link.unheard <= Int(Self.highWaterMark) else { return transmission }
+        guard transmission == .full, link.sentSinceReceipt <= Int(Self.highWaterMark) else { return transmission }
         unlink(peer)
-        guard let link = self.link(to: peer) else { return .gone }
+        guard let link = self.link(to: peer) else { return .unreachable }
         markDirty(link)
-        link.unheard = 1
+        link.sentSinceReceipt = 1
         return wire.send(frame, payload, through: link.socket)
     }
 
@@ -301,7 +301,7 @@ final class ServiceTransport {
             }
             budget -= 1
             taken += 1
-            link.unheard = 0
+            link.sentSinceReceipt = 0
             switch message {
             case .malformed: client.rejected()
             case .message(let frame, let payload): client.receive(frame, payload, from: link.peer, now: now)
@@ -323,7 +323,7 @@ final class ServiceTransport {
         registry.value.map { $0.generation != generation } ?? false || hosts?.peers.generation ?? 0 != peerGeneration
     }
 
-    /// Tells the client which servers exist, on this host and others.
+    /// Passes the existing servers of this host and others to the client.
     private func followRegistry(_ now: Int64) {
         guard registryHasChanged || now >= leavingLookAt else { return }
         let nodes = registry.value?.nodes ?? []

@@ -25,7 +25,7 @@ final class ServiceWire {
         let count = frame.encode(boundedInto: header)
         let front = UnsafeRawBufferPointer(rebasing: header[..<count])
         guard let error = socket.send(front, more: true) ?? socket.send(payload, more: false) else { return .sent }
-        return error.code == .again ? .full : .gone
+        return error.code == .again ? .full : .unreachable
     }
 
     /// Sends to a client of a ROUTER without waiting.
@@ -35,7 +35,7 @@ final class ServiceWire {
         to client: ClientAddress, through router: ZeroMQSocket
     ) -> Transmission {
         if let error = client.withBytes({ router.send($0, more: true) }) {
-            return error.code == .again ? .full : .gone
+            return error.code == .again ? .full : .unreachable
         }
         return send(frame, payload, through: router)
     }

@@ -2,7 +2,7 @@ internal import CZeroMQ
 
 /// One libzmq message at a stable address, closed with its last reference.
 ///
-/// The message lies in the object's tail, so there is a single allocation. Its creator writes it once, and it is
+/// The message is stored in the object's tail, so there is a single allocation. Its creator writes it once, and it is
 /// read-only from then on; closing it is safe on any thread because libzmq counts references atomically.
 final class MessageBuffer: ManagedBuffer<Void, zmq_msg_t> {
     /// An empty message, ready to receive into.

@@ -115,7 +115,7 @@ package final class ZeroMQSocket {
         return nil
     }
 
-    /// Receives one frame into `message` if one is there.
+    /// Receives one frame into `message` if one is available.
     ///
     /// - Returns: false when nothing is waiting.
     @inline(__always)

@@ -37,7 +37,7 @@ package struct LockstepRequest: Sendable, Hashable {
 ///
 /// Outside a playback, messages pass. From BEGIN on, messages of the publishers it names are held until a wave names
 /// them. They are then released publisher by publisher in order of name, and for each publisher in the order of
-/// publication, so the order of arrival on different sockets does not matter. The tracker knows no socket, clock or
+/// publication, so the order of arrival on different sockets does not matter. The tracker uses no socket, clock or
 /// message type, and sends no answers itself: the shell calls ``next(isIdle:now:isSubscribed:)`` and acts on the result
 /// until it is ``Action/wait``.
 package struct BarrierTracker<Content> {
@@ -149,7 +149,7 @@ package struct BarrierTracker<Content> {
     /// The messages it released are still handled.
     package mutating func cancel() { request = nil }
 
-    /// Leaves the playback of a player that is gone; all held messages are handled, in order.
+    /// Leaves the playback of a player that has exited; all held messages are handled, in order.
     package mutating func leave() {
         guard session != nil else { return }
         release { _, _ in true }

@@ -66,7 +66,7 @@ package struct LockstepCoordinator {
     private var epoch: UInt32 = 0
     private var waves = 0
 
-    /// - Parameter points: what was published before the first step, and so belongs to none.
+    /// - Parameter points: the messages published before the first step, which belong to no step.
     package init(session: UInt64, participants: [Participant], points: [LockstepPoint]) {
         self.session = session
         self.participants = participants.sorted { $0.name < $1.name }

@@ -271,7 +271,7 @@ package final class LockstepLeader {
 
     // MARK: End
 
-    /// Ends the playback for all participants; one that does not answer detects by itself that the player is gone.
+    /// Ends the playback for all participants; one that does not answer detects by itself that the player has exited.
     package func end() {
         for name in participants {
             var options = CallOptions(timeout: .seconds(2))

@@ -65,7 +65,7 @@ package final class LockstepParticipant {
             self?.tracker.cancel()
             self?.call = nil
         }
-        // The call came while the node polled; the wake-up makes its loop handle what the barrier releases.
+        // The call arrived during a poll; the wake-up makes the loop handle the messages that the barrier releases.
         waker.wake()
     }
 
@@ -90,7 +90,7 @@ package final class LockstepParticipant {
             if let passed = take(arrived) { handle(passed, false) }
             delivery = try bus.poll(timeout: .zero)
         }
-        // A message read after the batch precedes what the barrier releases.
+        // A message read after the batch precedes the messages that the barrier releases.
         if let arrived = delivery, let passed = take(arrived) { handle(passed, false) }
         run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
     }

@@ -2,7 +2,7 @@ public import NavBus
 public import NavMessages
 
 extension CallStatus {
-    /// Creates the status with which a failure ends a call: a ``CallStatus`` is used as it is; an unreadable message and
+    /// Creates the status with which a failure ends a call: a ``CallStatus`` is used unchanged; an unreadable message and
     /// wrong usage become ``StatusCode/invalidArgument``; anything else is ``StatusCode/unknown`` with its description.
     public init(of error: any Error) {
         switch error {
@@ -16,7 +16,7 @@ extension CallStatus {
 
     /// Returns the status of a call that its handler dropped without an answer.
     static func forgotten(_ method: String) -> CallStatus {
-        CallStatus(.internal, "the handler of '\(method)' gave no answer")
+        CallStatus(.internal, "the handler of '\(method)' ended without an answer")
     }
 }
 

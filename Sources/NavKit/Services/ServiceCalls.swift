@@ -8,12 +8,12 @@ import Synchronization
 /// deadline.
 public final class UnaryCall<Response: Message> {
     private let call: ServerCall
-    private var isTakenCareOf = false
+    private var isHandled = false
 
     init(_ call: ServerCall) { self.call = call }
 
     deinit {
-        if !isTakenCareOf { call.finish(.forgotten(call.method)) }
+        if !isHandled { call.finish(.forgotten(call.method)) }
     }
 
     /// The metadata that the client sent with the request.
@@ -22,7 +22,7 @@ public final class UnaryCall<Response: Message> {
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
     /// Whether the call is over, so that the answer is no longer awaited.
     public var isCancelled: Bool { call.isCancelled }
-    /// Called once when the call ends other than by the handler: cancelled, past its deadline, or its client gone.
+    /// Called once when the call ends without the handler: cancelled, past its deadline, or its client disconnected.
     public var onCancel: (() -> Void)? {
         get { call.onCancel }
         set { call.onCancel = newValue }
@@ -33,20 +33,20 @@ public final class UnaryCall<Response: Message> {
     /// - Returns: false when the call was over already and the answer is dropped.
     @discardableResult
     public func finish(_ response: Response) -> Bool {
-        isTakenCareOf = true
+        isHandled = true
         return call.finish(response.encoded())
     }
 
     /// Ends the call with the status of a failure, see ``CallStatus/init(of:)``.
     @discardableResult
     public func fail(_ error: any Error) -> Bool {
-        isTakenCareOf = true
+        isHandled = true
         return call.finish(CallStatus(of: error))
     }
 
     /// Makes a responder with which another thread answers the call.
     public func makeResponder() -> UnaryResponder<Response> {
-        isTakenCareOf = true
+        isHandled = true
         return UnaryResponder(call.makeResponder(), call.method)
     }
 }
@@ -84,12 +84,12 @@ public final class UnaryResponder<Response: Message>: Sendable {
 /// As with ``UnaryCall``, a stream that is released without an end ends as ``StatusCode/internal``.
 public final class StreamCall<Response: Message> {
     private let call: ServerCall
-    private var isTakenCareOf = false
+    private var isHandled = false
 
     init(_ call: ServerCall) { self.call = call }
 
     deinit {
-        if !isTakenCareOf { call.finish(.forgotten(call.method)) }
+        if !isHandled { call.finish(.forgotten(call.method)) }
     }
 
     /// The metadata that the client sent with the request.
@@ -100,7 +100,7 @@ public final class StreamCall<Response: Message> {
     public var isCancelled: Bool { call.isCancelled }
     /// The number of messages that may be sent now.
     public var credit: Int { call.credit }
-    /// Called once when the stream ends other than by the handler: cancelled, past its deadline, or its client gone.
+    /// Called once when the stream ends without the handler: cancelled, past its deadline, or its client disconnected.
     public var onCancel: (() -> Void)? {
         get { call.onCancel }
         set { call.onCancel = newValue }
@@ -122,14 +122,14 @@ public final class StreamCall<Response: Message> {
     /// - Returns: false when the stream was over already.
     @discardableResult
     public func finish(_ last: Response? = nil) -> Bool {
-        isTakenCareOf = true
+        isHandled = true
         return last.map { call.finish($0.encoded()) } ?? call.finish(CallStatus.ok)
     }
 
     /// Ends the stream with the status of a failure.
     @discardableResult
     public func fail(_ error: any Error) -> Bool {
-        isTakenCareOf = true
+        isHandled = true
         return call.finish(CallStatus(of: error))
     }
 }

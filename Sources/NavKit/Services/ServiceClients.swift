@@ -112,7 +112,7 @@ private func decode<Response: Message>(
 }
 
 extension CallOptions {
-    /// Returns the options of a call, idempotent when the schema or the caller says so.
+    /// Returns the options of a call, idempotent when the schema or the caller declares it.
     func adapted(_ isIdempotent: Bool) -> CallOptions {
         var options = self
         options.isIdempotent = options.isIdempotent || isIdempotent

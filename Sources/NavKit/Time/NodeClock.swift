@@ -3,7 +3,7 @@ public import NavMessages
 
 /// A node's time: the machine's clocks, or `/clock` with `sim_time: true`.
 ///
-/// Timers, ages and stamps are in this time. With `/clock`, time starts with the first message, stands still while the
+/// Timers, ages and stamps are in this time. With `/clock`, time starts with the first message, stops while the
 /// playback is paused, and jumps only when a jump is announced. The clock belongs to the node's thread.
 public final class NodeClock {
     /// The machine's clocks, which tests replace.

@@ -51,7 +51,7 @@ package struct TimerQueue {
         insert(Entry(id: id, period: period.map { max($0, .nanoseconds(1)) }, due: due))
     }
 
-    /// Removes a timer; has no effect when it is gone.
+    /// Removes a timer; has no effect when the timer no longer exists.
     package mutating func remove(_ id: TimerID) { entries.removeAll { $0.id == id } }
 
     /// Removes and returns the next timer due at `now` or before, with its due time; a periodic one is rescheduled.

@@ -16,7 +16,7 @@ struct DirectedEdge: Sendable, Hashable {
 /// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier blocks it. Signals,
 /// crossings and similar features are inside segments.
 struct RoadNetwork: Sendable {
-    struct Oddities: Sendable {
+    struct Anomalies: Sendable {
         var missingNodes = 0
         var shortWays = 0
         var repeatedNodes = 0
@@ -42,7 +42,7 @@ struct RoadNetwork: Sendable {
     private(set) var meanings: ContiguousArray<NodeTags.Meaning> = []
     /// For each node of the data, its index in ``meanings``, or ``noNode``.
     private(set) var meaningNumbers: ContiguousArray<UInt32> = []
-    private(set) var oddities = Oddities()
+    private(set) var anomalies = Anomalies()
     /// The departing edges of each node of ``nodes``: offsets and edges.
     private(set) var firstDepartures: ContiguousArray<UInt32> = []
     private(set) var departures: ContiguousArray<DirectedEdge> = []
@@ -101,16 +101,16 @@ struct RoadNetwork: Sendable {
             for at in data.ways.partRange(Int(way)) {
                 let node = data.ways.parts[at]
                 if !data.isPresent(node) {
-                    oddities.missingNodes += 1
+                    anomalies.missingNodes += 1
                     end(&self)
                 } else if lineNodes.count > start, lineNodes.last == node {
-                    oddities.repeatedNodes += 1
+                    anomalies.repeatedNodes += 1
                 } else {
                     lineNodes.append(node)
                 }
             }
             end(&self)
-            if lines.count == before { oddities.shortWays += 1 }
+            if lines.count == before { anomalies.shortWays += 1 }
         }
         return lines
     }

@@ -10,7 +10,7 @@ package struct RoutePreferences: Sendable, Hashable {
     package var vehicle: VehicleProfile?
     /// The planned departure; nil for now.
     package var departure: Timestamp?
-    /// Whether a configured online provider may be asked.
+    /// Whether a configured online provider may be queried.
     package var allowsOnline = true
     /// Whether live traffic is used.
     package var usesTraffic = true
@@ -18,7 +18,7 @@ package struct RoutePreferences: Sendable, Hashable {
     package var language: String?
     /// The units of spoken and shown distances; nil for the node's.
     package var units: DistanceUnits?
-    /// The number of alternatives that were asked for with the route; nil when none was named.
+    /// The number of alternatives requested with the route; nil when unspecified.
     package var alternatives: Int?
 
     package init() {}

@@ -38,7 +38,7 @@ package enum Effect: Sendable {
     case withdrawPolicy(requestID: UInt64)
     indirect case reply(call: UInt64, CommandReply)
     /// The verdict on a fix; it precedes all other effects of the fix.
-    indirect case judged(Fix, FixVerdict)
+    indirect case qualified(Fix, FixVerdict)
     /// Keep the trip beyond the end of the process, replacing the one kept before; nil when there is no trip to keep.
     indirect case keepTrip(TripSnapshot?)
 }

@@ -11,7 +11,7 @@ package struct NavigatorEvent: Sendable {
         case odometry(Odometry)
         /// The time of ``Navigator/due`` was reached.
         case timer
-        /// A user's command; `call` identifies the reply, 0 when nobody waits for one.
+        /// A user's command; `call` identifies the reply, 0 when no reply is expected.
         indirect case command(NavigatorCommand, call: UInt64)
         /// The reply to a command is no longer needed: the caller disconnected or its deadline passed.
         case callEnded(UInt64)

@@ -48,7 +48,7 @@ extension Navigator {
         simulation?.last.move(by: nanoseconds)
         simulation?.due.move(by: nanoseconds)
         trip?.reachedSince?.move(by: nanoseconds)
-        trip?.standsSince?.move(by: nanoseconds)
+        trip?.stationarySince?.move(by: nanoseconds)
         trip?.jumpedAt?.move(by: nanoseconds)
         trip?.moveCursorClock(by: nanoseconds)
         // The evidence against the route came from a filter that has restarted.

@@ -130,7 +130,7 @@ package struct FasterRouteEvent: Sendable, Equatable {
         case refused(String)
         /// The approval did not arrive in time.
         case notApproved
-        /// It needs an approval, but no policy is asked for one.
+        /// It needs an approval, but none is requested from a policy node.
         case nobodyAsked
         /// The vehicle came too near to the fork, or left its route.
         case tooLate
@@ -161,7 +161,7 @@ package struct RefreshEvent: Sendable, Equatable {
         /// `changedSegments` segments of the route have new durations or speed limits.
         case refreshed(changedSegments: Int)
         case failed(RouteFailure)
-        /// Part of the route ahead is closed or gone; a reroute is advisable.
+        /// Part of the route ahead is closed or no longer exists; a reroute is advisable.
         case invalidated
     }
 

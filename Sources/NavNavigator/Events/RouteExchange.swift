@@ -70,7 +70,7 @@ package struct RouteQuery: Sendable, Equatable {
     package var request: RouteRequest
     /// The vehicle profile; nil for the node's own.
     package var vehicle: VehicleProfile?
-    /// Whether an online provider may be asked.
+    /// Whether an online provider may be queried.
     package var allowsOnline: Bool
     package var usesTraffic: Bool
     /// The language and units of its guidance.

@@ -4,18 +4,18 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Decisions that the vehicle's owner may take. They are requested without blocking, and applied when the answer comes.
+/// Decisions that the vehicle's owner may take. They are requested without blocking, and applied when the answer arrives.
 extension Navigator {
-    /// The most questions that are pending at a time; further ones get their default answer at once, so that an owner who does not answer
-    /// cannot fill the memory. 64: more than a drive ever asks at once.
+    /// The most questions that are pending at a time; the default applies to further ones at once, so that an owner who does not answer
+    /// cannot fill the memory. 64: more than a drive ever has pending.
     private static let mostQuestions = 64
 
-    /// Whether the owner is asked for decisions of a kind now.
+    /// Whether decisions of a kind are currently requested from the owner.
     func isAsked(_ kind: PolicyKind) -> Bool {
         config.policy.asked.contains(kind) && questions.all.count < Navigator.mostQuestions
     }
 
-    /// Requests a decision: it is the default answer at once if the owner is not asked, else the owner's answer when it comes.
+    /// Requests a decision: the default applies at once if the owner does not decide it, else the answer when it arrives.
     func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
         guard isAsked(question.kind) else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
@@ -74,19 +74,19 @@ extension Navigator {
     ) -> PolicyDecision {
         var decision = PolicyDecision(
             requestID: id, kind: question.kind, verdict: answer.verdict ?? standard, answer: answer, latency: latency)
-        // What is published is the time that applies.
+        // The published time is the effective one.
         let isHeld = !decision.verdict && question.kind.isHeld && [.client, .recorded].contains(answer.decider)
         decision.answer.hold = isHeld ? hold(decision) : nil
         return decision
     }
 
-    /// Returns the seconds for which a refusal stands.
+    /// Returns the seconds for which a refusal remains valid.
     func hold(_ decision: PolicyDecision) -> Double {
         guard let hold = decision.answer.hold, !hold.isNaN else { return config.policy.hold }
         return min(max(hold, 0), Self.longestHold)
     }
 
-    /// The longest time for which a refusal stands, seconds.
+    /// The longest time for which a refusal remains valid, seconds.
     static let longestHold = 3_600.0
 
     private func proceed(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {

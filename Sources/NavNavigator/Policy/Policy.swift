@@ -16,7 +16,7 @@ package enum PolicyKind: String, Sendable, Hashable, CaseIterable {
     case shouldAdvanceLeg = "should_advance_leg"
     case reviseInstruction = "revise_instruction"
 
-    /// Whether its decisions are published even when nobody was asked. Decisions on single fixes and instructions are not: they are
+    /// Whether its decisions are published even without a request. Decisions on single fixes and instructions are not: they are
     /// frequent, and other publications carry the same information.
     var isAlwaysPublished: Bool {
         switch self {
@@ -27,7 +27,7 @@ package enum PolicyKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether a refusal stands for a time before the same question is asked again.
+    /// Whether a refusal remains valid for a time before the same decision is requested again.
     var isHeld: Bool {
         switch self {
         case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute: true
@@ -76,7 +76,7 @@ package struct PolicyRequest: Sendable, Equatable {
     /// The id that the answer repeats.
     package var requestID: UInt64
     package var question: PolicyQuestion
-    /// The default answer, used when none comes.
+    /// The default answer, used when none arrives.
     package var standard: Bool
     /// The deadline for the answer.
     package var deadline: Timestamp
@@ -200,7 +200,7 @@ package struct PolicyAnswer: Sendable, Equatable {
     package var verdict: Bool?
     package var decider: PolicyDecider
     package var reason: String
-    /// The time for which a refusal stands, seconds; nil for the configured time.
+    /// The time for which a refusal remains valid, seconds; nil for the configured time.
     package var hold: Double?
     package var content: Content?
     /// Seconds from the question to the answer as measured by the asker; nil to use the stamps, which are those of fixes.
@@ -220,7 +220,7 @@ package struct PolicyAnswer: Sendable, Equatable {
 }
 
 package struct PolicyDecision: Sendable, Equatable {
-    /// The question's number; 0 when nobody was asked.
+    /// The request's number; 0 when no request was made.
     package var requestID: UInt64
     package var kind: PolicyKind
     package var verdict: Bool
@@ -231,7 +231,7 @@ package struct PolicyDecision: Sendable, Equatable {
 
 /// The configuration of policy requests: their kinds and deadlines.
 package struct PolicyConfig: Sendable, Hashable {
-    /// The kinds of questions that the owner's node is asked.
+    /// The kinds of decisions that are requested from the owner's node.
     package var asked: Set<PolicyKind> = []
     /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that no decision is late by a fix.
     package var deadline = 0.2
@@ -240,7 +240,7 @@ package struct PolicyConfig: Sendable, Hashable {
     /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the stamps of fixes, which are a
     /// poor measure of the real waiting time; an asker with a clock reports the timeout first.
     package var grace = 0.0
-    /// The default time for which a refusal stands, seconds. 10: our own judgement; about once a block in a town.
+    /// The default time for which a refusal remains valid, seconds. 10: our own judgement; about once a block in a town.
     package var hold = 10.0
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.

@@ -7,7 +7,7 @@ import NavRouting
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    /// Passes an input to positioning and handles the effects; returns whether its stamp tells the present time, which that of a fix that is
+    /// Passes an input to positioning and handles the effects; returns whether its stamp is the present time, which that of a fix that is
     /// not used does not.
     @discardableResult
     func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
@@ -20,7 +20,7 @@ extension Navigator {
 
     private static func tellsTime(_ effects: [Positioning.Effect]) -> Bool {
         switch effects.first {
-        case .judged(_, .rejected)?, .judged(_, .standby)?: false
+        case .qualified(_, .rejected)?, .qualified(_, .standby)?: false
         default: true
         }
     }
@@ -29,8 +29,8 @@ extension Navigator {
     func take(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
-            case .judged(let fix, let verdict):
-                perform(.judged(fix, verdict))
+            case .qualified(let fix, let verdict):
+                perform(.qualified(fix, verdict))
                 guard case .rejected(let rejection) = verdict else { continue }
                 guard rejection.reason.isJudgement else { publish(.fixRejected(fix, rejection), event); continue }
                 ask(.shouldDiscardFix(fix, rejection), standard: true, event)
@@ -75,7 +75,7 @@ extension Navigator {
 
     /// Returns the origin of a route from here: on the matched road if there is one, in the vehicle's direction.
     ///
-    /// For a slow or stationary vehicle the direction comes from the matcher's belief, or from the course when there is no road. An unknown
+    /// For a slow or stationary vehicle the direction is that of the matcher's belief, or from the course when there is no road. An unknown
     /// direction leaves the choice to the search. For a vehicle that moves against a one-way road, the route starts in the road's own
     /// direction: in the vehicle's, it would start on a parallel carriageway.
     func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {

@@ -73,7 +73,7 @@ final class DriveAlong {
             offset = place.flatMap { DriveAlong.offset(of: $0, on: trip) } ?? trip.offset
         }
         var reached = trip.times.offset(seconds * speedFactor, after: offset)
-        // The vehicle stands where it has to stop until it has arrived.
+        // The vehicle remains at its stop until it has arrived.
         let stop = trip.requiredStop.flatMap { offset <= $0 ? $0 : nil }
         if let stop { reached = min(reached, stop) }
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
@@ -129,7 +129,7 @@ extension Navigator {
     func followVehicle(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
-            case .judged(let fix, let verdict): perform(.judged(fix, verdict))
+            case .qualified(let fix, let verdict): perform(.qualified(fix, verdict))
             case .clockSet, .receiver: take([effect], event)
             case .predictionBegan: simulation?.unreportedPrediction = effect
             case .predictionEnded(_, let end, _):

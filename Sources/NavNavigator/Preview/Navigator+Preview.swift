@@ -115,7 +115,7 @@ extension Navigator {
         cancelSearch(event)
         start(
             shown.preview.routes[chosen].plan,
-            RouteSearch.TripOrder(order: shown.order, simulation: drive, call: call), origin: shown.origin, .started,
+            RouteSearch.PendingTrip(order: shown.order, simulation: drive, call: call), origin: shown.origin, .started,
             event)
     }
 

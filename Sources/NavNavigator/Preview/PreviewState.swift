@@ -25,7 +25,7 @@ struct PreviewState {
 
     var isActive: Bool { shown?.preview.routes.isEmpty == false }
 
-    /// Translates the routes to another map version and removes those with roads that are gone; returns whether any were shown.
+    /// Translates the routes to another map version and removes those with roads that no longer exist; returns whether any were shown.
     mutating func adopt(from old: RoadGraph, to new: RoadGraph) -> Bool {
         guard var shown, isActive else { return false }
         let active = shown.preview.routes[shown.preview.active].id

@@ -8,7 +8,7 @@ extension Navigator {
         guard let trip else { return }
         // As with a faster route: a trip held at a stop continues only on AdvanceLeg.
         if !trip.isAtStop, let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
-            // Do not ask again while the question is pending.
+            // Do not repeat a pending request.
             alternatives.refuse(
                 offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
             ask(.shouldTakeAlternative(offered), standard: true, event)
@@ -26,7 +26,7 @@ extension Navigator {
             for: .alternatives, cause: event.causeSequence, event)
     }
 
-    /// Whether the policy may be asked about an alternative: not while a proposed route may come into force.
+    /// Whether a decision on an alternative may be requested: not while a proposed route may come into force.
     private func policyIsOpen(_ offered: OfferedAlternative) -> Bool { search.proposal == nil }
 
     func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {

@@ -37,7 +37,7 @@ extension Navigator {
     }
 
     /// Whether the fork is too near or already passed.
-    private func isTooLate(_ offer: FasterRouteWatch.Offer, _ trip: Trip) -> Bool {
+    private func isTooLate(_ offer: FasterRouteMonitor.Offer, _ trip: Trip) -> Bool {
         let state = trip.deviation.state
         return state == .offRoute || state == .wrongWay || offer.forkOffset - trip.offset < leastToFork
     }
@@ -70,10 +70,10 @@ extension Navigator {
         let approval = config.faster.approval
         var plan = found.main
         plan.preferences = preferencesInForce
-        let offer = FasterRouteWatch.Offer(
+        let offer = FasterRouteMonitor.Offer(
             id: session.nextRoute(), plan: plan, gain: gain, origin: origin,
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
-            forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, over: trip, from: start))
+            forkOffset: FasterRouteMonitor.forkOffset(of: found.main.route, over: trip, from: start))
         faster.keep(offer)
         let isAsked = approval != .manual && isAsked(.acceptFasterRoute)
         let answerBy = isAsked ? event.stamp.advanced(bySeconds: config.policy.patience(.acceptFasterRoute)) : nil
@@ -109,7 +109,7 @@ extension Navigator {
         report(.applied(oldRouteID: old.routeID), offer, event)
     }
 
-    /// Applies a user's decision, regardless of who else was asked.
+    /// Applies a user's decision, even while the owner's is pending.
     func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
         if let route, route != offer.id {
@@ -126,7 +126,7 @@ extension Navigator {
         decideFasterRoute(false, .timeout, event)
     }
 
-    func report(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
+    func report(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteMonitor.Offer, _ event: NavigatorEvent) {
         publish(.fasterRoute(FasterRouteEvent(phase: phase, id: offer.id, plan: offer.plan, gain: offer.gain)), event)
     }
 }

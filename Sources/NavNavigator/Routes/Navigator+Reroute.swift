@@ -143,7 +143,7 @@ extension Navigator {
         self.request(query, for: .search, cause: draft.cause, event)
     }
 
-    /// The distance from the vehicle within which the first of several waypoints stands for the vehicle itself, metres.
+    /// The distance from the vehicle within which the first of several waypoints means the vehicle itself, metres.
     private static let vehicleWaypointDistance = 50.0
 
     /// Returns the distance within which a new route avoids maneuvers, metres.

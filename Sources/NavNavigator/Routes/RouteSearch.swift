@@ -8,7 +8,7 @@ import NavRouting
 /// A cooldown and a minimum movement separate reroutes; failures back off exponentially up to a longest pause. It decides when to request,
 /// not whether: the deviation is reported to it.
 final class RouteSearch {
-    struct TripOrder: Equatable {
+    struct PendingTrip: Equatable {
         var order: RouteOrder
         var simulation: SimulatedDrive?
         /// The call that waits for the trip; 0 for none.
@@ -40,7 +40,7 @@ final class RouteSearch {
     }
 
     enum Purpose: Equatable {
-        case start(TripOrder)
+        case start(PendingTrip)
         /// A reroute of the current trip.
         case reroute(Draft)
 
@@ -72,7 +72,7 @@ final class RouteSearch {
     }
 
     /// The missing thing that made a request fail and whose arrival is reported by an event.
-    private enum Lack {
+    private enum MissingInput {
         case tiles
         /// A road under the vehicle.
         case road
@@ -82,7 +82,7 @@ final class RouteSearch {
     private indirect enum State {
         case idle
         /// A trip is requested but no position is good enough to start from.
-        case awaitingPosition(TripOrder)
+        case awaitingPosition(PendingTrip)
         /// The policy decides whether and how to reroute.
         case drafting(Draft)
         /// The owner's policy refuses reroutes until then.
@@ -91,7 +91,7 @@ final class RouteSearch {
         /// A route was found; the policy decides whether it comes into force.
         case proposing(Request)
         /// The last request failed; the next may be made at `until`, or once the missing thing arrives.
-        case pausing(Purpose, until: Timestamp, lacking: Lack?)
+        case pausing(Purpose, until: Timestamp, lacking: MissingInput?)
         /// A request from the vehicle's position cannot succeed: none is made until the vehicle is back on its route, or, for one to a missed
         /// stop, has left its route.
         case abandoned(RerouteEvent.Reason)
@@ -100,7 +100,7 @@ final class RouteSearch {
     var config: NavigatorConfig
     private var state = State.idle
     /// The trip that is wanted again if the requested one, for which a call waits, fails; nil for none.
-    private var displaced: TripOrder?
+    private var displaced: PendingTrip?
     private(set) var failures = 0
     /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
@@ -132,7 +132,7 @@ final class RouteSearch {
     }
 
     /// The requested trip that has not begun.
-    var wanted: TripOrder? {
+    var wanted: PendingTrip? {
         switch state {
         case .awaitingPosition(let order), .pausing(.start(let order), _, _): order
         case .waiting(let request):
@@ -142,7 +142,7 @@ final class RouteSearch {
     }
 
     /// The pending trip that a call for another one displaces; nil when there is none. A trip for which a call waits ends with its call.
-    var displaceable: TripOrder? { wanted.flatMap { $0.call == 0 ? $0 : nil } ?? displaced }
+    var displaceable: PendingTrip? { wanted.flatMap { $0.call == 0 ? $0 : nil } ?? displaced }
 
     /// Whether a reroute is in progress.
     var isRerouting: Bool {
@@ -155,7 +155,7 @@ final class RouteSearch {
     }
 
     /// Returns the trip that can be requested now that a position is known; nil when there is none.
-    func startDue(at stamp: Timestamp, _ position: VehiclePosition, isPrecise: Bool) -> TripOrder? {
+    func startDue(at stamp: Timestamp, _ position: VehiclePosition, isPrecise: Bool) -> PendingTrip? {
         switch state {
         case .awaitingPosition(let order): isPrecise ? order : nil
         case .pausing(.start(let order), let until, let lack): isOver(until, lack, stamp, position) ? order : nil
@@ -164,7 +164,9 @@ final class RouteSearch {
     }
 
     /// Whether the pause after a failure is over.
-    private func isOver(_ until: Timestamp, _ lack: Lack?, _ stamp: Timestamp, _ position: VehiclePosition) -> Bool {
+    private func isOver(_ until: Timestamp, _ lack: MissingInput?, _ stamp: Timestamp, _ position: VehiclePosition)
+        -> Bool
+    {
         stamp >= until || lack == .road && position.road != nil
     }
 
@@ -211,10 +213,10 @@ final class RouteSearch {
     // MARK: Changes
 
     /// Records a trip that cannot be requested yet.
-    func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
+    func awaitPosition(for order: PendingTrip) { state = .awaitingPosition(order) }
 
     /// Records the trip that is wanted again if the call for another one fails.
-    func displace(_ order: TripOrder?) { displaced = order }
+    func displace(_ order: PendingTrip?) { displaced = order }
 
     /// Records that the requested trip failed, for which a call waits: the one that it displaced waits for the next good position.
     func failCall() {
@@ -297,7 +299,7 @@ final class RouteSearch {
         var pause = config.rerouteBackoffFirst
         for _ in 0..<min(failures, 30) { pause = min(pause * 2, config.rerouteBackoffLongest) }
         failures += 1
-        var lack: Lack?
+        var lack: MissingInput?
         missingTiles = failure.missingTiles
         if !missingTiles.isEmpty { lack = .tiles }
         if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {

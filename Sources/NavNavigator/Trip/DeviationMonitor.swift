@@ -91,7 +91,7 @@ struct DeviationMonitor {
         since = stamp
     }
 
-    mutating func judge(_ placement: RoutePlacement, _ position: VehiclePosition) -> Deviation {
+    mutating func classify(_ placement: RoutePlacement, _ position: VehiclePosition) -> Deviation {
         let difference = position.course.map { Angle.separation($0, placement.bearing) }
         excursion.add(
             position, bearing: placement.bearing,
@@ -105,7 +105,7 @@ struct DeviationMonitor {
                 courseDifference: difference, since: since)
         }
         switch placement.kind {
-        case .onEdge, .takenBack:
+        case .onEdge, .behindPrediction:
             wasOnRoute = true
             agree(position.stamp, isOnEdge: true)
         case .ahead:
@@ -142,7 +142,7 @@ struct DeviationMonitor {
     /// Whether a predicted position may equally be off the route: roads diverged and nothing showed which one was taken.
     private func isDoubtful(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         switch placement.kind {
-        case .onEdge, .takenBack: placement.strayProbability >= DeviationMonitor.doubt
+        case .onEdge, .behindPrediction: placement.strayProbability >= DeviationMonitor.doubt
         // Predictions cannot confirm each other: only fixes show that a part of the route was skipped.
         case .ahead: true
         case .opposite, .nearby: speaksAgainst(placement, position, difference)
@@ -183,7 +183,7 @@ struct DeviationMonitor {
         let near = min(max(least, 1.5 * sigma), config.deviationMaximumDistance)
         if placement.strayProbability >= config.deviationEdgeProbability {
             if goesElsewhere(placement, position) { return true }
-            // On the road of the route, the course tells; the matcher may still have the other direction after a drive in reverse.
+            // On the road of the route, the course decides; the matcher may still have the other direction after a drive in reverse.
             if placement.kind == .opposite {
                 if position.road != nil, !followsCourse(position, difference) { return true }
             } else if position.road != nil, placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near) {

@@ -14,7 +14,7 @@ extension Navigator {
     }
 
     /// The mark of the trip to keep; nil without a trip, after its end, and during a simulated drive.
-    private var tripMark: TripMark? {
+    private var tripMark: TripDigest? {
         if let trip, session.id != 0 {
             guard !trip.isComplete, simulation == nil else { return nil }
             return .driven(
@@ -39,14 +39,14 @@ extension Navigator {
     func resume(_ trip: TripSnapshot, _ event: NavigatorEvent) {
         guard !trip.order.waypoints.isEmpty else { return }
         cancelSearch(event)
-        let wanted = RouteSearch.TripOrder(
+        let wanted = RouteSearch.PendingTrip(
             order: trip.order, simulation: nil, call: 0, resumed: trip.sessionID == 0 ? nil : trip)
         guard trip.sessionID == 0, trip.order.origin != nil else { return search.awaitPosition(for: wanted) }
         requestStart(wanted, from: lastPosition, event)
     }
 
     /// Starts a requested trip: along its previous route if that is still suitable, else along a new one.
-    func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
+    func begin(_ wanted: RouteSearch.PendingTrip, from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
             plan.route.legs.indices.contains(kept.isAtStop ? kept.leg + 1 : kept.leg), kept.leg >= 0,
             let place = Trip.place(of: position, on: plan.route, from: kept, config)

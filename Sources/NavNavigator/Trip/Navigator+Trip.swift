@@ -51,7 +51,7 @@ extension Navigator {
         let displaced = call == 0 ? nil : search.displaceable
         cancelSearch(event)
         search.displace(displaced)
-        let wanted = RouteSearch.TripOrder(order: order, simulation: drive, call: call)
+        let wanted = RouteSearch.PendingTrip(order: order, simulation: drive, call: call)
         if order.origin != nil || drive != nil && vehiclePosition == nil && config.originFallback != nil {
             requestStart(wanted, from: vehiclePosition, event)
         } else if let vehiclePosition, canStart(at: vehiclePosition) || trip?.isComplete == false {
@@ -63,7 +63,7 @@ extension Navigator {
     }
 
     /// Makes a trip wait for a position. The call that requested it is answered now, because the time to a first fix is unknown.
-    private func awaitPosition(for wanted: RouteSearch.TripOrder) {
+    private func awaitPosition(for wanted: RouteSearch.PendingTrip) {
         reply(.awaitingPosition, to: wanted.call)
         var waiting = wanted
         waiting.call = 0
@@ -71,7 +71,7 @@ extension Navigator {
     }
 
     func requestStart(
-        _ wanted: RouteSearch.TripOrder, from position: VehiclePosition?, _ event: NavigatorEvent
+        _ wanted: RouteSearch.PendingTrip, from position: VehiclePosition?, _ event: NavigatorEvent
     ) {
         let start =
             wanted.order.origin ?? position.map { origin($0, keepsCourse: true) }
@@ -98,7 +98,7 @@ extension Navigator {
             waypoints: plan.route.waypoints.dropFirst().map(\.waypoint),
             preferences: plan.preferences ?? RoutePreferences())
         start(
-            plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
+            plan, RouteSearch.PendingTrip(order: order, simulation: drive, call: call), origin: nil, .set, event)
     }
 
     private func stop(_ call: UInt64, _ event: NavigatorEvent) {
@@ -121,7 +121,7 @@ extension Navigator {
     // MARK: Routes
 
     func start(
-        _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: VehiclePosition?, _ change: RouteChange,
+        _ plan: RoutePlan, _ wanted: RouteSearch.PendingTrip, origin: VehiclePosition?, _ change: RouteChange,
         _ event: NavigatorEvent
     ) {
         endPreview(event)

@@ -12,7 +12,7 @@ struct RoutePlacement {
         /// The vehicle is on an edge of the route within reach, in its direction.
         case onEdge
         /// The vehicle is on such an edge, but behind the predicted place.
-        case takenBack
+        case behindPrediction
         /// The vehicle is on an edge of the route, but further ahead than it can have driven.
         case ahead
         /// The vehicle is on the road of an edge within reach, in the other direction.
@@ -35,7 +35,7 @@ struct RoutePlacement {
     var leastSeparation: Double?
 
     /// Whether the place is expected from following the route.
-    var isFollowing: Bool { kind == .onEdge || kind == .takenBack }
+    var isFollowing: Bool { kind == .onEdge || kind == .behindPrediction }
 }
 
 /// The vehicle's place along its route, which only moves forwards.
@@ -125,7 +125,7 @@ struct RouteCursor {
             if seen < lower,
                 let hit = passage(of: road.edgeKey, at: road.offset, within: earlier, near: seen, position)
             {
-                placement = self.placement(.takenBack, at: hit, position)
+                placement = self.placement(.behindPrediction, at: hit, position)
                 window = earlier
             }
         }
@@ -234,7 +234,7 @@ struct RouteCursor {
     /// A fix undoes the predictions before it.
     mutating func advance(to placement: RoutePlacement, limit: Double, by position: VehiclePosition) {
         let isSeen = position.isSeen
-        let least = isSeen || placement.kind == .takenBack ? seen : offset
+        let least = isSeen || placement.kind == .behindPrediction ? seen : offset
         offset = max(least, min(placement.offset, limit))
         if isSeen { seen = offset }
         if position.isDecisive { confirmed = offset }
@@ -268,7 +268,7 @@ struct RouteCursor {
     }
 
     /// Whether a fix is so far behind the predicted place that the prediction was wrong.
-    func isTakenBack(by placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
+    func isBehindPrediction(by placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         position.isSeen && offset > seen && placement.offset < offset - slack(of: position)
     }
 
@@ -286,13 +286,13 @@ struct RouteCursor {
         let farthest = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack
         let straight = min(Geodesy.distance(last.coordinate, position.coordinate), farthest)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
-        // At a standstill noise moves the position, which would add up; the speed alone tells of creeping.
-        let isStanding = straight <= slack && position.speed.map { $0 <= config.deviationMinimumSpeed } ?? false
+        // At a standstill noise moves the position, which would add up; only the speed reveals creeping.
+        let isStationary = straight <= slack && position.speed.map { $0 <= config.deviationMinimumSpeed } ?? false
         // During a gap, the road may have been winding.
         let reach =
             seconds > config.cursorSpeedValidity
             ? max(moved, config.cursorGapSpeed * seconds)
-            : 1.5 * (isStanding ? max(position.speed ?? 0, 0) * seconds : moved)
+            : 1.5 * (isStationary ? max(position.speed ?? 0, 0) * seconds : moved)
         driven = min(driven + reach, route.length)
         guard position.isDecisive else { return moved }
         let frame = LocalFrame(origin: position.coordinate)

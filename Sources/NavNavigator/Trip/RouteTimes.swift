@@ -69,7 +69,7 @@ struct RouteTimes {
         return max(before[edges.count] - time(at: offset, in: 0..<edges.count), 0)
     }
 
-    /// Returns the place reached some seconds after another one, metres from the route's start; the route's end when it comes sooner.
+    /// Returns the place reached some seconds after another one, metres from the route's start; the route's end when that is sooner.
     func offset(_ seconds: Double, after offset: Double) -> Double {
         guard let last = edges.last else { return 0 }
         let target = time(at: offset, in: 0..<edges.count) + max(seconds, 0)

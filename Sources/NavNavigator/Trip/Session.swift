@@ -49,7 +49,7 @@ struct Session {
         chosenRouteID = id
     }
 
-    /// Translates the chosen route's edges to another map version, leaving out those that are gone.
+    /// Translates the chosen route's edges to another map version, leaving out those that no longer exist.
     mutating func adopt(from old: RoadGraph, to new: RoadGraph) {
         guard old.mapVersion != new.mapVersion, !chosenRoute.isEmpty else { return }
         let translation = EdgeTranslation(from: old, to: new)

@@ -33,9 +33,9 @@ extension Trip {
     func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
-        if position.match.isTeleport { (jumpedAt, standsSince) = (position.stamp, nil) }
-        let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
-        standsSince = isStanding ? standsSince ?? position.stamp : nil
+        if position.match.isTeleport { (jumpedAt, stationarySince) = (position.stamp, nil) }
+        let isStationary = (position.speed ?? 0) <= config.deviationMinimumSpeed
+        stationarySince = isStationary ? stationarySince ?? position.stamp : nil
         let remaining = max(legEnd - cursor.confirmed, 0)
         let duration = times.duration(from: cursor.confirmed, toEndOf: currentLeg)
         let isReached = isReached(position, remaining, isAtStop: isAtStop)
@@ -99,7 +99,7 @@ extension Trip {
         case .offRoute, .wrongWay: break
         }
         // A vehicle parked beside the destination has arrived, whichever road the destination was matched to.
-        let parked = standsSince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
+        let parked = stationarySince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
         if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
         // The stop may be near in a straight line across a corner that the route still goes round.
         let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false

@@ -49,8 +49,8 @@ final class Trip {
     private var monitor: DeviationMonitor
     private var trigger: InstructionTrigger
     /// The start of each edge that no longer exists in the map, metres from the route's start.
-    private var gone: [Double] = []
-    /// The start of each edge that may not be driven, including those that are gone, metres from the route's start.
+    private var removed: [Double] = []
+    /// The start of each edge that may not be driven, including those that the map no longer has, metres from the route's start.
     private var blocked: [Double] = []
     /// The banner that is due; the owner's policy may delay or suppress its publication.
     private var banner: VisualInstruction?
@@ -64,7 +64,7 @@ final class Trip {
     var preventsReroutes: Bool?
     /// The moment since which all conditions of an arrival have held.
     var reachedSince: Timestamp?
-    var standsSince: Timestamp?
+    var stationarySince: Timestamp?
     /// The time of the last jump of the measured position.
     var jumpedAt: Timestamp?
     private(set) var placement: RoutePlacement?
@@ -177,15 +177,15 @@ final class Trip {
     func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
         defer { prior = Trip.prior(route, in: new) }
         guard old.mapVersion != new.mapVersion else { return false }
-        // Edges that were gone before stay so: nothing tells where they were.
-        gone += plan.route.adopt(from: old, to: new)
+        // Edges that were removed before remain so, since their places are not known any more.
+        removed += plan.route.adopt(from: old, to: new)
         cursor.adopt(route)
         return true
     }
 
     /// Records which edges are closed now. A road with opening hours was open when the route was found.
     func noteClosures(_ pricing: RoutePricing) {
-        blocked = gone + route.edges.filter { pricing.isClosedNow($0.key) }.map(\.routeOffset)
+        blocked = removed + route.edges.filter { pricing.isClosedNow($0.key) }.map(\.routeOffset)
     }
 
     /// Whether a part of the route ahead cannot be driven; the vehicle's current edge does not count.
@@ -201,11 +201,11 @@ final class Trip {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
-        deviation = monitor.judge(placement, position)
+        deviation = monitor.classify(placement, position)
         if advances(placement, position) {
             cursor.advance(to: placement, limit: legEnd, by: position)
         } else {
-            let isWrong = cursor.isTakenBack(by: placement, position)
+            let isWrong = cursor.isBehindPrediction(by: placement, position)
             cursor.stay(
                 atMost: isWrong && placement.distance <= config.deviationMaximumDistance ? placement.offset : nil)
         }
@@ -317,12 +317,12 @@ final class Trip {
     /// Whether the cursor may move to the place on the route: it is the vehicle's own place, not merely the nearest one.
     private func advances(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         switch (placement.kind, deviation.state) {
-        case (.ahead, .offStep), (.takenBack, .onRoute): true
+        case (.ahead, .offStep), (.behindPrediction, .onRoute): true
         case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
             // At a standstill only noise moves the position; a creeping vehicle still advances eventually.
             (position.speed ?? .infinity) > config.deviationMinimumSpeed
                 || placement.offset > cursor.offset + cursor.slack(of: position)
-                || cursor.isTakenBack(by: placement, position)
+                || cursor.isBehindPrediction(by: placement, position)
         default: false
         }
     }
@@ -458,10 +458,10 @@ final class Trip {
 extension Route {
     /// Translates the edges to another map version.
     ///
-    /// - Returns: The start of each edge that is gone, metres from the route's start.
+    /// - Returns: The start of each edge that the map no longer has, metres from the route's start.
     mutating func adopt(from old: RoadGraph, to new: RoadGraph) -> [Double] {
         let translation = EdgeTranslation(from: old, to: new)
-        var gone: [Double] = []
+        var removed: [Double] = []
         mapVersion = new.mapVersion
         for (index, edge) in edges.enumerated() {
             let middle = line.coordinate(at: edge.routeOffset + edge.length / 2)
@@ -472,9 +472,9 @@ extension Route {
                 // A key that no edge has, because the old one may now belong to another edge.
                 edges[index].key = EdgeKey(rawValue: .max)
                 let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
-                if known != nil, isLoaded { gone.append(edge.routeOffset) }
+                if known != nil, isLoaded { removed.append(edge.routeOffset) }
             }
         }
-        return gone
+        return removed
     }
 }

@@ -41,7 +41,7 @@ package struct TripSnapshot: Sendable, Equatable {
 }
 
 /// A digest of a trip's kept parts, compared after each event.
-enum TripMark: Equatable {
+enum TripDigest: Equatable {
     case driven(
         sessionID: UInt64, routeID: UInt64, leg: Int, isAtStop: Bool, isHeld: Bool, waypointsAhead: Int,
         mapVersion: String)

@@ -103,7 +103,7 @@ public struct Reckoning: Sendable {
     /// Whether positions are being predicted, or were until the prediction was given up.
     var hasPredicted: Bool { reason != nil || isGivenUp }
 
-    /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
+    /// When to call ``predict(at:_:_:_:)`` next if no other input arrives first; nil when there is nothing to predict.
     public var due: Timestamp? {
         guard let origin, !isGivenUp else { return nil }
         switch phase {
@@ -156,7 +156,7 @@ public struct Reckoning: Sendable {
             if match.isHeld {
                 seen = previous.seen
             } else if let road, road.edge == previous.road?.edge, road.offset == previous.road?.offset {
-                // While a vehicle stands, its last place is repeated, which is still as far behind.
+                // While a vehicle is stationary, its last place is repeated, which is still as far behind.
                 seen.stamp = seen.stamp.advanced(bySeconds: -previous.stamp.seconds(since: previous.seen.stamp))
                 seen.travelled -= previous.travelled - previous.seen.travelled
             }

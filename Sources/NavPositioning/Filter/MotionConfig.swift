@@ -37,9 +37,9 @@ public struct MotionConfig: Sendable, Hashable {
     public var courseSigma = 0.02
     /// Speed from which a receiver's course is trusted, m/s.
     public var courseSpeed = 1.0
-    /// Standard deviation of a wheel speed that comes without one, m/s (one count of a wheel sensor at 10 Hz).
+    /// Default standard deviation of a wheel speed, m/s (one count of a wheel sensor at 10 Hz).
     public var odometrySigma = 0.1
-    /// Standard deviation of a turn rate that comes without one, rad/s (automotive gyroscope, 0.3 °/s).
+    /// Default standard deviation of a turn rate, rad/s (automotive gyroscope, 0.3 °/s).
     public var turnRateSigma = 0.005
     /// Initial standard deviation of the odometer's scale: tyre pressure, wear and load account for up to 3 %.
     public var scaleSigma = 0.02

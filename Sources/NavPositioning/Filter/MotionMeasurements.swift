@@ -93,7 +93,7 @@ extension MotionFilter {
     /// It applies at the start, and when the estimated course contradicts the positions: positions cannot correct a course that is
     /// uncertain by a radian (see ``predict(to:)``).
     ///
-    /// - Parameter isSlow: Whether the estimate stands still, so that its speed is corrected even if its course fits.
+    /// - Parameter isSlow: Whether the estimate is stationary, so that its speed is corrected even if its course fits.
     private mutating func orient(by fix: Fix, isSlow: Bool = false) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)
@@ -156,7 +156,7 @@ extension MotionFilter {
         if let rate = odometry.turnRate {
             turn = (rate, odometry.turnRateSigma ?? config.turnRateSigma, odometry.stamp)
         }
-        if odometry.standsStill {
+        if odometry.isStationary {
             measureSpeed(0, sigma: 0.01)
         } else if let speed = odometry.speed {
             if (speed < 0) != (self.speed < 0), abs(speed - self.speed) > 1 {

@@ -13,19 +13,19 @@ public struct Odometry: Sendable, Hashable {
     /// Standard deviation of the turn rate, rad/s.
     public var turnRateSigma: Double?
     /// Whether the wheels are certainly stationary.
-    public var standsStill: Bool
+    public var isStationary: Bool
 
     /// Creates a report; omitted values are unknown.
     public init(
         stamp: Timestamp, speed: Double? = nil, speedSigma: Double? = nil, turnRate: Double? = nil,
-        turnRateSigma: Double? = nil, standsStill: Bool = false
+        turnRateSigma: Double? = nil, isStationary: Bool = false
     ) {
         self.stamp = stamp
         self.speed = speed
         self.speedSigma = speedSigma
         self.turnRate = turnRate
         self.turnRateSigma = turnRateSigma
-        self.standsStill = standsStill
+        self.isStationary = isStationary
     }
 
     /// The report without implausible numbers; nil when nothing is left.
@@ -35,7 +35,7 @@ public struct Odometry: Sendable, Hashable {
         usable.turnRate = turnRate.flatMap { abs($0) < Odometry.maximumTurnRate ? $0 : nil }
         usable.speedSigma = speedSigma.flatMap { $0 > 0 && $0 < Odometry.maximumSpeed ? $0 : nil }
         usable.turnRateSigma = turnRateSigma.flatMap { $0 > 0 && $0 < Odometry.maximumTurnRate ? $0 : nil }
-        return usable.speed == nil && usable.turnRate == nil && !standsStill ? nil : usable
+        return usable.speed == nil && usable.turnRate == nil && !isStationary ? nil : usable
     }
 
     /// Faster than any road vehicle, m/s.

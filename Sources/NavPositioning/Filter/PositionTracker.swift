@@ -171,7 +171,7 @@ public struct PositionTracker: Sendable {
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
-        let verdict = qualifier.judge(
+        let verdict = qualifier.qualify(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
             isCompared: selector.hasOther(at: fix.stamp), isApproved: isApproved)
         if verdict.isAccepted {
@@ -254,7 +254,7 @@ public struct PositionTracker: Sendable {
     /// Processes odometry; a report without usable numbers, or older than the previous one, is ignored.
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
-        if let trusted = reports.trusted(odometry), trusted.speed != nil || trusted.standsStill {
+        if let trusted = reports.trusted(odometry), trusted.speed != nil || trusted.isStationary {
             isHeard = true
         }
         if let dropped = reports.append(odometry), let dropped = reports.trusted(dropped) {
@@ -373,9 +373,9 @@ struct OdometryBuffer: Sendable {
     func trusted(_ odometry: Odometry) -> Odometry? {
         guard !distrusted.isEmpty else { return odometry }
         var odometry = odometry
-        if distrusted.contains(.wheels) { (odometry.speed, odometry.standsStill) = (nil, false) }
+        if distrusted.contains(.wheels) { (odometry.speed, odometry.isStationary) = (nil, false) }
         if distrusted.contains(.turnRate) { odometry.turnRate = nil }
-        return odometry.speed == nil && odometry.turnRate == nil && !odometry.standsStill ? nil : odometry
+        return odometry.speed == nil && odometry.turnRate == nil && !odometry.isStationary ? nil : odometry
     }
 
     /// Removes reports up to and including a moment.
@@ -402,6 +402,6 @@ struct OdometryBuffer: Sendable {
     func wheelSpeed(at stamp: Timestamp) -> Double? {
         guard let last, !distrusted.contains(.wheels), abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity
         else { return nil }
-        return last.standsStill ? 0 : last.speed
+        return last.isStationary ? 0 : last.speed
     }
 }

@@ -25,7 +25,7 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
 /// wrong.
 struct SignalMonitor: Sendable {
     var distrusted: MotionSignals {
-        var signals: MotionSignals = longWay.evidence.isWrong ? .receiverSpeed : []
+        var signals: MotionSignals = speedScaleCheck.evidence.isWrong ? .receiverSpeed : []
         for index in evidence.indices where evidence[index].isWrong {
             signals.insert(MotionSignals(rawValue: 1 << index))
         }
@@ -80,7 +80,7 @@ struct SignalMonitor: Sendable {
         }
     }
 
-    private var longWay = LongWay()
+    private var speedScaleCheck = SpeedScaleCheck()
     private var anchor: (stamp: Timestamp, coordinate: Coordinate, sigma: Double)?
     private var newest: Timestamp?
     private var receiver = Sum()
@@ -135,7 +135,7 @@ struct SignalMonitor: Sendable {
         let spread = (sigma * sigma + anchor.sigma * anchor.sigma).squareRoot()
         let distance = Geodesy.distance(anchor.coordinate, fix.coordinate)
         if distance >= max(SignalMonitor.length, SignalMonitor.deviations * spread) {
-            judge(distance, Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate), spread: spread, seconds)
+            evaluate(distance, Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate), spread: spread, seconds)
             begin(fix, sigma)
         } else if seconds > SignalMonitor.longest {
             before = nil
@@ -144,7 +144,7 @@ struct SignalMonitor: Sendable {
     }
 
     private mutating func add(_ report: Odometry) {
-        if let speed = report.standsStill ? 0 : report.speed {
+        if let speed = report.isStationary ? 0 : report.speed {
             wheels.add(abs(speed), at: report.stamp, longest: SignalMonitor.odometryGap)
             wheelsForwards.add(speed, at: report.stamp, longest: SignalMonitor.odometryGap)
         }
@@ -161,7 +161,7 @@ struct SignalMonitor: Sendable {
         course = CourseSum()
     }
 
-    private mutating func judge(_ distance: Double, _ bearing: Double, spread: Double, _ seconds: Double) {
+    private mutating func evaluate(_ distance: Double, _ bearing: Double, spread: Double, _ seconds: Double) {
         let turned = turn.total(of: seconds)
         let heading = course.mean
         var leg: Leg? = Leg(bearing: bearing, course: heading, turned: turned)
@@ -181,7 +181,7 @@ struct SignalMonitor: Sendable {
         }
         let (receiverWay, wheelsWay) = (receiver.total(of: seconds), wheels.total(of: seconds))
         let ofReceiver = verdict(receiverWay)
-        // Nobody drives that far so fast in reverse: the gear or the sign is wrong.
+        // No vehicle drives that far so fast in reverse: the gear or the sign is wrong.
         let isBackwards = (wheelsForwards.total(of: seconds) ?? 0) < -SignalMonitor.fastestReverse * seconds
         let ofWheels = isBackwards ? 1 : verdict(wheelsWay)
         // The course, measured independently, shows that the positions move as the speed does not say.
@@ -195,7 +195,7 @@ struct SignalMonitor: Sendable {
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
         }
         if isStraight, ofReceiver ?? 0 == 0 {
-            longWay.add(distance, spread: spread, ofReceiver: receiverWay, ofWheels: wheelsWay)
+            speedScaleCheck.add(distance, spread: spread, ofReceiver: receiverWay, ofWheels: wheelsWay)
         }
         // If positions moved further than the trusted speeds allow, the positions are wrong.
         let isDoubtful =

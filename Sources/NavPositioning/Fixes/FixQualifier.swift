@@ -54,7 +54,7 @@ struct FixQualifier: Sendable {
     ///   - wheelSpeed: Wheel speed at that time, m/s; nil when unknown.
     ///   - isCompared: Whether another receiver also has positions.
     ///   - isApproved: Whether the fix is accepted unless it contains no information; its other defects have been judged elsewhere.
-    mutating func judge(
+    mutating func qualify(
         _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
         isApproved: Bool = false
     ) -> FixVerdict {
@@ -191,7 +191,7 @@ struct FixQualifier: Sendable {
         return stuckDistance + speed * max(fix.stamp.seconds(since: max(last.stamp, stuckStamp)), 0)
     }
 
-    private enum Leap {
+    private enum Jump {
         case none
         case suspected(FixRejection)
         case confirmed
@@ -204,7 +204,7 @@ struct FixQualifier: Sendable {
     ///   - patience: The time that fixes must stay at an unreachable place to be accepted, seconds.
     private mutating func leap(
         to fix: Fix, _ filter: MotionFilter?, sigma: Double, driven: Double?, patience: Double
-    ) -> Leap {
+    ) -> Jump {
         guard let last, let filter else { return .none }
         let seconds = fix.stamp.seconds(since: last.stamp)
         let straight = Geodesy.distance(last.coordinate, fix.coordinate)

@@ -1,9 +1,9 @@
 public import NavGeo
 public import NavMatching
 
-/// What arriving fixes tell about the present time.
+/// An estimate of the present time from arriving fixes.
 ///
-/// It is apart from the rest of ``Positioning``, which is large to copy, because it is read at every fix.
+/// It is separate from ``Positioning``, which is expensive to copy, because it is read at every fix.
 public struct FixTiming: Sendable {
     /// The stamp of the last accepted fix; nil before the first.
     public internal(set) var lastFix: Timestamp?

@@ -135,6 +135,6 @@ package struct RegionNotice: Sendable {
 package enum RegionStatus: Sendable {
     /// The region as stored, with its current progress and the moment when its first tile expires.
     case stored(StoredRegion, expires: Timestamp?)
-    /// Nothing of it is stored yet.
+    /// The region has not been stored yet.
     case requested(StoredRegionDefinition, StoredRegionState)
 }

@@ -10,7 +10,7 @@ package struct EditionPoll {
     /// The time after news within which further news counts as a repetition, ns.
     private static let repetitionTime: Int64 = 600_000_000_000
 
-    package private(set) var isAsking = false
+    package private(set) var isPending = false
     /// Whether the poll may use any network, because the source has shown that it has another edition, or a caller has
     /// requested the poll.
     package private(set) var isUrgent = false
@@ -24,16 +24,16 @@ package struct EditionPoll {
     /// News in a row that tiles revealed soon after the one before.
     private var repetitions = 0
     /// The moment when the source is to be polled, and the moment before which it must not be, monotonic ns.
-    private var asksAt = Int64.min
-    private var restsUntil = Int64.min
+    private var dueAt = Int64.min
+    private var backoffUntil = Int64.min
 
     /// A schedule whose first poll is due at once.
     package init() {}
 
     /// Whether the source is to be polled now.
-    package func isDue(at moment: Int64) -> Bool { !isAsking && moment >= asksAt && moment >= restsUntil }
+    package func isDue(at moment: Int64) -> Bool { !isPending && moment >= dueAt && moment >= backoffUntil }
 
-    package mutating func begin() { (isAsking, isUrgent) = (true, false) }
+    package mutating func begin() { (isPending, isUrgent) = (true, false) }
 
     /// Records that the source has answered.
     ///
@@ -54,19 +54,19 @@ package struct EditionPoll {
             repetitions += 1
         }
         if isNews { newsAt = moment }
-        (isAsking, isSuperseded, failures) = (false, false, 0)
-        (asksAt, restsUntil) = (moment + interval, isNews ? moment + Self.pause(repetitions) : .min)
+        (isPending, isSuperseded, failures) = (false, false, 0)
+        (dueAt, backoffUntil) = (moment + interval, isNews ? moment + Self.pause(repetitions) : .min)
     }
 
     /// Records that the source has not answered, or that its answer could not be used.
     ///
     /// - Parameter pause: The least time until the next poll, ns.
     package mutating func fail(at moment: Int64, pause: Int64 = 0) {
-        isAsking = false
+        isPending = false
         isUrgent = isUrgent || isSuperseded
         failures += 1
-        restsUntil = moment + max(Self.pause(failures), pause)
-        asksAt = restsUntil
+        backoffUntil = moment + max(Self.pause(failures), pause)
+        dueAt = backoffUntil
     }
 
     /// Returns the pause after a number of failures or repetitions in a row, ns.
@@ -75,18 +75,18 @@ package struct EditionPoll {
     }
 
     /// Postpones the poll by the longest pause, because the network must not be used.
-    package mutating func postpone(at moment: Int64) { asksAt = moment + Self.longestPause }
+    package mutating func postpone(at moment: Int64) { dueAt = moment + Self.longestPause }
 
     /// Makes the poll due at once, unless the source is paused after a failure.
-    package mutating func hurry() { asksAt = .min }
+    package mutating func hurry() { dueAt = .min }
 
     /// Records that the source has shown that it has another edition.
-    package mutating func noteChange() { (isSuperseded, isUrgent, asksAt) = (true, true, .min) }
+    package mutating func noteChange() { (isSuperseded, isUrgent, dueAt) = (true, true, .min) }
 
     /// Forgets failures, because the network has changed or a caller has requested a poll.
     package mutating func restart(isUrgent: Bool) {
         self.isUrgent = self.isUrgent || isUrgent
         (failures, repetitions, newsAt) = (0, 0, nil)
-        (asksAt, restsUntil) = (.min, .min)
+        (dueAt, backoffUntil) = (.min, .min)
     }
 }

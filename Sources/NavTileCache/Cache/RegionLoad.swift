@@ -44,7 +44,7 @@ package struct RegionLoad {
     /// The reason why the first of these sources did not answer; nil when all of them did.
     var sourceFailure: TileFailure?
     /// Whether the window has to be built or sent to the queue again.
-    var isToAsk = true
+    var needsRequests = true
     package private(set) var failed: Set<TileAddress> = []
     /// The reason why the first of them failed.
     private(set) var failure: TileFailure?
@@ -113,7 +113,7 @@ package struct RegionLoad {
     /// were evicted while their source confirmed them.
     package mutating func reopen(_ tiles: [RegionTile]) {
         settled.subtract(tiles.map(\.address))
-        (searched, isSearched, isToAsk, isReady) = (nil, false, true, false)
+        (searched, isSearched, needsRequests, isReady) = (nil, false, true, false)
     }
 
     // MARK: Results

@@ -33,11 +33,11 @@ extension TileCache {
         isChanged = true
         mayHaveRoom = mayHaveRoom || !changes.removed.isEmpty
         for tileset in tilesets where tileset.domain == domain && tileset.settings.isCacheable {
-            tileset.unwant(changes.removed)
+            tileset.removeWanted(changes.removed)
             tileset.wantedTilesAreStale = true
             tileset.wantedTilesShrank = tileset.wantedTilesShrank || !changes.removed.isEmpty
             attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
-                try tileset.want(changes.added, store.reader, now: now)
+                try tileset.addWanted(changes.added, store.reader, now: now)
                 if isMove { try touch(changes.added, tileset) }
             }
         }
@@ -62,12 +62,12 @@ extension TileCache {
     /// Examines all wanted tiles of a tileset again, because its edition or the profile has changed.
     func planAnew(_ tileset: TrackedTileset) {
         let wanted = wanted(of: tileset)
-        tileset.unwantAll(except: wanted)
+        tileset.removeWanted(except: wanted)
         tileset.needsReport = true
         tileset.wantedTilesAreStale = true
         guard !wanted.isEmpty else { return }
         attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
-            try tileset.want(wanted, store.reader, now: now)
+            try tileset.addWanted(wanted, store.reader, now: now)
         }
         refusedCount += tileset.giveUp(wanted, beyond: settings.budgetBytes)
     }
@@ -96,21 +96,21 @@ extension TileCache {
     /// Informs the store which tiles will be needed, so that it evicts them last.
     func reportStore() {
         guard moment - guardedAt >= Self.guardInterval,
-            mayLackWanted || tilesets.contains(where: \.wantedTilesAreStale)
+            mayMissWantedTiles || tilesets.contains(where: \.wantedTilesAreStale)
         else { return }
         guardedAt = moment
-        if mayLackWanted {
-            mayLackWanted = false
+        if mayMissWantedTiles {
+            mayMissWantedTiles = false
             for tileset in tilesets { planAnew(tileset) }
         }
-        reportWanted()
+        saveWantedTiles()
         // Wait until the vehicle's surroundings are known: their tiles would be evicted with the rest, and regions may leave no room for
         // them.
         if mayExceedBudget, tilesets.contains(where: { !wanted(of: $0).isEmpty }) { shrinkToBudget() }
     }
 
     /// Informs the store of the wanted tiles that have changed since it was last informed.
-    func reportWanted() {
+    func saveWantedTiles() {
         for tileset in tilesets where tileset.wantedTilesAreStale {
             tileset.wantedTilesAreStale = false
             if tileset.wantedTilesShrank {

@@ -2,7 +2,7 @@ import NavStorage
 
 /// The check that offline regions fit into the budget.
 extension TileCache {
-    /// Retries what the budget had no room for, because there may be room again.
+    /// Retries the tiles and regions that exceeded the budget, because there may be room again.
     func noteRoom() {
         isChanged = true
         retries.end(.budget)

@@ -90,8 +90,8 @@ extension TileCache {
     /// - Parameter pause: The least time until the next poll, ns.
     private func take(_ error: TileSourceError, _ tileset: TrackedTileset, pause: Int64 = 0) {
         tileset.poll.fail(at: moment, pause: pause)
-        // A source that rests after failures has not been asked: what is known about it stays.
-        guard error.code != .resting || tileset.problem == nil else {
+        // A source that is paused after failures has not been queried: its known state remains.
+        guard error.code != .paused || tileset.problem == nil else {
             noteAnswer(of: tileset.name, failure: TileFailure(error))
             reportTilesets()
             return
@@ -128,7 +128,7 @@ extension TileCache {
         guard wasSuperseded else { return }
         // No tiles were requested while the edition was unknown.
         tileset.needsReport = true
-        askAnew(for: tileset.name)
+        requestTilesAgain(for: tileset.name)
     }
 
     /// Returns the fault of a list of tiles that must not come into use: it is empty, or it takes tiles out of the
@@ -170,7 +170,7 @@ extension TileCache {
         tileset.take(index)
         if tileset.current == nil || tileset.current?.key == index.key {
             tileset.current = index
-            // The new list may contradict what was reported about the old one.
+            // The new list may contradict the reports about the old one.
             log("tileset '\(tileset.name)': edition '\(edition.version.prefix(12))'")
         } else {
             log(

@@ -82,7 +82,7 @@ extension TileCache {
                 end(id, .incomplete, failure)
             } else if !load.awaitedSources.isEmpty {
                 // The answers decide; an edition that is news replaces this load.
-            } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
+            } else if load.needsRequests || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
             } else if let reason = stall(load) {
                 end(id, .incomplete, reason)
@@ -107,7 +107,7 @@ extension TileCache {
     /// Requests the next window of missing tiles; ends the load when there are none.
     private func ask(_ id: String) throws(StoreError) {
         guard var load = loads[id] else { return }
-        load.isToAsk = false
+        load.needsRequests = false
         load.clearWindow()
         defer { if loads[id] != nil, !load.isReady { loads[id] = load } }
         let open = try nextTiles(&load)
@@ -195,7 +195,7 @@ extension TileCache {
         if load.isUpdate { noteRoom() }
     }
 
-    /// Ends the load of an incomplete region, for now or for good.
+    /// Ends the load of an incomplete region, until a retry or permanently.
     func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
         guard let load = loads.removeValue(forKey: id) else { return }
         // Loads that end in another state are retried later, and can use the downloads in progress.
@@ -357,10 +357,10 @@ extension TileCache {
         }
     }
 
-    /// Makes the loads that use a tileset request their tiles again.
-    func askAnew(for tileset: String) {
+    /// Restarts the requests of the loads that use a tileset.
+    func requestTilesAgain(for tileset: String) {
         for id in loads.keys where loads[id]?.editions[tileset] != nil && loads[id]?.isReady == false {
-            loads[id]?.isToAsk = true
+            loads[id]?.needsRequests = true
         }
     }
 

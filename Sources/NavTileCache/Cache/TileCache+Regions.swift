@@ -26,7 +26,7 @@ extension TileCache {
 
     /// Pins the tiles of a region and begins to load those that are missing.
     func put(_ definition: StoredRegionDefinition, estimates: [String: Int64] = [:]) throws(TileFailure) {
-        // The index of a removed disk may still be readable, and claims tiles that are gone.
+        // The index of a removed disk may still be readable, and lists tiles that are no longer accessible.
         do throws(StoreError) { try store.requireFolder() } catch {
             throw TileFailure(.internal, error.description, isRetryable: true)
         }
@@ -216,7 +216,7 @@ extension TileCache {
         let stored = try stored(id)
         for descriptor in polls ? stored.newest.descriptors : [] {
             let tileset = tileset(descriptor.tileset)
-            // Whoever asks for it wants the list itself, not a server's word that it is unchanged.
+            // An explicit request needs the list itself, not a confirmation that it is unchanged.
             tileset?.known = nil
             tileset?.poll.restart(isUrgent: true)
         }

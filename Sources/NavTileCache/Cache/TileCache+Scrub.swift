@@ -52,7 +52,7 @@ extension TileCache {
                     .map(\.address.tile))
             guard !own.isEmpty else { continue }
             attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
-                try tileset.want(planner.wanted.filter { own.contains($0.tile) }, store.reader, now: now)
+                try tileset.addWanted(planner.wanted.filter { own.contains($0.tile) }, store.reader, now: now)
             }
         }
     }

@@ -4,7 +4,7 @@ package import NavStorage
 /// The decisions of a tile cache: downloads ahead of the vehicle and for offline regions, the edition of each tileset
 /// in use, retries, and scrubs.
 ///
-/// A state machine: events with their moments go in, effects come out (``CacheEffect``). It reads no clock and uses no
+/// A state machine: it takes events with their moments and returns effects (``CacheEffect``). It reads no clock and uses no
 /// network. The disk is a ``TileCacheStore`` with atomic changes, so that a process that is killed between two of them
 /// restarts from a consistent state. ``DownloadPlan`` decides which download begins when, ``Eviction`` which tiles are
 /// evicted. One thread owns it.
@@ -77,7 +77,7 @@ package final class TileCache<Store: TileCacheStore> {
     /// Whether the budget may be smaller than when the store was last used.
     var mayExceedBudget = true
     /// Whether wanted tiles may have been evicted unnoticed, before the store knew that they are wanted.
-    var mayLackWanted = false
+    var mayMissWantedTiles = false
     var guardedAt: Int64 = 0
     var askedAgainAt: Int64 = 0
 
@@ -250,7 +250,7 @@ package final class TileCache<Store: TileCacheStore> {
         add(.pauseDownloads(false))
         isChanged = true
         for tileset in tilesets { tileset.needsReport = true }
-        for id in loads.keys { loads[id]?.isToAsk = true }
+        for id in loads.keys { loads[id]?.needsRequests = true }
         retries.end(.disk)
         return moment
     }
@@ -324,7 +324,7 @@ package final class TileCache<Store: TileCacheStore> {
             // A store that is about to evict must know which tiles are wanted: it would evict one and it would be fetched
             // again.
             let (total, overflow) = try store.reader.storedBytes().addingReportingOverflow(bytes)
-            if overflow || total > store.budgetBytes { reportWanted() }
+            if overflow || total > store.budgetBytes { saveWantedTiles() }
             report = try store.commit(tiles, now: now)
         } catch {
             note(error, "storing \(tiles.count) tiles", bytes: bytes)
@@ -367,15 +367,15 @@ package final class TileCache<Store: TileCacheStore> {
             tileset.known = nil
             tileset.needsReport = true
             for id in loads.keys.sorted() where loads[id]?.window[result.address]?.edition == result.edition {
-                loads[id]?.isToAsk = true
+                loads[id]?.needsRequests = true
                 loads[id].map { forget($0.owner) }
             }
             return
         }
         var failure = TileFailure(error)
-        if result.attempts == 0, let rest = error.retryAfter {
-            let end = Self.clock(now.advanced(bySeconds: rest))
-            failure.addition = "; the tile rests until \(end) unless it is loaded anew"
+        if result.attempts == 0, let pause = error.retryAfter {
+            let end = Self.clock(now.advanced(bySeconds: pause))
+            failure.addition = "; the tile is not requested again before \(end), unless a new load requests it"
         }
         failLoads(result.address, of: result.edition, failure)
     }
@@ -396,7 +396,7 @@ package final class TileCache<Store: TileCacheStore> {
         attempt("evicting tiles") { () throws(StoreError) in
             let report = try store.makeRoom(for: 0, needed: nil)
             evictedCount += report.removedCount
-            mayLackWanted = mayLackWanted || report.removedCount > 0
+            mayMissWantedTiles = mayMissWantedTiles || report.removedCount > 0
             let before = excessBytes
             excessBytes = report.fits ? 0 : max(try store.reader.storedBytes() - store.budgetBytes, 0)
             if excessBytes != before { isChanged = true }

@@ -1,6 +1,6 @@
 package import NavStorage
 
-/// The reason why the tile cache could not do what was requested.
+/// The reason why the tile cache could not fulfil a request.
 package struct TileFailure: Error, Sendable, Equatable {
     /// The kind, by its number on the wire (`navbus.v1.ErrorCode`).
     package enum Code: Int32, Sendable, CaseIterable {
@@ -20,7 +20,7 @@ package struct TileFailure: Error, Sendable, Equatable {
     package var code: Code
     /// A message for users: what failed, where, and what to do.
     package var message: String
-    /// What the message has to add at this moment, such as a time; it is shown to callers but not logged.
+    /// An addition to the message that is valid at this moment, such as a time; it is shown to callers but not logged.
     package var addition = ""
     /// Whether the same request may succeed later.
     package var isRetryable: Bool
@@ -68,7 +68,7 @@ package struct TileFailure: Error, Sendable, Equatable {
             case .system: .`internal`
             case .editionChanged, .closed: .wrongState
             case .missing, .unauthorized, .refused, .rateLimited, .server, .redirected, .truncated, .timedOut, .tooSlow,
-                .unreachable, .unreadable, .resting, .offline:
+                .unreachable, .unreadable, .paused, .offline:
                 .providerUnavailable
             }
         // Login pages of networks and expired credentials are resolved without a change to the request.

@@ -43,7 +43,7 @@ package final class TrackedTileset {
     var reportedCursor = 0.0
     /// Whether the store's wanted tiles are out of date.
     var wantedTilesAreStale = false
-    /// Whether tiles have left the wanted ones since the store's last update.
+    /// Whether tiles have stopped being wanted since the store's last update.
     var wantedTilesShrank = false
 
     init(_ settings: TilesetSettings) { self.settings = settings }
@@ -81,7 +81,7 @@ package final class TrackedTileset {
     // MARK: Tiles ahead
 
     /// Takes wanted tiles; those that are not on board or have expired count as missing.
-    func want(_ tiles: [WantedTile], _ reader: some TileCacheIndex, now: Timestamp) throws(StoreError) {
+    func addWanted(_ tiles: [WantedTile], _ reader: some TileCacheIndex, now: Timestamp) throws(StoreError) {
         guard let newest, settings.isCacheable else { return }
         if let current, isPending {
             for wanted in tiles where !newest.has(wanted.tile) && current.has(wanted.tile) {
@@ -110,7 +110,7 @@ package final class TrackedTileset {
     }
 
     /// Forgets tiles that are no longer needed.
-    func unwant(_ tiles: [TileID]) {
+    func removeWanted(_ tiles: [TileID]) {
         dropped.subtract(tiles)
         unwritten.subtract(tiles)
         unstorable.subtract(tiles)
@@ -121,7 +121,7 @@ package final class TrackedTileset {
     }
 
     /// Forgets all tiles, except which of those that are still wanted may not be stored.
-    func unwantAll(except wanted: [WantedTile]) {
+    func removeWanted(except wanted: [WantedTile]) {
         needsReport = needsReport || !open.isEmpty
         (open, expired, dropped, unwritten) = ([:], [:], [], [])
         unstorable.formIntersection(wanted.map(\.tile))
@@ -206,7 +206,7 @@ package final class TrackedTileset {
         let given = open.filter { $0.value >= need }.map(\.key)
         guard !given.isEmpty else { return 0 }
         noRoomFrom = min(noRoomFrom, need)
-        unwant(given)
+        removeWanted(given)
         return given.count
     }
 

@@ -6,7 +6,7 @@ package struct DownloadPlan: Sendable {
     /// A download to begin now.
     package struct Start: Sendable {
         package var key: DownloadKey
-        package var want: TileDemand
+        package var demand: TileDemand
         /// Counted from 1.
         package var attempt: Int
     }
@@ -37,7 +37,7 @@ package struct DownloadPlan: Sendable {
     private let policy: RetryPolicy
     private let names: [String]
     private var sources: [String: Source]
-    private var lanes: [DemandLane] = []
+    private var queues: [DemandQueue] = []
     private var flights: [DownloadKey: Flight] = [:]
     /// The moments until which awaited tiles have exclusive use of the network.
     private var aloneUntil: [DownloadKey: Duration] = [:]
@@ -80,24 +80,24 @@ package struct DownloadPlan: Sendable {
     // MARK: Demands
 
     /// Replaces an owner's demands; tiles that are still held count as fetched.
-    package mutating func want(_ wants: [TileDemand], for owner: DownloadOwner) {
-        lanes.removeAll { $0.owner == owner }
+    package mutating func setDemands(_ demands: [TileDemand], for owner: DownloadOwner) {
+        queues.removeAll { $0.owner == owner }
         var byTileset: [String: [TileDemand]] = [:]
-        for want in wants where sources[want.address.tileset] != nil {
-            byTileset[want.address.tileset, default: []].append(want)
+        for demand in demands where sources[demand.address.tileset] != nil {
+            byTileset[demand.address.tileset, default: []].append(demand)
         }
         for tileset in byTileset.keys.sorted() {
-            var lane = DemandLane(owner, tileset, byTileset[tileset] ?? [])
-            for key in held.keys where key.address.tileset == tileset { lane.place(of: key).map { lane.finish($0) } }
-            lanes.append(lane)
+            var queue = DemandQueue(owner, tileset, byTileset[tileset] ?? [])
+            for key in held.keys where key.address.tileset == tileset { queue.place(of: key).map { queue.finish($0) } }
+            queues.append(queue)
         }
-        lanes.sort { left, right in
+        queues.sort { left, right in
             (left.owner.urgency, left.owner.name, left.tileset) < (right.owner.urgency, right.owner.name, right.tileset)
         }
         // Limit the memory of tiles that are no longer wanted.
         if attempts.count + waiting.count > 10_000 {
-            let isWanted = { [lanes] (key: DownloadKey) in
-                lanes.contains { $0.place(of: key) != nil && $0.tileset == key.address.tileset }
+            let isWanted = { [queues] (key: DownloadKey) in
+                queues.contains { $0.place(of: key) != nil && $0.tileset == key.address.tileset }
             }
             attempts = attempts.filter { isWanted($0.key) }
             waiting = waiting.filter { isWanted($0.key) }
@@ -109,14 +109,14 @@ package struct DownloadPlan: Sendable {
     /// - Returns: Its running downloads that no other owner demands and that have not arrived yet, to be cancelled.
     package mutating func abandon(_ owner: DownloadOwner) -> [DownloadKey] {
         func isWanted(_ key: DownloadKey, byOwner: Bool) -> Bool {
-            lanes.contains {
+            queues.contains {
                 ($0.owner == owner) == byOwner && $0.tileset == key.address.tileset && $0.place(of: key) != nil
             }
         }
         let useless = flights.filter { key, flight in
             !flight.hasArrived && isWanted(key, byOwner: true) && !isWanted(key, byOwner: false)
         }
-        want([], for: owner)
+        setDemands([], for: owner)
         return useless.keys.sorted { ($0.address, $0.edition ?? "") < ($1.address, $1.edition ?? "") }
     }
 
@@ -125,27 +125,27 @@ package struct DownloadPlan: Sendable {
         givenUp = givenUp.filter { !tilesets.contains($0.key.address.tileset) }
     }
 
-    package mutating func ask(_ want: TileDemand) {
-        let key = DownloadKey(want)
+    package mutating func request(_ demand: TileDemand) {
+        let key = DownloadKey(demand)
         givenUp[key] = nil
         // A caller is waiting, so the pause after a failure is cut short.
         waiting[key] = nil
-        let tileset = want.address.tileset
-        if let index = lanes.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
-            if lanes[index].remaining == 0 { lanes[index] = DemandLane(Self.asking, tileset, [want]) }
-            lanes[index].append(want)
-            lanes[index].compact()
+        let tileset = demand.address.tileset
+        if let index = queues.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
+            if queues[index].remaining == 0 { queues[index] = DemandQueue(Self.asking, tileset, [demand]) }
+            queues[index].append(demand)
+            queues[index].compact()
         } else {
-            let index = lanes.firstIndex { $0.owner != Self.asking } ?? lanes.count
-            lanes.insert(DemandLane(Self.asking, tileset, [want]), at: index)
+            let index = queues.firstIndex { $0.owner != Self.asking } ?? queues.count
+            queues.insert(DemandQueue(Self.asking, tileset, [demand]), at: index)
         }
     }
 
     /// Records that no caller waits for a tile any more.
-    package mutating func unask(_ key: DownloadKey) {
-        for index in lanes.indices where lanes[index].owner == Self.asking {
-            if lanes[index].tileset == key.address.tileset, let place = lanes[index].place(of: key) {
-                lanes[index].finish(place)
+    package mutating func withdraw(_ key: DownloadKey) {
+        for index in queues.indices where queues[index].owner == Self.asking {
+            if queues[index].tileset == key.address.tileset, let place = queues[index].place(of: key) {
+                queues[index].finish(place)
             }
         }
     }
@@ -155,46 +155,46 @@ package struct DownloadPlan: Sendable {
     /// Returns the downloads to begin now, most urgent first.
     package mutating func starts(at now: Duration) -> [Start] {
         var starts: [Start] = []
-        while let (lane, place) = best(at: now) {
-            let want = lanes[lane].wants[place]
-            let key = DownloadKey(want)
-            lanes[lane].take(place)
-            let tileset = lanes[lane].tileset
-            let size = min(want.size ?? Int64(usualSize), configuration.undeliveredBytes)
+        while let (queue, place) = best(at: now) {
+            let demand = queues[queue].demands[place]
+            let key = DownloadKey(demand)
+            queues[queue].take(place)
+            let tileset = queues[queue].tileset
+            let size = min(demand.size ?? Int64(usualSize), configuration.undeliveredBytes)
             let attempt = attempts[key, default: 0] + 1
             waiting[key] = nil
             let isRemote = sources[tileset]?.isRemote ?? false
             // Only the first attempt has exclusive use of the network, and only for a limited time, so that a failing
             // or slow source does not block other tiles.
-            if isRemote, want.isAwaited, attempt == 1 { aloneUntil[key] = now + Self.longestAlone }
+            if isRemote, demand.isAwaited, attempt == 1 { aloneUntil[key] = now + Self.longestAlone }
             flights[key] = Flight(attempt: attempt, reserved: max(size, 0), isRemote: isRemote)
             reserved += max(size, 0)
             sources[tileset]?.running += 1
             sources[tileset]?.asked += 1
-            sources[tileset]?.breaker.noteQuestion(at: now)
-            starts.append(Start(key: key, want: want, attempt: attempt))
+            sources[tileset]?.breaker.noteRequest(at: now)
+            starts.append(Start(key: key, demand: demand, attempt: attempt))
         }
         return starts
     }
 
     /// Returns the most urgent demand that may begin.
-    private mutating func best(at now: Duration) -> (lane: Int, place: Int)? {
-        var found: (lane: Int, place: Int)?
-        for index in lanes.indices {
-            if let found, lanes[found.lane].owner.urgency < lanes[index].owner.urgency { break }
-            guard lanes[index].remaining > 0, let source = sources[lanes[index].tileset],
+    private mutating func best(at now: Duration) -> (queue: Int, place: Int)? {
+        var found: (queue: Int, place: Int)?
+        for index in queues.indices {
+            if let found, queues[found.queue].owner.urgency < queues[index].owner.urgency { break }
+            guard queues[index].remaining > 0, let source = sources[queues[index].tileset],
                 source.asked < configuration.concurrency, source.breaker.admits(at: now),
-                isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now),
-                mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source, at: now)
+                isAllowed(queues[index].owner.urgency, source), let place = candidate(index, at: now),
+                mayShare(queues[index].demands[place], queues[index].owner.urgency, source, at: now)
             else { continue }
-            if let best = found, !lanes[index].wants[place].isSooner(than: lanes[best.lane].wants[best.place]) {
+            if let best = found, !queues[index].demands[place].isSooner(than: queues[best.queue].demands[best.place]) {
                 continue
             }
             found = (index, place)
         }
         guard let found else { return nil }
-        let want = lanes[found.lane].wants[found.place]
-        return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
+        let demand = queues[found.queue].demands[found.place]
+        return hasRoom(demand, queues[found.queue].owner.urgency) ? found : nil
     }
 
     /// The number of awaited tiles that are fetched at a time: one arrives while the next is requested.
@@ -207,11 +207,11 @@ package struct DownloadPlan: Sendable {
     /// Tiles that the vehicle awaits are fetched one after the other, each at the full speed of the network, and less
     /// urgent tiles do not slow them down.
     private func mayShare(
-        _ want: TileDemand, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
+        _ demand: TileDemand, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
     ) -> Bool {
         if urgency == .asked || !source.isRemote { return true }
         let alone = aloneUntil.values.reduce(0) { $0 + ($1 > now ? 1 : 0) }
-        return alone == 0 || (want.isAwaited && alone < Self.awaitedAtOnce)
+        return alone == 0 || (demand.isAwaited && alone < Self.awaitedAtOnce)
     }
 
     private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
@@ -228,28 +228,28 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    private func hasRoom(_ want: TileDemand, _ urgency: DownloadUrgency) -> Bool {
+    private func hasRoom(_ demand: TileDemand, _ urgency: DownloadUrgency) -> Bool {
         if urgency == .asked || (flights.isEmpty && heldBytes == 0) { return true }
         guard held.count + flights.count + early.count < 16 * configuration.batchCount else { return false }
-        return heldBytes + reserved + (want.size ?? Int64(usualSize)) <= configuration.undeliveredBytes
+        return heldBytes + reserved + (demand.size ?? Int64(usualSize)) <= configuration.undeliveredBytes
     }
 
-    /// Returns the place of a lane's next demand that is neither running, nor waiting, nor given up.
+    /// Returns the place of a queue's next demand that is neither running, nor waiting, nor given up.
     private mutating func candidate(_ index: Int, at now: Duration) -> Int? {
-        while let place = lanes[index].next(at: now) {
-            let key = DownloadKey(lanes[index].wants[place])
+        while let place = queues[index].next(at: now) {
+            let key = DownloadKey(queues[index].demands[place])
             if flights[key] != nil {
-                lanes[index].take(place)
+                queues[index].take(place)
             } else if let due = waiting[key], due > now {
-                lanes[index].defer(place, until: due)
+                queues[index].defer(place, until: due)
             } else if let failure = givenUp[key], failure.until > now {
-                lanes[index].finish(place)
+                queues[index].finish(place)
                 var error = failure.error
                 error.retryAfter = (failure.until - now) / .seconds(1)
                 early.append(
                     DownloadResult(
                         address: key.address, edition: key.edition, outcome: .failure(error),
-                        owners: [lanes[index].owner], attempts: 0))
+                        owners: [queues[index].owner], attempts: 0))
             } else {
                 return place
             }
@@ -291,30 +291,30 @@ package struct DownloadPlan: Sendable {
             noteFailure(error, tileset, at: now)
             if let due = retry(key, error, flight.attempt, at: now) {
                 waiting[key] = due
-                forEachLane(with: key) { lane, place in lane.defer(place, until: due) }
+                forEachLane(with: key) { queue, place in queue.defer(place, until: due) }
                 return nil
             }
             statistics.failedCount += 1
             if ![.editionChanged, .cancelled, .closed].contains(error.code) {
                 if givenUp.count >= 10_000 { givenUp = givenUp.filter { $0.value.until > now } }
                 if givenUp.count >= 10_000 { givenUp = [:] }
-                givenUp[key] = Failure(error: error, until: now + .seconds(configuration.failureRest))
+                givenUp[key] = Failure(error: error, until: now + .seconds(configuration.failureCooldown))
             }
         }
         attempts[key] = nil
         waiting[key] = nil
         var owners: [DownloadOwner] = []
-        forEachLane(with: key) { lane, place in
-            lane.finish(place)
-            owners.append(lane.owner)
+        forEachLane(with: key) { queue, place in
+            queue.finish(place)
+            owners.append(queue.owner)
         }
         return DownloadResult(
             address: key.address, edition: key.edition, outcome: outcome, owners: owners, attempts: flight.attempt)
     }
 
-    private mutating func forEachLane(with key: DownloadKey, _ body: (inout DemandLane, Int) -> Void) {
-        for index in lanes.indices where lanes[index].tileset == key.address.tileset {
-            if let place = lanes[index].place(of: key) { body(&lanes[index], place) }
+    private mutating func forEachLane(with key: DownloadKey, _ body: (inout DemandQueue, Int) -> Void) {
+        for index in queues.indices where queues[index].tileset == key.address.tileset {
+            if let place = queues[index].place(of: key) { body(&queues[index], place) }
         }
     }
 
@@ -360,8 +360,8 @@ package struct DownloadPlan: Sendable {
     }
 
     private func isAsked(_ key: DownloadKey) -> Bool {
-        lanes.contains { lane in
-            lane.owner.urgency == .asked && lane.tileset == key.address.tileset && lane.place(of: key) != nil
+        queues.contains { queue in
+            queue.owner.urgency == .asked && queue.tileset == key.address.tileset && queue.place(of: key) != nil
         }
     }
 
@@ -396,11 +396,11 @@ package struct DownloadPlan: Sendable {
             if moment > now { first = min(first ?? moment, moment) }
         }
         for moment in aloneUntil.values { note(moment) }
-        for lane in lanes where lane.remaining > 0 {
-            guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }
+        for queue in queues where queue.remaining > 0 {
+            guard let source = sources[queue.tileset], isAllowed(queue.owner.urgency, source) else { continue }
             if let opens = source.breaker.opens, opens > now {
                 note(opens)
-            } else if let wake = lane.wake, source.asked < configuration.concurrency {
+            } else if let wake = queue.wake, source.asked < configuration.concurrency {
                 // A due demand that has not begun waits for an event.
                 note(wake)
             }
@@ -437,19 +437,19 @@ package struct DownloadPlan: Sendable {
         if source.isRemote, network == .offline {
             return TileSourceError(.offline, "the network mode is offline; nothing is fetched for '\(tileset)'")
         }
-        guard let rest = source.breaker.rest(at: now) else { return nil }
+        guard let rest = source.breaker.remainingPause(at: now) else { return nil }
         return TileSourceError(
-            .resting, "the source of '\(tileset)' is paused after failures: \(source.breaker.reason ?? "")",
+            .paused, "the source of '\(tileset)' is paused after failures: \(source.breaker.reason ?? "")",
             retryAfter: rest / .seconds(1))
     }
 
-    /// Begins a query that is not for a tile; ``finishQuestion(_:_:at:)`` ends it.
-    package mutating func beginQuestion(_ tileset: String, at now: Duration) {
-        sources[tileset]?.breaker.noteQuestion(at: now)
+    /// Begins a query that is not for a tile; ``finishRequest(_:_:at:)`` ends it.
+    package mutating func beginRequest(_ tileset: String, at now: Duration) {
+        sources[tileset]?.breaker.noteRequest(at: now)
     }
 
     /// Ends a query that is not for a tile.
-    package mutating func finishQuestion(_ tileset: String, _ error: TileSourceError?, at now: Duration) {
+    package mutating func finishRequest(_ tileset: String, _ error: TileSourceError?, at now: Duration) {
         guard let error else {
             sources[tileset]?.breaker.noteAnswer()
             return
@@ -467,7 +467,7 @@ package struct DownloadPlan: Sendable {
     }
 
     private func pending(_ tileset: String) -> Int {
-        max(lanes.reduce(0) { $0 + ($1.tileset == tileset ? $1.remaining : 0) } - (sources[tileset]?.running ?? 0), 0)
+        max(queues.reduce(0) { $0 + ($1.tileset == tileset ? $1.remaining : 0) } - (sources[tileset]?.running ?? 0), 0)
     }
 
     package var totals: DownloadStatistics {
@@ -481,8 +481,8 @@ package struct DownloadPlan: Sendable {
 extension CircuitBreaker {
     fileprivate init(_ configuration: DownloadConfiguration) {
         self.init(
-            failuresToRest: configuration.failuresToRest, firstRest: .seconds(configuration.firstRest),
-            longestRest: .seconds(configuration.longestRest),
+            failuresToOpen: configuration.failuresToOpen, firstOpenTime: .seconds(configuration.firstOpenTime),
+            longestOpenTime: .seconds(configuration.longestOpenTime),
             longestRetryAfter: .seconds(configuration.longestRetryAfter))
     }
 }

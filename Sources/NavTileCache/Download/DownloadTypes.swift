@@ -32,7 +32,7 @@ package struct TileDemand: Sendable, Hashable {
     package var need: Double
     /// Whether the vehicle waits for the tile: such tiles are fetched two at a time, before all others.
     package var isAwaited: Bool
-    /// The validators of the tile on board, with which the source is asked whether the tile is unchanged.
+    /// The validators of the tile on board, for a conditional request to the source.
     package var known: Validators?
     /// The size, bytes; nil when no list states it.
     package var size: Int64?
@@ -49,7 +49,7 @@ package struct TileDemand: Sendable, Hashable {
         self.size = size
     }
 
-    /// Whether this demand precedes another: awaited tiles first, then those needed sooner; a need of NaN comes last.
+    /// Whether this demand precedes another: awaited tiles first, then those needed sooner; a need of NaN is last.
     package func isSooner(than other: TileDemand) -> Bool {
         if isAwaited != other.isAwaited { return isAwaited }
         return need < other.need || (other.need.isNaN && !need.isNaN)
@@ -65,7 +65,7 @@ package struct DownloadResult: Sendable {
     package var outcome: Result<TileAnswer, TileSourceError>
     /// The owners that demanded the tile when it arrived, by urgency and name.
     package var owners: [DownloadOwner]
-    /// The number of attempts; 0 when the tile rests after a failure, see ``TileSourceError/retryAfter``.
+    /// The number of attempts; 0 when the tile is in its cooldown after a failure, see ``TileSourceError/retryAfter``.
     package var attempts: Int
 }
 
@@ -132,13 +132,13 @@ package struct DownloadConfiguration: Sendable, Hashable {
     /// The longest pause before a retry, seconds.
     package var longestPause = 60.0
     /// The time for which a tile that was given up is not retried unless a caller requests it, seconds.
-    package var failureRest = 120.0
+    package var failureCooldown = 120.0
     /// The number of consecutive failures of a source after which it is not queried for a while.
-    package var failuresToRest = 5
+    package var failuresToOpen = 5
     /// The first time for which a failing source is not queried, seconds; doubles with each trial that fails.
-    package var firstRest = 5.0
+    package var firstOpenTime = 5.0
     /// The longest time for which a failing source is not queried, seconds.
-    package var longestRest = 120.0
+    package var longestOpenTime = 120.0
     /// The longest Retry-After of a source that is honoured, seconds.
     package var longestRetryAfter = 600.0
     /// The seed of the random part of the pauses.

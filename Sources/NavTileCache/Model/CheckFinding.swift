@@ -13,7 +13,7 @@ package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
         case orphan
         /// A foreign file is in a folder that only the store writes to.
         case foreign
-        /// A count of the index differs from what it counts.
+        /// A count in the index differs from the number of counted entries.
         case count
         /// A tile on board is missing from the folder for mapping, or another tile is in its place.
         case view

@@ -5,7 +5,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
     package enum Code: String, Sendable, CaseIterable {
         /// The configuration is invalid; the message says what to change.
         case configuration
-        /// The source does not exist, or has no list of tiles: a wrong address, or a folder that is gone.
+        /// The source does not exist, or has no list of tiles: a wrong address, or a folder that no longer exists.
         case missing
         /// The credential is missing, wrong, or insufficient.
         case unauthorized
@@ -39,7 +39,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         /// The caller has cancelled the request.
         case cancelled
         /// The source failed too often and is not queried until ``TileSourceError/retryAfter`` has passed.
-        case resting
+        case paused
         /// The network mode forbids the request.
         case offline
         /// The source, or the queue, is closed.
@@ -75,7 +75,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
     package var isRetryable: Bool {
         switch code {
         case .rateLimited, .server, .malformed, .mismatch, .truncated, .timedOut, .tooSlow, .unreachable, .unreadable,
-            .system, .resting, .offline:
+            .system, .paused, .offline:
             true
         case .configuration, .missing, .unauthorized, .refused, .redirected, .tooLarge, .editionChanged, .cancelled,
             .closed:
@@ -89,7 +89,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         case .missing, .unauthorized, .rateLimited, .server, .redirected, .malformed, .mismatch, .tooLarge, .truncated,
             .timedOut, .tooSlow, .unreachable, .unreadable:
             true
-        case .configuration, .refused, .editionChanged, .system, .cancelled, .resting, .offline, .closed: false
+        case .configuration, .refused, .editionChanged, .system, .cancelled, .paused, .offline, .closed: false
         }
     }
 

@@ -20,7 +20,7 @@ struct CheckLine: Sendable {
     /// The number of waiting tiles.
     var count: Int { arrivals.count }
     /// Whether no thread checks tiles.
-    var isAtRest: Bool { checkers == 0 }
+    var isIdle: Bool { checkers == 0 }
 
     mutating func add(_ arrival: Arrival) { arrivals.append(arrival) }
 

@@ -16,7 +16,7 @@ package final class DownloadQueue: Sendable {
         /// The worker that fetches each tile.
         var running: [DownloadKey: UInt64] = [:]
         var workers: [UInt64: Task<Void, Never>] = [:]
-        var questions: [UInt64: Question] = [:]
+        var requests: [UInt64: PendingRequest] = [:]
         var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
         var checks = CheckLine()
         var results: [DownloadResult] = []
@@ -31,7 +31,7 @@ package final class DownloadQueue: Sendable {
         var idle: [CheckedContinuation<Void, Never>] = []
     }
 
-    private struct Question {
+    private struct PendingRequest {
         var isRemote: Bool
         var cancel: @Sendable () -> Void
     }
@@ -71,10 +71,10 @@ package final class DownloadQueue: Sendable {
     /// Replaces an owner's demands; those for tilesets without a source are ignored.
     ///
     /// Each demand gets one result. A tile whose result has not been taken yet, or has been taken but not released
-    /// (``release()``), is not fetched again. A tile that was given up recently (``DownloadConfiguration/failureRest``)
+    /// (``release()``), is not fetched again. A tile that was given up recently (``DownloadConfiguration/failureCooldown``)
     /// gets the same failure again at once.
-    package func want(_ wants: [TileDemand], for owner: DownloadOwner) {
-        state.withLock { $0.plan.want(wants, for: owner) }
+    package func setDemands(_ demands: [TileDemand], for owner: DownloadOwner) {
+        state.withLock { $0.plan.setDemands(demands, for: owner) }
         pump()
     }
 
@@ -99,24 +99,24 @@ package final class DownloadQueue: Sendable {
     /// Fetches one tile before all others and waits for it, joining a running download of it.
     ///
     /// The result is also delivered by ``next()``. A tile that has arrived and has not been released yet is returned at
-    /// once, and not delivered again. Fails at once when the source is resting or the network must not be used.
-    package func fetch(_ want: TileDemand) async throws(TileSourceError) -> TileAnswer {
-        let key = DownloadKey(want)
+    /// once, and not delivered again. Fails at once when the source is paused or the network must not be used.
+    package func fetch(_ demand: TileDemand) async throws(TileSourceError) -> TileAnswer {
+        let key = DownloadKey(demand)
         let number = nextNumber()
         let answer: Answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now = clock.now()
                 let answer = state.withLock { state -> Answer? in
                     if state.isStopped { return .failure(Self.closed) }
-                    if Task.isCancelled { return .failure(Self.takenBack) }
+                    if Task.isCancelled { return .failure(Self.cancellation) }
                     if let held = Self.held(key, state) { return held }
                     if !state.plan.isUnderWay(key),
-                        let obstacle = state.plan.obstacle(toTileOf: want.address.tileset, at: now)
+                        let obstacle = state.plan.obstacle(toTileOf: demand.address.tileset, at: now)
                     {
                         return .failure(obstacle)
                     }
                     state.waiters[key, default: [:]][number] = continuation
-                    state.plan.ask(want)
+                    state.plan.request(demand)
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) } else { pump() }
@@ -126,11 +126,11 @@ package final class DownloadQueue: Sendable {
                 let waiter = state.waiters[key]?.removeValue(forKey: number)
                 if state.waiters[key]?.isEmpty == true {
                     state.waiters[key] = nil
-                    state.plan.unask(key)
+                    state.plan.withdraw(key)
                 }
                 return waiter
             }
-            waiter?.resume(returning: .failure(Self.takenBack))
+            waiter?.resume(returning: .failure(Self.cancellation))
         }
         return try answer.get()
     }
@@ -223,7 +223,7 @@ package final class DownloadQueue: Sendable {
         let obstacle = state.withLock { state -> TileSourceError? in
             if state.isStopped { return Self.closed }
             if let obstacle = state.plan.obstacle(tileset, at: now) { return obstacle }
-            state.plan.beginQuestion(tileset, at: now)
+            state.plan.beginRequest(tileset, at: now)
             return nil
         }
         if let obstacle { throw obstacle }
@@ -237,7 +237,7 @@ package final class DownloadQueue: Sendable {
         }
         let number = nextNumber()
         let isLate = state.withLock { state in
-            state.questions[number] = Question(isRemote: source.isRemote) { task.cancel() }
+            state.requests[number] = PendingRequest(isRemote: source.isRemote) { task.cancel() }
             return state.isStopped || (source.isRemote && state.plan.network == .offline)
         }
         if isLate { task.cancel() }
@@ -248,11 +248,11 @@ package final class DownloadQueue: Sendable {
         }
         let end = clock.now()
         state.withLock { state in
-            state.questions[number] = nil
+            state.requests[number] = nil
             if case .failure(let error) = result {
-                state.plan.finishQuestion(tileset, error, at: end)
+                state.plan.finishRequest(tileset, error, at: end)
             } else {
-                state.plan.finishQuestion(tileset, nil, at: end)
+                state.plan.finishRequest(tileset, nil, at: end)
             }
             if state.isStopped { Self.settle(&state) }
         }
@@ -269,7 +269,7 @@ package final class DownloadQueue: Sendable {
                 state.plan.network = newValue
                 let asked = state.plan.networkAllows(.asked) ? [] : remoteWaiters(&state)
                 guard newValue == .offline else { return ([@Sendable () -> Void](), asked) }
-                var cancelled = state.questions.values.filter(\.isRemote).map(\.cancel)
+                var cancelled = state.requests.values.filter(\.isRemote).map(\.cancel)
                 for key in state.plan.remoteFlights {
                     if let task = state.running[key].flatMap({ state.workers[$0] }) {
                         cancelled.append { task.cancel() }
@@ -296,7 +296,7 @@ package final class DownloadQueue: Sendable {
                 && (state.plan.network == .offline || !state.plan.isUnderWay($0))
         }
         return keys.compactMap { key in
-            state.plan.unask(key)
+            state.plan.withdraw(key)
             return state.waiters.removeValue(forKey: key)
         }
     }
@@ -329,7 +329,7 @@ package final class DownloadQueue: Sendable {
         let waiters = state.withLock { state in
             state.isStopped = true
             for task in state.workers.values { task.cancel() }
-            for question in state.questions.values { question.cancel() }
+            for request in state.requests.values { request.cancel() }
             state.timer?.task.cancel()
             state.timer = nil
             state.checks.removeAll()
@@ -351,7 +351,7 @@ package final class DownloadQueue: Sendable {
     // MARK: The shell around the plan
 
     private static let closed = TileSourceError(.closed, "the download queue has stopped")
-    private static let takenBack = TileSourceError(.cancelled, "the request was cancelled")
+    private static let cancellation = TileSourceError(.cancelled, "the request was cancelled")
 
     private func nextNumber() -> UInt64 {
         state.withLock { state in
@@ -362,7 +362,7 @@ package final class DownloadQueue: Sendable {
 
     /// Resumes the callers of ``stop()`` when everything has ended.
     private static func settle(_ state: inout State) {
-        guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty, state.checks.isAtRest else { return }
+        guard state.isStopped, state.workers.isEmpty, state.requests.isEmpty, state.checks.isIdle else { return }
         for waiter in state.idle { waiter.resume() }
         state.idle = []
     }
@@ -442,7 +442,7 @@ package final class DownloadQueue: Sendable {
     }
 
     private func receive(_ start: DownloadPlan.Start) async -> Result<TileArrival, TileSourceError> {
-        let (address, edition, known) = (start.key.address, start.key.edition, start.want.known)
+        let (address, edition, known) = (start.key.address, start.key.edition, start.demand.known)
         guard let source = sources[address.tileset] else {
             return .failure(TileSourceError(.configuration, "tileset '\(address.tileset)' has no source"))
         }
@@ -508,7 +508,7 @@ package final class DownloadQueue: Sendable {
         guard state.checks.needsChecker else { return }
         let isUrgent =
             state.checks.count >= configuration.batchCount || state.running.isEmpty || !state.waiters.isEmpty
-            || !state.checks.isAtRest
+            || !state.checks.isIdle
         guard isBatchDue(&state, isUrgent: isUrgent) else { return }
         state.checks.begin()
         Task { [self] in check() }

@@ -8,7 +8,7 @@ struct ArchiveState: Sendable, Hashable {
     var size: UInt64
     /// A tag that distinguishes this state from others: an ETag, a date, or a file's time; empty when there is none.
     var tag: String
-    /// The validators with which to ask the server whether this is still its state.
+    /// The validators for a conditional request about this state.
     var validators = Validators()
 }
 
@@ -119,7 +119,9 @@ final class WebRanges: ByteRanges {
         } else if let date = state.validators.lastModified {
             request.headers.append(("If-Unmodified-Since", date))
         }
-        guard let response = try await ask(request, meter: meter) else { throw SourceClient.unasked(address) }
+        guard let response = try await ask(request, meter: meter) else {
+            throw SourceClient.unexpectedNotModified(address)
+        }
         let tag = response.header("ETag") ?? response.header("Last-Modified") ?? ""
         let (first, last, size) = try range(response)
         guard tag == state.tag, size == state.size else {

@@ -42,7 +42,7 @@ final class SourceClient: Sendable {
     /// Sends a request and reads its answer; fails unless that is a file or its absence.
     ///
     /// - Parameters:
-    ///   - known: the validators of the caller's copy, to ask whether it has changed; nil to get the file in any case.
+    ///   - known: the validators of the caller's copy, for a conditional request; nil to get the file in any case.
     ///   - isRange: whether a part of the file is requested, which stays compressed.
     func ask(
         _ request: HTTPRequest, known: Validators? = nil, isRange: Bool = false, meter: TransferMeter? = nil
@@ -69,7 +69,7 @@ final class SourceClient: Sendable {
         case 204, 404, 410: return .absent(response)
         case 304:
             guard known == nil else { return .notModified(response) }
-            throw Self.unasked(request.address)
+            throw Self.unexpectedNotModified(request.address)
         case 416 where isRange:
             throw TileSourceError(.editionChanged, "'\(request.address)' has become shorter (HTTP 416)")
         default: throw Self.failure(response, request.address)
@@ -77,7 +77,7 @@ final class SourceClient: Sendable {
     }
 
     /// Returns the error for a server that reports an unchanged file without a conditional request.
-    static func unasked(_ address: HTTPAddress) -> TileSourceError {
+    static func unexpectedNotModified(_ address: HTTPAddress) -> TileSourceError {
         TileSourceError(.malformed, "the server of '\(address)' sent HTTP 304 for an unconditional request")
     }
 

@@ -73,7 +73,7 @@ final class TemplateSource: TileSource {
         switch try await client.ask(request, known: isWhole ? nil : before?.validators.identifying) {
         case .content(let response): current = try read(response, description)
         case .notModified(let response):
-            guard let before else { throw SourceClient.unasked(description) }
+            guard let before else { throw SourceClient.unexpectedNotModified(description) }
             current = before
             current.validators = response.validators(known: before.validators)
         case .absent: throw TileSourceError(.missing, "no TileJSON was found at '\(place)'")

@@ -73,7 +73,7 @@ final class WebFolderSource: TileSource {
                 current.patience = min(before.patience * 2, Self.longestPatience)
             }
         case .notModified(let response):
-            guard let before else { throw SourceClient.unasked(address) }
+            guard let before else { throw SourceClient.unexpectedNotModified(address) }
             current = before
             current.validators = response.validators(known: before.validators)
             current.asked = Monotonic.now()

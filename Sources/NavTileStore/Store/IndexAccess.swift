@@ -138,7 +138,7 @@ struct FileKind: Sendable, Hashable {
 }
 
 extension DatabaseMigrator {
-    /// Throws for an index with migrations that this program does not know.
+    /// Throws for an index with migrations unknown to this program.
     fileprivate func refuseNewer(_ pool: DatabasePool, _ folder: StoreFolder) throws {
         guard try pool.read(hasBeenSuperseded) else { return }
         throw StoreError(

@@ -69,7 +69,7 @@ struct StoreCheck {
         for fault in faults { find(.index, "index.sqlite", fault, .none) }
     }
 
-    /// Queries that recount what the triggers count.
+    /// Queries that recompute the counts that triggers maintain.
     private static let counts = [
         (
             "uses of files",

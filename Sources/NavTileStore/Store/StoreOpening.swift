@@ -26,7 +26,7 @@ struct StoreOpening {
 
     func open() throws(StoreError) -> Opened {
         if Files.isOnReadOnlyDisk(folder.path) {
-            // The unfinished work of a killed process is left as it is; readers never see it.
+            // The unfinished work of a killed process is left unchanged; readers never see it.
             let access = try IndexAccess(folder, isOwner: false, readerCount: options.readerCount)
             return Opened(access: access, lock: nil, report: OpeningReport())
         }

@@ -7,11 +7,11 @@ internal import Synchronization
 extension TileStore {
     /// Evicts tiles until `bytes` more fit into the budget; works on a full disk, too.
     ///
-    /// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming tiles, latest first.
+    /// Unwanted tiles are evicted first, least recently needed first; then wanted ones needed later than the incoming tiles, latest first.
     /// Pinned tiles are never evicted.
     ///
     /// - Parameter need: The need of the incoming tiles, see `WantedTile.need`; with nil, no wanted tile is evicted.
-    /// - Returns: What was evicted. When no eviction suffices, `fits` is false and nothing is evicted for incoming bytes; for 0 bytes, as
+    /// - Returns: The evicted tiles. When no eviction suffices, `fits` is false and nothing is evicted for incoming bytes; for 0 bytes, as
     ///   much as allowed is evicted.
     @discardableResult
     package func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {

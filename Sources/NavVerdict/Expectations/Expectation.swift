@@ -28,20 +28,20 @@ package struct EventPattern {
     package var text: String?
     package var conditions: [Condition] = []
 
-    package init(_ words: inout LineWords, _ line: SourceLine) throws(LineMistake) {
+    package init(_ words: inout LineScanner, _ line: SourceLine) throws(LineError) {
         self.line = line
         try take(&words)
     }
 
     /// Reads `12..16 topic WORD WORD "text" where field < 3 and field = 4`.
-    package mutating func take(_ words: inout LineWords) throws(LineMistake) {
+    package mutating func take(_ words: inout LineScanner) throws(LineError) {
         if let word = words.first, word.contains("..") {
             _ = words.take(word)
             window = try EventPattern.window(word)
         }
         topic = try words.next("a topic")
         guard DriveEvent.topics.contains(topic) else {
-            throw LineMistake("'\(topic)' is not a topic: write one of \(DriveEvent.topics.joined(separator: ", "))")
+            throw LineError("'\(topic)' is not a topic: write one of \(DriveEvent.topics.joined(separator: ", "))")
         }
         while let word = words.first, word != "where" {
             if word == "via" {
@@ -55,7 +55,7 @@ package struct EventPattern {
             } else {
                 _ = words.take(word)
                 if word.hasPrefix("\"") {
-                    guard text == nil else { throw LineMistake("\(word) is a second text: a line takes one") }
+                    guard text == nil else { throw LineError("\(word) is a second text: a line takes one") }
                     text = word.filter { $0 != "\"" }
                 } else {
                     self.words.append(word)
@@ -68,29 +68,29 @@ package struct EventPattern {
         try ExpectationNames.check(self)
     }
 
-    private static func window(_ text: String) throws(LineMistake) -> ClosedRange<Double> {
+    private static func window(_ text: String) throws(LineError) -> ClosedRange<Double> {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         // Numbers may contain a point, so split at two consecutive points.
         guard let dots = parts.indices.dropFirst().first(where: { parts[$0].isEmpty && $0 + 1 < parts.count }) else {
-            throw LineMistake("'\(text)' is not a time span: write 12..16, 12.. or ..16")
+            throw LineError("'\(text)' is not a time span: write 12..16, 12.. or ..16")
         }
         let lower = parts[..<dots].joined(separator: ".")
         let upper = parts[(dots + 1)...].joined(separator: ".")
         guard let from = lower.isEmpty ? 0 : Double(lower), let to = upper.isEmpty ? .infinity : Double(upper),
             from <= to
-        else { throw LineMistake("'\(text)' is not a time span: write 12..16, 12.. or ..16") }
+        else { throw LineError("'\(text)' is not a time span: write 12..16, 12.. or ..16") }
         return from...to
     }
 
-    private static func condition(_ words: inout LineWords) throws(LineMistake) -> Condition {
+    private static func condition(_ words: inout LineScanner) throws(LineError) -> Condition {
         let field = try words.next("a field of the message, such as deviation")
         let comparison = try words.next("=, !=, <, <=, > or >=")
         guard ["=", "!=", "<", "<=", ">", ">="].contains(comparison) else {
-            throw LineMistake("'\(comparison)' is not a comparison: write =, !=, <, <=, > or >= with spaces around it")
+            throw LineError("'\(comparison)' is not a comparison: write =, !=, <, <=, > or >= with spaces around it")
         }
         let value = try words.next("a value").filter { $0 != "\"" }
         if comparison.contains("<") || comparison.contains(">"), Double(value) == nil {
-            throw LineMistake("'\(value)' is not a number")
+            throw LineError("'\(value)' is not a number")
         }
         var condition = Condition(field: field, comparison: comparison, value: value)
         if words.take("+-") { condition.tolerance = try words.number("a tolerance") }
@@ -137,9 +137,9 @@ package struct Expectation {
     package var line: SourceLine
     package var kind: Kind
 
-    package init(_ line: SourceLine) throws(LineMistake) {
+    package init(_ line: SourceLine) throws(LineError) {
         self.line = line
-        var words = try LineWords(line.text)
+        var words = try LineScanner(line.text)
         if words.rest.contains("within") {
             kind = try Expectation.within(&words, line)
             return
@@ -149,12 +149,12 @@ package struct Expectation {
             while let topic = words.first {
                 _ = words.take(topic)
                 guard DriveEvent.topics.contains(topic) else {
-                    throw LineMistake(
+                    throw LineError(
                         "'\(topic)' is not a topic: write some of \(DriveEvent.topics.joined(separator: ", "))")
                 }
                 topics.append(topic)
             }
-            guard !topics.isEmpty else { throw LineMistake("'only' names no topic: write for example only reroute") }
+            guard !topics.isEmpty else { throw LineError("'only' names no topic: write for example only reroute") }
             kind = .only(topics)
         } else if words.take("never") {
             kind = .never(try EventPattern(&words, line))
@@ -165,13 +165,13 @@ package struct Expectation {
             topic.conditions = []
             kind = .always(topic: topic, pattern)
         } else if words.take("count") {
-            guard words.rest.count >= 3 else { throw LineMistake("write: count arrival APPROACHING >= 3") }
+            guard words.rest.count >= 3 else { throw LineError("write: count arrival APPROACHING >= 3") }
             let tail = Array(words.rest.suffix(2))
             guard ["=", "<=", ">=", "<", ">"].contains(tail[0]), let number = Int(tail[1]) else {
-                throw LineMistake(
+                throw LineError(
                     "'\(line.text)' does not end with a comparison and a number: count arrival APPROACHING >= 3")
             }
-            var pattern = try LineWords(words.rest.dropLast(2).joined(separator: " "))
+            var pattern = try LineScanner(words.rest.dropLast(2).joined(separator: " "))
             kind = .count(try EventPattern(&pattern, line), comparison: tail[0], number)
             return
         } else {
@@ -181,21 +181,21 @@ package struct Expectation {
     }
 
     /// Reads `reroute APPLIED within 5 s of deviation OFF_ROUTE`, with `never` before it or without.
-    private static func within(_ words: inout LineWords, _ line: SourceLine) throws(LineMistake) -> Kind {
+    private static func within(_ words: inout LineScanner, _ line: SourceLine) throws(LineError) -> Kind {
         let example = "write: reroute APPLIED within 5 s of deviation OFF_ROUTE"
         if let word = words.first, ["only", "always", "count"].contains(word) {
-            throw LineMistake("'within' cannot follow '\(word)': \(example), or never and the same")
+            throw LineError("'within' cannot follow '\(word)': \(example), or never and the same")
         }
         let isForbidden = words.take("never")
         let parts = words.rest.split(separator: "within", maxSplits: 1, omittingEmptySubsequences: false)
-        guard !parts[0].isEmpty else { throw LineMistake("no event precedes 'within': \(example)") }
-        var event = try LineWords(parts[0].joined(separator: " "))
+        guard !parts[0].isEmpty else { throw LineError("no event precedes 'within': \(example)") }
+        var event = try LineScanner(parts[0].joined(separator: " "))
         let pattern = try EventPattern(&event, line)
         try event.end()
-        var rest = try LineWords(parts[1].joined(separator: " "))
+        var rest = try LineScanner(parts[1].joined(separator: " "))
         let seconds = try rest.number("the time after 'within'", unit: "s")
-        guard seconds >= 0 else { throw LineMistake("the time after 'within' is negative: \(example)") }
-        guard rest.take("of") else { throw LineMistake("'of' and an event must follow the time: \(example)") }
+        guard seconds >= 0 else { throw LineError("the time after 'within' is negative: \(example)") }
+        guard rest.take("of") else { throw LineError("'of' and an event must follow the time: \(example)") }
         let cause = try EventPattern(&rest, line)
         try rest.end()
         return .within(pattern, isForbidden: isForbidden, seconds: seconds, of: cause)

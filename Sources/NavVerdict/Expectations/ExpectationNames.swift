@@ -1,5 +1,5 @@
 import NavBus
-import NavConfig
+import NavSpelling
 import NavMessages
 
 /// The words, fields and values that `expect` lines may name: a misspelt name would match nothing, so that a line such as
@@ -34,7 +34,7 @@ enum ExpectationNames {
     ]
 
     /// Checks the names that a pattern uses for its topic.
-    static func check(_ pattern: EventPattern) throws(LineMistake) {
+    static func check(_ pattern: EventPattern) throws(LineError) {
         guard let topic = topics[pattern.topic] else { return }
         for word in pattern.words { try check(word: word, pattern.topic, topic) }
         for condition in pattern.conditions where !topic.fields.contains(condition.field) {
@@ -42,7 +42,7 @@ enum ExpectationNames {
         }
     }
 
-    private static func check(word: String, _ name: String, _ topic: Topic) throws(LineMistake) {
+    private static func check(word: String, _ name: String, _ topic: Topic) throws(LineError) {
         guard let others = topic.words, UInt64(word) == nil else { return }
         let isText = name == "say" || name == "show"
         let names = others + (isText ? [] : topic.messages.flatMap { words(of: $0) })
@@ -51,7 +51,7 @@ enum ExpectationNames {
             isText
             ? "write the text in quotes"
             : nearestName(to: word, among: names).map { "did you mean '\($0)'?" } ?? "none of its events has this word"
-        throw LineMistake("'\(word)' is not a word of '\(name)': \(advice)")
+        throw LineError("'\(word)' is not a word of '\(name)': \(advice)")
     }
 
     /// Returns the names of the enums in a message, without each type's common prefix.
@@ -59,15 +59,15 @@ enum ExpectationNames {
         SchemaPool.builtIn.enums(of: type.fullName).flatMap(\.shortNames)
     }
 
-    private static func check(_ condition: EventPattern.Condition, _ topic: Topic) throws(LineMistake) {
+    private static func check(_ condition: EventPattern.Condition, _ topic: Topic) throws(LineError) {
         guard let path = FieldPath(condition.field) else {
-            throw LineMistake("'\(condition.field)' is not a field path, such as matched.course or legs[0].distance_m")
+            throw LineError("'\(condition.field)' is not a field path, such as matched.course or legs[0].distance_m")
         }
         let pool = SchemaPool.builtIn
         let problems = topic.messages.map { pool.unknownField(in: path, of: $0.fullName) }
         if let problem = problems[0], problems.allSatisfy({ $0 != nil }) {
             let hint = nearestName(to: problem.name, among: problem.known).map { ", did you mean '\($0)'?" } ?? ""
-            throw LineMistake("\(problem.type) has no field '\(problem.name)'\(hint)")
+            throw LineError("\(problem.type) has no field '\(problem.name)'\(hint)")
         }
         let type =
             topic.messages.lazy.compactMap { message -> EnumDeclaration? in
@@ -79,7 +79,7 @@ enum ExpectationNames {
         let meant = type.numbers(named: condition.value).first
         let full =
             type.values.first { $0.number == meant }?.name ?? nearestName(to: condition.value, among: names)
-        throw LineMistake(
+        throw LineError(
             "'\(condition.value)' is not a value of '\(condition.field)'"
                 + (full.map { ": did you mean '\($0)'?" } ?? ""))
     }

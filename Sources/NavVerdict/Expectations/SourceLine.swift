@@ -1,5 +1,5 @@
 /// An error in one line, whose file is not known yet.
-package struct LineMistake: Error {
+package struct LineError: Error {
     package var what: String
 
     package init(_ what: String) { self.what = what }
@@ -14,11 +14,11 @@ package struct SourceLine: Sendable, Equatable {
 }
 
 /// The words of a line, taken one by one; a quoted text is one word and keeps its quotes.
-package struct LineWords {
+package struct LineScanner {
     package private(set) var rest: ArraySlice<String>
     package let line: String
 
-    package init(_ line: String) throws(LineMistake) {
+    package init(_ line: String) throws(LineError) {
         self.line = line
         var words: [String] = []
         var word = ""
@@ -32,7 +32,7 @@ package struct LineWords {
                 word.append(character)
             }
         }
-        if isQuoted { throw LineMistake("'\(line)' has an unmatched quotation mark") }
+        if isQuoted { throw LineError("'\(line)' has an unmatched quotation mark") }
         if !word.isEmpty { words.append(word) }
         rest = words[...]
     }
@@ -46,23 +46,23 @@ package struct LineWords {
         return true
     }
 
-    package mutating func next(_ what: String) throws(LineMistake) -> String {
-        guard let word = rest.popFirst() else { throw LineMistake("'\(line)' ends where \(what) should follow") }
+    package mutating func next(_ what: String) throws(LineError) -> String {
+        guard let word = rest.popFirst() else { throw LineError("'\(line)' ends where \(what) should follow") }
         return word
     }
 
-    package mutating func number(_ what: String) throws(LineMistake) -> Double {
+    package mutating func number(_ what: String) throws(LineError) -> Double {
         let word = try next(what)
         guard let number = Double(word), number.isFinite else {
-            throw LineMistake("'\(word)' is not \(what): write a number")
+            throw LineError("'\(word)' is not \(what): write a number")
         }
         return number
     }
 
     /// Takes a number and its unit, such as `12 s`.
-    package mutating func number(_ what: String, unit: String) throws(LineMistake) -> Double {
+    package mutating func number(_ what: String, unit: String) throws(LineError) -> Double {
         let number = try number(what)
-        guard take(unit) else { throw LineMistake("'\(line)': \(what) must be in \(unit)") }
+        guard take(unit) else { throw LineError("'\(line)': \(what) must be in \(unit)") }
         return number
     }
 
@@ -73,7 +73,7 @@ package struct LineWords {
     }
 
     /// Checks that no words remain.
-    package func end() throws(LineMistake) {
-        if let word = rest.first { throw LineMistake("unexpected '\(word)' in '\(line)'") }
+    package func end() throws(LineError) {
+        if let word = rest.first { throw LineError("unexpected '\(word)' in '\(line)'") }
     }
 }

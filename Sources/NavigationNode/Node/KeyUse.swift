@@ -67,7 +67,7 @@ extension NavigationConfiguration {
         if !use.hasFasterRoute { unread += ["faster.approval", "faster.accept_for_s"] }
         if !use.hasReachedStop { unread.append("legs.auto_advance") }
         let asked = navigator.policy.asked
-        // An alternative that the vehicle takes is kept from the next decision for this time also when nobody is asked.
+        // An alternative that the vehicle takes is kept from the next decision for this time even when no decision is requested.
         if asked.isEmpty, !use.hasDecidedAlternative { unread.append("policy.deadline_s") }
         if !asked.contains(.acceptFasterRoute) { unread.append("policy.approval_deadline_s") }
         if !use.hasRefusal { unread.append("policy.hold_s") }

@@ -115,7 +115,7 @@ package struct NavigationConfiguration: NodeConfiguration {
             .text(
                 "guidance.notices", \.navigator.wording.notices,
                 range: RouteNotice.Topics.names.map(\.name).joined(separator: ", ") + ", or empty",
-                "Topics, separated by commas, that are told without a maneuver: toll roads and booths, tunnels of 500 m "
+                "Topics, separated by commas, that are announced without a maneuver: toll roads and booths, tunnels of 500 m "
                     + "and more, and borders.",
                 listSeparator: ",", parse: { RouteNotice.Topics(names: $0) }, format: { $0.text }),
         ]
@@ -253,7 +253,7 @@ extension NavigationConfiguration {
         let isAsked = navigator.policy.asked.contains(.acceptFasterRoute)
         guard faster.isEnabled, faster.approval == .policy, !isAsked else { return nil }
         return
-            "faster.approval is policy, but nobody is asked: every faster route is refused until policy.ask contains "
+            "faster.approval is policy, but none is requested: every faster route is refused until policy.ask contains "
             + "accept_faster_route"
     }
 

@@ -141,7 +141,7 @@ package final class NavigationNode: Node {
 
     /// Lets the core predict while fixes are missing; returns its next deadline, ns of the monotonic clock.
     private func pass(_ now: Int64) -> Int64 {
-        // In lockstep, time stands still while the process does.
+        // In lockstep, time is stopped while the process is suspended.
         let quiet =
             context.isInLockstep
             ? nil
@@ -321,7 +321,7 @@ package final class NavigationNode: Node {
             maps.requestRefresh()
             tiles?.ask(outcome.neededTiles)
         }
-        // Last, because a question that cannot be put is answered at once, which carries out the next step.
+        // Last, because a request that cannot be sent is answered at once, which triggers the next step.
         for (request, message) in outcome.questions { policy?.ask(request, message) }
     }
 }

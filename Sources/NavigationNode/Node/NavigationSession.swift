@@ -54,7 +54,7 @@ package final class NavigationSession {
 
     private var navigator: Navigator
     private var encoder: PublicationEncoder
-    private var horizon = HorizonKeeper()
+    private var horizon = HorizonCache()
     private var map: MapSnapshot { encoder.map }
     /// The metrics for given routes on the map in force.
     private var metrics: MetricCache
@@ -422,7 +422,7 @@ package final class NavigationSession {
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals, replacingCalls) = (nil, 0, ArrivalMonitor(), [])
-        horizon = HorizonKeeper()
+        horizon = HorizonCache()
         positioning.health = nil
         receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
@@ -459,7 +459,7 @@ package final class NavigationSession {
                     if case .failed = reply {} else { configuredTrip = nil }
                 }
                 outcome.replies.append((call, reply))
-            case .judged(let fix, let verdict): note(fix, verdict, at: event)
+            case .qualified(let fix, let verdict): note(fix, verdict, at: event)
             case .keepTrip(let trip):
                 outcome.savedTrips = [
                     configuration.tripFile.isEmpty ? nil : trip.map { SavedTrip($0, configured: configuredTrip) }

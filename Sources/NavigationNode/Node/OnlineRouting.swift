@@ -78,13 +78,13 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
                 "File of CA certificates (PEM) of a private authority, which alone are then trusted; empty trusts the "
                     + "system's certificates."),
             .integer(
-                "directions.rest_after", \.directions.failuresToRest, in: 1...100,
+                "directions.rest_after", \.directions.failuresToOpen, in: 1...100,
                 "Consecutive failures after which the provider is not called for a while."),
             .number(
-                "directions.rest_first_s", \.directions.firstRest, in: 0.1...3_600,
+                "directions.rest_first_s", \.directions.firstOpenTime, in: 0.1...3_600,
                 "First pause after such failures, seconds; it doubles after each failed trial."),
             .number(
-                "directions.rest_max_s", \.directions.longestRest, in: 0.1...86_400,
+                "directions.rest_max_s", \.directions.longestOpenTime, in: 0.1...86_400,
                 "Longest such pause, seconds."),
         ]
     }

@@ -6,7 +6,7 @@ import NavMessages
 import NavNavigator
 import NavRouting
 
-/// A client that asks the owner's policy node and passes on its answers.
+/// A client that requests decisions from the owner's policy node and passes on its answers.
 ///
 /// A timeout, an absent node and an invalid answer are passed on as answers, too.
 ///
@@ -18,7 +18,7 @@ final class PolicyClient {
     private let vehicle: NavRouting.VehicleProfile
     private let routeInForce: () -> RoutePreferences?
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
-    /// The open questions and their calls; nil while the call is made, which may end before it has an id.
+    /// The pending questions and their calls; nil while the call is made, which may end before it has an id.
     private var open: [UInt64: CallID?] = [:]
     /// The status of the last failure of each method that fails.
     private var failing: [NavNavigator.PolicyKind: StatusCode] = [:]

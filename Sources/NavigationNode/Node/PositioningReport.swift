@@ -110,7 +110,7 @@ package struct PositioningReport: Sendable {
         ),
         (
             .accuracy, "gnss_accuracy",
-            "positions are less accurate than \(Int(HealthJudge.reducedSigma)) m (1 σ), or fixes err more than stated"
+            "positions are less accurate than \(Int(PositionHealthMonitor.reducedSigma)) m (1 σ), or fixes err more than stated"
         ),
         (
             .fixType, "gnss_fix_type",

@@ -63,7 +63,7 @@ final class PublicationEncoder {
     func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
         if case .shouldDiscardFix(let asked, _) = request.question {
             askedFixes.append((asked, fix))
-            // Those that the owner keeps are not told again.
+            // The encoder is not informed of the fixes that the owner accepts, so their number is bounded.
             if askedFixes.count > Self.mostAskedFixes { askedFixes.removeFirst() }
         }
         return NavMessages.PolicyRequest(request, surroundings(context))

@@ -53,9 +53,10 @@ package final class RouteFinder: Sendable {
         online(query, on: map, planner) ?? FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
     }
 
-    /// Returns the provider's route; nil when it is not asked or has none.
+    /// Returns the provider's route; nil when it is not queried or has none.
     private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
-        // Alternatives need the forks of the on-board map. A provider is asked although it cannot prefer the chosen route: every trip has one.
+        // Alternatives need the forks of the on-board map. A provider is queried although it cannot prefer the chosen route, since
+        // every trip has one.
         guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
             return nil
         }

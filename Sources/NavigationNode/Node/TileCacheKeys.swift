@@ -2,7 +2,7 @@ package import NavConfig
 
 /// The configuration of fetching tiles that the navigation node lacks.
 package struct TileCacheKeys: NodeConfiguration, Equatable {
-    /// Whether the tile cache is asked for missing tiles; otherwise they have to be put into the directory by other
+    /// Whether missing tiles are requested from the tile cache; otherwise they have to be put into the directory by other
     /// means.
     package var isAsked = true
     /// The tile cache's node; empty for any node that serves TileCache.

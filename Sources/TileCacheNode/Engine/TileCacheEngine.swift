@@ -15,7 +15,7 @@ final class TileCacheEngine: Sendable {
     private typealias Work = @Sendable (TileCacheShell) -> Void
 
     private struct State: Sendable {
-        var news = VehicleNews()
+        var updates = VehicleUpdates()
         var work: [Work] = []
         var isWorking = false
         var isStopped = false
@@ -57,8 +57,8 @@ final class TileCacheEngine: Sendable {
     // MARK: For the node
 
     /// Takes updates of the vehicle from the bus; only the newest of each kind is kept.
-    func update(_ change: (inout VehicleNews) -> Void) {
-        state.withLock { change(&$0.news) }
+    func update(_ change: (inout VehicleUpdates) -> Void) {
+        state.withLock { change(&$0.updates) }
         pending.signal()
     }
 
@@ -89,7 +89,7 @@ final class TileCacheEngine: Sendable {
 
     /// Whether work or messages are pending.
     var isBusy: Bool {
-        state.withLock { $0.isWorking || !$0.work.isEmpty || !$0.news.isEmpty } || !outbox.isEmpty
+        state.withLock { $0.isWorking || !$0.work.isEmpty || !$0.updates.isEmpty } || !outbox.isEmpty
     }
 
     /// Ends the downloads and the thread, and closes the store.
@@ -134,11 +134,11 @@ final class TileCacheEngine: Sendable {
         while true {
             let wait = max(due - Clocks.monotonic(), 0)
             _ = pending.wait(timeout: .now() + .nanoseconds(Int(min(wait, 1_000_000_000))))
-            let (news, work, isStopped) = state.withLock { state -> (VehicleNews, [Work], Bool) in
-                defer { (state.news, state.work, state.isWorking) = (VehicleNews(), [], true) }
-                return (state.news, state.work, state.isStopped)
+            let (updates, work, isStopped) = state.withLock { state -> (VehicleUpdates, [Work], Bool) in
+                defer { (state.updates, state.work, state.isWorking) = (VehicleUpdates(), [], true) }
+                return (state.updates, state.work, state.isStopped)
             }
-            if !news.isEmpty { shell.take(news) }
+            if !updates.isEmpty { shell.take(updates) }
             for job in work { job(shell) }
             if isStopped { break }
             due = shell.turn()

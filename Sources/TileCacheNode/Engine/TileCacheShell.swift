@@ -54,7 +54,7 @@ final class TileCacheShell {
     }
 
     /// Takes updates of the vehicle from the bus.
-    func take(_ news: VehicleNews) { handle(.vehicle(news.read { log.warning("\($0)") })) }
+    func take(_ updates: VehicleUpdates) { handle(.vehicle(updates.read { log.warning("\($0)") })) }
 
     /// Performs all due work.
     ///
@@ -81,7 +81,7 @@ final class TileCacheShell {
     private func perform(_ effects: [CacheEffect]) {
         for effect in effects {
             switch effect {
-            case .demand(let demands, let owner): queue.want(demands, for: owner)
+            case .demand(let demands, let owner): queue.setDemands(demands, for: owner)
             case .abandon(let owner): queue.abandon(owner)
             case .forgetFailures(let tilesets): queue.forgetFailures(of: tilesets)
             case .pauseDownloads(let isPaused): queue.isPaused = isPaused

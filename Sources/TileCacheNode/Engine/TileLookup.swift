@@ -141,8 +141,8 @@ final class TileLookup: Sendable {
             throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
         }
         tally.withLock { $0.misses += 1 }
-        let want = TileDemand(address, edition: view.current?.key.version, known: known)
-        switch try await fetch(want, deadline: deadline) {
+        let demand = TileDemand(address, edition: view.current?.key.version, known: known)
+        switch try await fetch(demand, deadline: deadline) {
         case .fetched(let tile), .unstorable(let tile): return try Self.found(tile)
         case .absent: throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
         case .notModified:
@@ -178,7 +178,7 @@ final class TileLookup: Sendable {
             var tile = FoundTile(
                 path: body.path, hash: body.hash, expires: expires, isFromCache: true,
                 contentEncoding: body.contentEncoding, mediaType: body.mediaType ?? view.mediaType)
-            // A caller cannot use the path of a file that is gone; reading it has it fetched again.
+            // A caller cannot use the path of a file that no longer exists; reading the tile makes the cache fetch it again.
             if !acceptsPath || !FileManager.default.fileExists(atPath: body.path) {
                 tile.data = try store.data(of: record)
             }
@@ -186,7 +186,7 @@ final class TileLookup: Sendable {
             return .success(.found(tile))
         } catch {
             // A tile found damaged has been quarantined, and one that was evicted or replaced since the lookup has lost
-            // its file. It is fetched, since the failure would tell that there is no such tile.
+            // its file. It is fetched, since the failure would mean that there is no such tile.
             return [.corruptObject, .missing].contains(error.code)
                 ? .success(.absent) : .failure(TileFailure(error))
         }
@@ -201,11 +201,11 @@ final class TileLookup: Sendable {
             contentEncoding: body.contentEncoding, mediaType: body.mediaType)
     }
 
-    private func fetch(_ want: TileDemand, deadline: Int64) async throws(TileFailure) -> TileAnswer {
-        try await answer("tile \(want.address)", of: [want.address.tileset], before: deadline) {
+    private func fetch(_ demand: TileDemand, deadline: Int64) async throws(TileFailure) -> TileAnswer {
+        try await answer("tile \(demand.address)", of: [demand.address.tileset], before: deadline) {
             [queue] () throws(TileFailure) in
             do throws(TileSourceError) {
-                return try await queue.fetch(want)
+                return try await queue.fetch(demand)
             } catch {
                 throw TileFailure(error)
             }
@@ -232,7 +232,7 @@ final class TileLookup: Sendable {
                 .failure(
                     TileFailure(
                         .deadlineExceeded,
-                        "\(what) was not ready before the deadline; ask again\(complaints(of: names))",
+                        "\(what) was not ready before the deadline; repeat the request\(complaints(of: names))",
                         isRetryable: true)))
         }
         let result = await withTaskCancellationHandler {

@@ -36,7 +36,7 @@ struct CheckReferences {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw NodeError(.invalid, "the reference '\(path)' cannot be read as text")
         }
-        do throws(LineMistake) {
+        do throws(LineError) {
             return try Reference(text: text)
         } catch {
             throw NodeError(.invalid, "the reference '\(path)': \(error.what); 'navbus check --update' rewrites it")

@@ -88,7 +88,7 @@ final class CheckRunner {
         }
         var record = DriveRecord()
         var notes = try trace.notes(about: job.path)
-        // An empty destination asks for a drive without guidance.
+        // An empty destination means a drive without guidance.
         if job.destination != "", let note = trace.noteOfMissingGuidance(routes: summary.routes, option: "to") {
             notes.append(note)
         }

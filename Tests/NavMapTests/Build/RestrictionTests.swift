@@ -124,7 +124,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 21, 11, 10]])
     }
 
-    @Test("via ways that all meet, in no order that leads on, are given up", arguments: [12, 17, 200])
+    @Test("via ways that meet but form no path are rejected in bounded time", arguments: [12, 17, 200])
     func manyViaWays(count: Int64) throws {
         var map = crossroads()
         map.nodes([10, 20])
@@ -156,7 +156,7 @@ struct RestrictionTests {
         #expect(built.graph.prohibitedPaths(for: .truck, at: nil).count == 3)
     }
 
-    @Test("a maneuver relation prescribes what is said on its path, and restricts nobody")
+    @Test("a maneuver relation prescribes the announcement on its path, and restricts no vehicle")
     func maneuvers() throws {
         var map = crossroads()
         map.nodes([3])

@@ -48,13 +48,13 @@ struct CacheRules {
     mutating func check(_ world: CacheWorld) throws {
         let store = world.store
         let disk = store.disk
-        func breach(_ rule: String, _ what: String) -> CacheBreach {
-            CacheBreach(rule: rule, what: what, time: world.seconds)
+        func violation(_ rule: String, _ what: String) -> CacheViolation {
+            CacheViolation(rule: rule, what: what, time: world.seconds)
         }
-        if let what = store.breaches.first { throw breach("pinned tiles are never evicted", what) }
+        if let what = store.breaches.first { throw violation("pinned tiles are never evicted", what) }
         if disk.bytes > store.budgetBytes {
             guard disk.bytes <= allowed else {
-                throw breach(
+                throw violation(
                     "the budget is never exceeded", "\(disk.bytes) bytes of \(store.budgetBytes), \(allowed) were there"
                 )
             }
@@ -66,12 +66,12 @@ struct CacheRules {
             // A region that lost a damaged tile and has no update reports it, and holds no newer edition back.
             guard region.stored.state == .complete || region.staged != nil else { continue }
             guard region.staged != nil || disk.isWhole(region.pins) else {
-                throw breach("a complete region has all of its tiles", "region '\(id)' lacks some")
+                throw violation("a complete region has all of its tiles", "region '\(id)' lacks some")
             }
             // While its update is loaded, a region serves its previous tiles, and so do the editions in use.
             for (tileset, version) in region.stored.editions
             where disk.current[tileset]?.version != version && (region.staged == nil || serving.contains(id)) {
-                throw breach(
+                throw violation(
                     "stored tiles are of one edition",
                     "region '\(id)' serves '\(version)' of '\(tileset)', "
                         + "'\(disk.current[tileset]?.version ?? "")' is in use")
@@ -103,7 +103,7 @@ struct CacheRules {
             if let first = lost.first(where: isOffered)
                 ?? lost.min(by: { $0.need < $1.need }).flatMap({ gainsTile(before: $0.need) ? nil : $0 })
             {
-                throw breach(
+                throw violation(
                     "no edition takes away a tile that the vehicle needs",
                     "'\(new.version)' of '\(name)': \(first.tile)"
                 )
@@ -122,29 +122,31 @@ struct CacheRules {
     mutating func begin(
         _ start: DownloadPlan.Start, isRemote: Bool, _ settings: CacheSettings, _ time: Double
     ) throws {
-        func breach(_ rule: String, _ what: String) -> CacheBreach { CacheBreach(rule: rule, what: what, time: time) }
+        func violation(_ rule: String, _ what: String) -> CacheViolation {
+            CacheViolation(rule: rule, what: what, time: time)
+        }
         let address = start.key.address
         if isRemote, settings.network == .offline {
-            throw breach("nothing is fetched while the network is offline", "\(address)")
+            throw violation("nothing is fetched while the network is offline", "\(address)")
         }
         guard start.attempt <= downloads.retries + 1 else {
-            throw breach("retries are bounded", "\(address): attempt \(start.attempt)")
+            throw violation("retries are bounded", "\(address): attempt \(start.attempt)")
         }
         if let failure = failures[start.key], failure.waits, start.attempt > 1 {
             let least = min(downloads.firstPause * Double(1 << (failure.attempt - 1)), downloads.longestPause) / 2
             guard time >= failure.time + least - 0.001 else {
-                throw breach(
+                throw violation(
                     "retries back off",
                     "\(address): attempt \(start.attempt) \(time - failure.time) s after the last one, not \(least) s")
             }
         }
-        if isRemote, let blamed = blamed[address.tileset], blamed.count >= downloads.failuresToRest {
+        if isRemote, let blamed = blamed[address.tileset], blamed.count >= downloads.failuresToOpen {
             // One trial after each rest; requests under way when it opened are not counted.
             let most =
-                Double(downloads.failuresToRest + downloads.concurrency) + 2
-                + (time - blamed.since) / downloads.firstRest
+                Double(downloads.failuresToOpen + downloads.concurrency) + 2
+                + (time - blamed.since) / downloads.firstOpenTime
             guard Double(blamed.count) <= most else {
-                throw breach(
+                throw violation(
                     "a failing source is paused",
                     "\(blamed.count) requests of '\(address.tileset)' failed within \(time - blamed.since) s")
             }
@@ -173,7 +175,7 @@ struct CacheRules {
 
     mutating func askEdition(_ tileset: String, isRemote: Bool, _ settings: CacheSettings, _ time: Double) throws {
         if isRemote, settings.network == .offline {
-            throw CacheBreach(
+            throw CacheViolation(
                 rule: "nothing is fetched while the network is offline", what: "the edition of '\(tileset)'", time: time
             )
         }
@@ -181,7 +183,7 @@ struct CacheRules {
         times.append(time)
         editionsAsked[tileset] = times
         if times.count > 30 {
-            throw CacheBreach(
+            throw CacheViolation(
                 rule: "edition polls back off", what: "\(times.count) times a minute",
                 time: time)
         }
@@ -230,14 +232,14 @@ struct CacheRules {
 
     func checkEnd(_ world: CacheWorld) throws {
         if let what = pending(world) {
-            throw CacheBreach(
+            throw CacheViolation(
                 rule: "every wanted tile arrives once the faults end", what: what,
                 time: world.seconds)
         }
         for (_, tile) in world.store.disk.tiles where !tile.edition.isEmpty {
             let version = Int(tile.edition.dropFirst()) ?? 0
             guard tile.hash == SimServer.content(tile.address.tileset, tile.address.tile, version: version) else {
-                throw CacheBreach(
+                throw CacheViolation(
                     rule: "each tile is of its edition", what: "\(tile.address) of '\(tile.edition)' has other content",
                     time: world.seconds)
             }

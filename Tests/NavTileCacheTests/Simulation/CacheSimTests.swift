@@ -4,8 +4,8 @@ import Testing
 
 /// Simulated tile caches from seeds, with the invariants checked at every step. See ``SimSeeds``.
 @Suite struct CacheSimTests {
-    private static func report(_ seed: UInt64, _ breach: any Error) {
-        Issue.record("\(SimSeeds.report(seed, breach, in: Self.self))")
+    private static func report(_ seed: UInt64, _ violation: any Error) {
+        Issue.record("\(SimSeeds.report(seed, violation, in: Self.self))")
     }
 
     @Test(.enabled(if: SimSeeds.single == nil), arguments: 0..<SimSeeds.jobs) func invariantsHoldInEveryWorld(

@@ -5,7 +5,7 @@ import NavTestKit
 import NavTileCache
 
 /// A violated invariant.
-struct CacheBreach: Error, CustomStringConvertible {
+struct CacheViolation: Error, CustomStringConvertible {
     var rule: String
     var what: String
     var time: Double
@@ -105,7 +105,7 @@ struct CacheWorld {
         servers[0].publishesShortLists = seed % 5 == 2
         servers[0].publishesUnstorable = seed % 7 == 3
         downloads.seed = seed
-        downloads.failureRest = 60
+        downloads.failureCooldown = 60
         store = MemoryStore(MemoryDisk(), budget: settings.budgetBytes)
         cache = TileCache(settings, servers.map(\.settings), store: store, area: CacheWorld.area)
         plan = DownloadPlan(downloads, sources: servers.map { ($0.settings.name, $0.settings.isRemote) })
@@ -313,7 +313,7 @@ struct CacheWorld {
         for effect in effects {
             add(effect)
             switch effect {
-            case .demand(let demands, let owner): plan.want(demands, for: owner)
+            case .demand(let demands, let owner): plan.setDemands(demands, for: owner)
             case .abandon(let owner):
                 for key in plan.abandon(owner) where !isDown {
                     flights[key] = nil
@@ -367,7 +367,7 @@ struct CacheWorld {
             guard let server = server(tileset) else { continue }
             try rules.begin(start, isRemote: server.settings.isRemote, settings, seconds)
             lastNumber += 1
-            flights[start.key] = (lastNumber, life, start.want)
+            flights[start.key] = (lastNumber, life, start.demand)
             trace?("\(seconds)   fetch \(start.key.address)@\(start.key.edition ?? "") attempt \(start.attempt)")
             digest.add(UInt64(truncatingIfNeeded: start.key.address.tile.x) << 20 ^ UInt64(start.key.address.tile.y))
             let delay = server.settings.isRemote ? 0.02 + 1.5 * network.uniform() * network.uniform() : 0.001
@@ -421,7 +421,7 @@ struct CacheWorld {
         lastNumber += 1
         questions[lastNumber] = tileset
         let isAsked = plan.obstacle(tileset, at: moment) == nil
-        if isAsked { plan.beginQuestion(tileset, at: moment) }
+        if isAsked { plan.beginRequest(tileset, at: moment) }
         push(
             .edition(tileset, known: known, question: isAsked ? lastNumber : -lastNumber),
             after: 0.05 + network.uniform())
@@ -431,7 +431,7 @@ struct CacheWorld {
         guard !isDown, questions.removeValue(forKey: abs(question)) != nil, let server = server(tileset) else { return }
         var answer: Result<EditionAnswer, TileSourceError>
         if question < 0 {
-            answer = .failure(TileSourceError(.resting, "left alone"))
+            answer = .failure(TileSourceError(.paused, "left alone"))
         } else {
             if server.settings.isRemote, settings.network == .offline {
                 answer = .failure(TileSourceError(.cancelled, "the network is closed"))
@@ -443,9 +443,9 @@ struct CacheWorld {
                 answer = .success(.edition(server.edition, Validators(etag: server.versionName)))
             }
             if case .failure(let error) = answer {
-                plan.finishQuestion(tileset, error, at: moment)
+                plan.finishRequest(tileset, error, at: moment)
             } else {
-                plan.finishQuestion(tileset, nil, at: moment)
+                plan.finishRequest(tileset, nil, at: moment)
             }
         }
         try handle(.edition(tileset, answer))
@@ -554,7 +554,7 @@ struct CacheWorld {
             let tile = TileID(containing: place(), zoom: 11)
             guard current.has(tile), plan.obstacle(tileset, at: moment) == nil else { return }
             note("tile asked for")
-            plan.ask(TileDemand(TileAddress(tileset, tile), edition: current.key.version))
+            plan.request(TileDemand(TileAddress(tileset, tile), edition: current.key.version))
             rules.asked(DownloadKey(TileDemand(TileAddress(tileset, tile), edition: current.key.version)))
             try pump()
         }

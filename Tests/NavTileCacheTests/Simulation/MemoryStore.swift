@@ -113,7 +113,7 @@ final class MemoryStore: TileCacheStore {
     func setBudget(_ bytes: Int64) { budgetBytes = bytes }
 
     /// The tiles in eviction order.
-    private struct Shelf: EvictionSource {
+    private struct EvictionOrder: EvictionSource {
         let disk: MemoryDisk
         var idle: [Int64]
         var next = 0
@@ -143,7 +143,7 @@ final class MemoryStore: TileCacheStore {
 
     private func eviction(freeing excess: Int64, needed need: Double?, sparing spared: Int64? = nil) -> Eviction {
         guard excess > 0 else { return Eviction() }
-        var shelf = Shelf(disk)
+        var shelf = EvictionOrder(disk)
         let eviction = try? Eviction(freeing: excess, needed: need, sparing: spared, &wanted, among: &shelf)
         return eviction ?? Eviction()
     }

@@ -20,7 +20,7 @@ final class AlternativeCheck {
     }
 
     /// A route as states of the turn graph, with the accumulated cost at the end of each.
-    private struct Laid {
+    private struct CostedRoute {
         var states: [TurnState] = []
         var costs: [UInt64] = []
         /// The cost of driving on to the end of the last edge.
@@ -52,7 +52,7 @@ final class AlternativeCheck {
         return faults
     }
 
-    private func shared(_ route: Laid, with other: Laid) -> UInt64 {
+    private func shared(_ route: CostedRoute, with other: CostedRoute) -> UInt64 {
         route.edges.reduce(0) { $0 + (other.edges[$1.key] == nil ? 0 : $1.value) }
     }
 
@@ -60,7 +60,7 @@ final class AlternativeCheck {
     ///
     /// Parts begin and end at the ends of edges; one that ends inside the destination's edge is a cheapest way if and
     /// only if it is one with the rest of that edge.
-    private func isLocallyOptimal(_ route: Laid, _ reach: UInt64) -> Bool {
+    private func isLocallyOptimal(_ route: CostedRoute, _ reach: UInt64) -> Bool {
         for first in route.states.indices {
             var last = first
             while last + 1 < route.states.count, route.costs[last + 1] - route.costs[first] <= reach { last += 1 }
@@ -73,9 +73,9 @@ final class AlternativeCheck {
         return true
     }
 
-    private func layOut(_ route: Route) -> Laid? {
+    private func layOut(_ route: Route) -> CostedRoute? {
         let turns = metric.turns
-        var laid = Laid()
+        var laid = CostedRoute()
         for (number, edge) in route.edges.enumerated() {
             guard let index = turns.graph.edge(edge.key) else { return nil }
             let isEnd = number == 0 || number == route.edges.count - 1

@@ -123,7 +123,7 @@ final class DownloadSuite {
         limits.concurrency = connections
         let queue = try DownloadQueue([source], limits)
         if configuration.domain == .navigation { _ = try await queue.edition(of: configuration.tileset) }
-        queue.want(
+        queue.setDemands(
             tiles.map { TileDemand(TileAddress(configuration.tileset, $0)) }, for: DownloadOwner(.region, "all"))
         var (count, bytes) = (0, 0)
         var failure: (any Error)?

@@ -8,7 +8,7 @@ import NavTestSupport
 import Testing
 
 /// The aid of the matched road to the position filter.
-@Suite struct RoadAidTests {
+@Suite struct RoadFeedbackTests {
     /// A drive with an error of the receiver that never changes.
     private struct Run {
         var free: [MotionEstimate] = []
@@ -31,7 +31,7 @@ import Testing
         var run = Run()
         var tracker = PositionTracker()
         var matcher = StreamingMatcher(metric: metric)
-        var aid = RoadAid()
+        var aid = RoadFeedback()
         for (state, fix) in zip(drive.states, drive.fixes) {
             var fix = fix
             fix.coordinate = LocalFrame(origin: state.coordinate).coordinate(of: bias)
@@ -63,9 +63,9 @@ import Testing
             |
             |
             A
-            """, gridMetres: 100, ways: ["ABC": RoadAidTests.street("High Street")])
+            """, gridMetres: 100, ways: ["ABC": RoadFeedbackTests.street("High Street")])
         // Across the first road and along the second one.
-        let run = try RoadAidTests.run(map, "ABC", bias: LocalPoint(east: 5, north: 0))
+        let run = try RoadFeedbackTests.run(map, "ABC", bias: LocalPoint(east: 5, north: 0))
         let last = run.truth.count - 25
         let aided = try #require(run.aided[last])
         let frame = LocalFrame(origin: run.truth[last])
@@ -83,11 +83,12 @@ import Testing
             """
             A--------B-----------C
                         D--------E
-            """, gridMetres: 50, ways: ["ABC": RoadAidTests.street("Road"), "BDE": RoadAidTests.street("Fork")])
+            """, gridMetres: 50,
+            ways: ["ABC": RoadFeedbackTests.street("Road"), "BDE": RoadFeedbackTests.street("Fork")])
         // The error leads to the other branch.
         let bias = LocalPoint(east: 0, north: 12)
-        let aided = try RoadAidTests.run(map, "ABDE", bias: bias)
-        let alone = try RoadAidTests.run(map, "ABDE", bias: bias, isAided: false)
+        let aided = try RoadFeedbackTests.run(map, "ABDE", bias: bias)
+        let alone = try RoadFeedbackTests.run(map, "ABDE", bias: bias, isAided: false)
         #expect(aided.free == alone.free)
         #expect(aided.matches.map(\.road?.edge) == alone.matches.map(\.road?.edge))
     }
@@ -97,8 +98,8 @@ import Testing
             """
             A--------------------B
             C--------------------D
-            """, gridMetres: 12, ways: ["AB": RoadAidTests.street("One"), "CD": RoadAidTests.street("Other")])
-        let run = try RoadAidTests.run(map, "AB", bias: LocalPoint(east: 0, north: -6))
+            """, gridMetres: 12, ways: ["AB": RoadFeedbackTests.street("One"), "CD": RoadFeedbackTests.street("Other")])
+        let run = try RoadFeedbackTests.run(map, "AB", bias: LocalPoint(east: 0, north: -6))
         #expect(run.aided.allSatisfy { $0 == nil })
     }
 }

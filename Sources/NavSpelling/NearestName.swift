@@ -15,9 +15,9 @@ package func nearestName(to name: String, among candidates: [String]) -> String?
     return best?.name
 }
 
-/// Returns `; did you mean "x"?`, or an empty text.
-package func suggestion(for name: String, among candidates: [String]) -> String {
-    nearestName(to: name, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
+/// Returns `; did you mean "x"?`, or an empty text; `quote` replaces the quotation marks.
+package func suggestion(for name: String, among candidates: [String], quote: Character = "\"") -> String {
+    nearestName(to: name, among: candidates).map { "; did you mean \(quote)\($0)\(quote)?" } ?? ""
 }
 
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {

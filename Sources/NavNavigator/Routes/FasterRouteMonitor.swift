@@ -4,7 +4,7 @@ import NavPositioning
 import NavRouting
 
 /// The schedule of searches for a faster route, and the offer that awaits a decision.
-final class FasterRouteWatch {
+final class FasterRouteMonitor {
     /// A faster route that awaits a decision.
     struct Offer: Equatable {
         /// Its number, which it keeps when it comes into force.
@@ -13,7 +13,7 @@ final class FasterRouteWatch {
         var gain: FasterRouteGain
         /// The vehicle's position when the route was requested.
         var origin: VehiclePosition
-        /// The user's deadline to decide; nil when the owner's policy is asked.
+        /// The user's deadline to decide; nil when the owner's policy decides.
         var until: Timestamp?
         /// Metres from the start of the route in force to the fork.
         var forkOffset: Double

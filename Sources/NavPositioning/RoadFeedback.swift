@@ -10,7 +10,7 @@ public import NavMatching
 ///
 /// The feedback never reaches the matcher, so a wrong road can neither confirm itself nor hold the vehicle. An uncertain road contributes
 /// nothing. If the place on the matched line moves differently from the vehicle, or the uncertainty lasts, all contributions are discarded.
-public struct RoadAid: Sendable {
+public struct RoadFeedback: Sendable {
     /// The last place at which the road was certain.
     private struct Trail: Sendable {
         /// The position on the road's line; `seen` is the position by the fixes alone.
@@ -52,9 +52,9 @@ public struct RoadAid: Sendable {
             return forget(&tracker)
         }
         let frame = LocalFrame(origin: road.coordinate)
-        guard !match.isHeld, match.lineProbability(graph) >= RoadAid.sureness else {
+        guard !match.isHeld, match.lineProbability(graph) >= RoadFeedback.sureness else {
             // At a corner, both roads are likely for a moment: neither learn nor discard anything yet.
-            guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadAid.longestDoubt else {
+            guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadFeedback.longestDoubt else {
                 return forget(&tracker)
             }
             if !match.isHeld { place(&match, road, tracker, frame, graph) }
@@ -63,7 +63,8 @@ public struct RoadAid: Sendable {
         let beside = frame.point(free.coordinate)
         let across = beside.east * cos(road.bearing) - beside.north * sin(road.bearing)
         let sigma = free.covariance.sigma(across: road.bearing)
-        let limit = RoadAid.deviations * (sigma * sigma + RoadAid.crossSigma * RoadAid.crossSigma).squareRoot()
+        let limit =
+            RoadFeedback.deviations * (sigma * sigma + RoadFeedback.crossSigma * RoadFeedback.crossSigma).squareRoot()
         guard abs(across) <= limit else { return forget(&tracker) }
         var trail =
             trail
@@ -74,17 +75,17 @@ public struct RoadAid: Sendable {
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
         let metres = line.length
         let turned = min(Angle.separation(trail.bearing, road.bearing), 1)
-        let slack = RoadAid.sideways + min(0.1 * metres, RoadAid.sideways) + RoadAid.cornering * turned
+        let slack = RoadFeedback.sideways + min(0.1 * metres, RoadFeedback.sideways) + RoadFeedback.cornering * turned
         guard (line - moved).length <= slack else { return forget(&tracker) }
         trail.metres += metres
         trail.uncounted += metres
         (trail.coordinate, trail.bearing, trail.seen) = (road.coordinate, road.bearing, free.coordinate)
-        if trail.metres >= RoadAid.settling, trail.uncounted > 0.5 {
-            let growth = max(RoadAid.distance / trail.uncounted, 1).squareRoot()
+        if trail.metres >= RoadFeedback.settling, trail.uncounted > 0.5 {
+            let growth = max(RoadFeedback.distance / trail.uncounted, 1).squareRoot()
             tracker.constrain(
                 RoadConstraint(
-                    coordinate: road.coordinate, bearing: road.bearing, crossSigma: RoadAid.crossSigma * growth,
-                    bearingSigma: RoadAid.bearingSigma * growth))
+                    coordinate: road.coordinate, bearing: road.bearing, crossSigma: RoadFeedback.crossSigma * growth,
+                    bearingSigma: RoadFeedback.bearingSigma * growth))
             trail.uncounted = 0
         }
         self.trail = trail

@@ -8,7 +8,7 @@ import NavRouting
 ///
 /// While there is one ahead, no search is made: the list changes only when a fork is passed, traffic changes an alternative's duration, or
 /// the route changes. A stationary vehicle passes no fork, so its list is stable.
-final class AlternativesKeeper {
+final class AlternativesTracker {
     /// An alternative with its fork from the route in force.
     struct Kept {
         var plan: AlternativePlan
@@ -20,7 +20,7 @@ final class AlternativesKeeper {
         var join: Coordinate?
         /// Consecutive fixes on the edges in `own`.
         var fixes = 0
-        /// The end of the period in which the owner is not asked about it; nil when none is set.
+        /// The end of the period in which no decision on it is requested; nil when none is set.
         var refusedUntil: Timestamp?
         var isShown = false
 
@@ -93,7 +93,7 @@ final class AlternativesKeeper {
                 var own: [EdgeKey: Double] = [:]
                 for edge in alternative.route.edges
                 where edge.routeOffset >= alternative.fork.routeOffset - 0.5
-                    && edge.routeOffset < alternative.fork.routeOffset + AlternativesKeeper.takingReach
+                    && edge.routeOffset < alternative.fork.routeOffset + AlternativesTracker.takingReach
                     && !onRoute.contains(edge.key)
                 { own[edge.key] = edge.routeOffset - edge.startOffset }
                 kept.append(
@@ -130,7 +130,7 @@ final class AlternativesKeeper {
     /// Drops alternatives whose fork has been passed, once the vehicle has certainly continued on its route there.
     func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard trip.deviation.state == .onRoute else { return nil }
-        let limit = trip.confirmedOffset - AlternativesKeeper.passingReach
+        let limit = trip.confirmedOffset - AlternativesTracker.passingReach
         let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
         guard !passed.isEmpty else { return nil }
         kept.removeAll { $0.forkOffset < limit && $0.fixes == 0 }
@@ -181,7 +181,7 @@ final class AlternativesKeeper {
                 kept[index].plan.alternative.durationFromFork = RouteTimes(route).remaining(
                     from: kept[index].plan.alternative.fork.routeOffset)
             }
-            // Past its fork, an alternative stays as it is until the vehicle has certainly passed it.
+            // Past its fork, an alternative remains unchanged until the vehicle has certainly passed it.
             guard kept[index].forkOffset > trip.offset || kept[index].fixes > 0 else { continue }
             let isAccepted = accepts(kept[index], trip)
             if isAccepted != kept[index].isShown {
@@ -208,7 +208,7 @@ final class AlternativesKeeper {
     private func accepts(_ kept: Kept, _ trip: Trip) -> Bool {
         switch config.alternatives.acceptance {
         case .unfiltered: true
-        case .faster: delta(kept, trip) < (kept.isShown ? AlternativesKeeper.hysteresis : 0)
+        case .faster: delta(kept, trip) < (kept.isShown ? AlternativesTracker.hysteresis : 0)
         case .shorter: kept.plan.alternative.lengthDelta < 0
         }
     }
@@ -270,7 +270,7 @@ final class AlternativesKeeper {
         return max(alternative.fork.routeOffset - offered.distanceToFork, 0)
     }
 
-    /// Records that the owner is not asked about an alternative until the given moment.
+    /// Records that no decision on an alternative is requested until the given moment.
     func refuse(_ id: UInt64, until stamp: Timestamp) {
         for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
     }

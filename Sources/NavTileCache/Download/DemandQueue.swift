@@ -5,7 +5,7 @@ import NavGeo
 ///
 /// A cursor passes over the demands once. A demand to retry goes to a heap by its due moment, and returns from there to
 /// its place.
-struct DemandLane: Sendable {
+struct DemandQueue: Sendable {
     private struct Due: Comparable, Sendable {
         var moment: Duration
         var index: Int
@@ -22,7 +22,7 @@ struct DemandLane: Sendable {
 
     let owner: DownloadOwner
     let tileset: String
-    private(set) var wants: [TileDemand]
+    private(set) var demands: [TileDemand]
     private var states: [State]
     private var places: [TileID: Int]
     private var cursor = 0
@@ -31,67 +31,67 @@ struct DemandLane: Sendable {
     /// The number of demands that are not done.
     private(set) var remaining: Int
 
-    /// - Parameter wants: All demands are for `tileset`; of several for one tile the first counts.
-    init(_ owner: DownloadOwner, _ tileset: String, _ wants: [TileDemand]) {
+    /// - Parameter demands: All demands are for `tileset`; of several for one tile the first counts.
+    init(_ owner: DownloadOwner, _ tileset: String, _ demands: [TileDemand]) {
         self.owner = owner
         self.tileset = tileset
-        let sorted = wants.sorted { left, right in
+        let sorted = demands.sorted { left, right in
             if left.isSooner(than: right) { return true }
             return !right.isSooner(than: left) && left.address.tile < right.address.tile
         }
-        self.wants = []
-        self.wants.reserveCapacity(sorted.count)
+        self.demands = []
+        self.demands.reserveCapacity(sorted.count)
         places = [:]
         places.reserveCapacity(sorted.count)
-        for want in sorted where places[want.address.tile] == nil {
-            places[want.address.tile] = self.wants.count
-            self.wants.append(want)
+        for demand in sorted where places[demand.address.tile] == nil {
+            places[demand.address.tile] = self.demands.count
+            self.demands.append(demand)
         }
-        states = [State](repeating: .pending, count: self.wants.count)
-        remaining = self.wants.count
+        states = [State](repeating: .pending, count: self.demands.count)
+        remaining = self.demands.count
     }
 
     /// Returns the place of a demand that is not done; nil when there is none.
     func place(of key: DownloadKey) -> Int? {
-        guard let place = places[key.address.tile], states[place] != .done, wants[place].edition == key.edition else {
+        guard let place = places[key.address.tile], states[place] != .done, demands[place].edition == key.edition else {
             return nil
         }
         return place
     }
 
     /// Appends a demand, or replaces the one for the same tile.
-    mutating func append(_ want: TileDemand) {
-        if let place = places[want.address.tile] {
+    mutating func append(_ demand: TileDemand) {
+        if let place = places[demand.address.tile] {
             // A demand that is done, or is for another edition, starts over.
             if states[place] == .done { remaining += 1 }
-            wants[place] = want
+            demands[place] = demand
             states[place] = .pending
             if place < cursor { ready.insert(place) }
             return
         }
-        places[want.address.tile] = wants.count
-        wants.append(want)
+        places[demand.address.tile] = demands.count
+        demands.append(demand)
         states.append(.pending)
         remaining += 1
     }
 
-    /// The most demands of a lane whose done ones are kept.
+    /// The most demands of a queue whose done ones are kept.
     private static let greatestUncompacted = 1_024
 
     /// Drops the demands that are done, when they are most of many; the others keep their order but not their places.
     ///
-    /// Under continuous demand some demand is always open, so a lane that only begins anew when it is empty would grow
+    /// Under continuous demand some demand is always open, so a queue that is only reset when it is empty would grow
     /// without bound.
     mutating func compact() {
-        guard wants.count > Self.greatestUncompacted, remaining < wants.count / 2 else { return }
-        let kept = wants.indices.filter { states[$0] != .done }
-        var moved = [Int?](repeating: nil, count: wants.count)
+        guard demands.count > Self.greatestUncompacted, remaining < demands.count / 2 else { return }
+        let kept = demands.indices.filter { states[$0] != .done }
+        var moved = [Int?](repeating: nil, count: demands.count)
         for (place, old) in kept.enumerated() { moved[old] = place }
         cursor = moved[..<cursor].count { $0 != nil }
-        wants = kept.map { wants[$0] }
+        demands = kept.map { demands[$0] }
         states = kept.map { states[$0] }
         places = [:]
-        for (place, want) in wants.enumerated() { places[want.address.tile] = place }
+        for (place, demand) in demands.enumerated() { places[demand.address.tile] = place }
         deferred = Heap(
             deferred.unordered.compactMap { due in moved[due.index].map { Due(moment: due.moment, index: $0) } })
         ready = Heap(ready.unordered.compactMap { moved[$0] })
@@ -106,8 +106,8 @@ struct DemandLane: Sendable {
             ready.insert(due.index)
         }
         while let first = ready.min, states[first] != .pending { ready.removeMin() }
-        while cursor < wants.count, states[cursor] != .pending { cursor += 1 }
-        guard let first = ready.min else { return cursor < wants.count ? cursor : nil }
+        while cursor < demands.count, states[cursor] != .pending { cursor += 1 }
+        guard let first = ready.min else { return cursor < demands.count ? cursor : nil }
         return min(first, cursor)
     }
 
@@ -133,9 +133,9 @@ package struct DownloadKey: Sendable, Hashable {
     package var address: TileAddress
     package var edition: String?
 
-    package init(_ want: TileDemand) {
-        address = want.address
-        edition = want.edition
+    package init(_ demand: TileDemand) {
+        address = demand.address
+        edition = demand.edition
     }
 
     /// Hashes the tile alone, since running downloads are rarely of several tilesets or editions.

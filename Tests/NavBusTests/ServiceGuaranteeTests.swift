@@ -4,21 +4,21 @@ import NavTestBus
 import Testing
 
 /// Guarantees of services beyond a successful call, on both buses.
-@Suite struct ServicePromiseTests {
+@Suite struct ServiceGuaranteeTests {
     @Test(arguments: Implementation.allCases)
     func misspeltNameIsUnimplementedWithASuggestion(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
         let status = try pair.call("Sya").status
         #expect(status.code == .unimplemented)
-        #expect(status.message == "'test.Echo' has no method 'Sya'; is 'Say' meant?")
+        #expect(status.message == "'test.Echo' has no method 'Sya'; did you mean 'Say'?")
         var end: CallStatus?
         _ = try pair.client.call("test.Ecko", "Say", [], options: CallOptions(timeout: .seconds(50))) {
             if case .end(let status) = $0 { end = status }
         }
         try pair.turn { end != nil }
         #expect(end?.code == .unavailable)
-        #expect(end?.message.hasSuffix("is 'test.Echo' meant?") == true)
+        #expect(end?.message.hasSuffix("did you mean 'test.Echo'?") == true)
     }
 
     @Test(arguments: Implementation.allCases)
@@ -33,7 +33,7 @@ import Testing
         }
         try pair.turn { end != nil }
         #expect(end?.code == .unimplemented)
-        #expect(end?.message == "this node does not serve 'test.Ecko'; is 'test.Echo' meant?")
+        #expect(end?.message == "this node does not serve 'test.Ecko'; did you mean 'test.Echo'?")
     }
 
     @Test(arguments: Implementation.allCases)

@@ -5,7 +5,7 @@
 ///
 /// Wheel speeds need no such test: the filter estimates their scale (see ``MotionConfig/scaleSigma``). A receiver's
 /// speed has no scale state, so a wrong one would keep the position ahead of or behind the measured ones.
-struct LongWay: Sendable {
+struct SpeedScaleCheck: Sendable {
     /// The evidence that the speed is off.
     private(set) var evidence = SignalEvidence()
 
@@ -39,26 +39,26 @@ struct LongWay: Sendable {
     ///   - ofReceiver: The leg's length by the receiver's speed, metres; nil when unknown. `ofWheels` is the same by
     ///     wheel speed.
     mutating func add(_ distance: Double, spread: Double, ofReceiver: Double?, ofWheels: Double?) {
-        guard let ofReceiver, ofReceiver >= LongWay.deviations * spread,
-            distance <= LongWay.greatestShare * LongWay.length
+        guard let ofReceiver, ofReceiver >= SpeedScaleCheck.deviations * spread,
+            distance <= SpeedScaleCheck.greatestShare * SpeedScaleCheck.length
         else { return }
         self.distance += distance
         variance += spread * spread
         self.ofReceiver += ofReceiver
         self.ofWheels = self.ofWheels.flatMap { sum in ofWheels.map { sum + $0 } }
-        if self.distance >= LongWay.length { judge() }
+        if self.distance >= SpeedScaleCheck.length { evaluate() }
     }
 
-    private mutating func judge() {
+    private mutating func evaluate() {
         let difference = ofReceiver - distance
         // Most of a position's error lasts from one leg to the next.
         let margin = variance.squareRoot() + 5
         // Two independent speeds that agree are right.
-        let isShared = ofWheels.map { abs($0 - ofReceiver) <= LongWay.agreement * ofReceiver } ?? false
-        if isShared || abs(difference) <= margin + LongWay.agreement * distance {
-            evidence.add(0, limit: LongWay.count)
-        } else if abs(difference) > margin + LongWay.contradiction * distance {
-            evidence.add(difference < 0 ? -1 : 1, limit: LongWay.count)
+        let isShared = ofWheels.map { abs($0 - ofReceiver) <= SpeedScaleCheck.agreement * ofReceiver } ?? false
+        if isShared || abs(difference) <= margin + SpeedScaleCheck.agreement * distance {
+            evidence.add(0, limit: SpeedScaleCheck.count)
+        } else if abs(difference) > margin + SpeedScaleCheck.contradiction * distance {
+            evidence.add(difference < 0 ? -1 : 1, limit: SpeedScaleCheck.count)
         }
         (distance, variance, ofReceiver, ofWheels) = (0, 0, 0, 0)
     }

@@ -9,7 +9,7 @@ import NavWire
 
 /// The published horizon, kept until the vehicle enters another edge, or the route, the map, the configuration or a time-dependent rule
 /// changes.
-struct HorizonKeeper {
+struct HorizonCache {
     /// The input of a horizon, except the vehicle's place on the edge.
     private struct Basis: Equatable {
         var edge: EdgeKey?

@@ -3,7 +3,7 @@ import NavTestSystem
 import Testing
 
 /// Nodes when the system runs out of a resource.
-struct ScarcityTests {
+struct ResourceExhaustionTests {
     @Test func tileIsLoadedOnceFilesCanBeOpenedAgain() async throws {
         try await withSandbox { box in
             let tiles = try await box.copyTiles()

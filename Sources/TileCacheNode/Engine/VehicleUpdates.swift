@@ -5,7 +5,7 @@ import NavMessages
 package import NavTileCache
 
 /// The updates of the vehicle since the last call; only the newest of each kind is kept.
-package struct VehicleNews: Sendable {
+package struct VehicleUpdates: Sendable {
     /// Position, progress and guidance.
     package var update = VehicleUpdate()
     /// The last message of `/nav/route`, not yet decoded.

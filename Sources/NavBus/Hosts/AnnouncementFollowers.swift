@@ -1,10 +1,10 @@
 /// The nodes of other hosts that follow this node's announcement, and what to send each.
 ///
 /// It has no socket.
-package struct AnnouncementBoard {
+package struct AnnouncementFollowers {
     /// The most followers at once.
     package static let maximumWatchers = 256
-    /// The silence after which a follower is forgotten: three seconds; a follower asks every 400 ms.
+    /// The silence after which a follower is forgotten: three seconds; a follower sends a request every 400 ms.
     package static let silenceNanoseconds: Int64 = 3_000_000_000
     /// The shortest interval between two sends of an unchanged announcement: a tenth of a second.
     package static let repetitionNanoseconds: Int64 = 100_000_000
@@ -15,7 +15,7 @@ package struct AnnouncementBoard {
 
     private struct Watcher {
         let address: ClientAddress
-        var heardAt: Int64
+        var receivedAt: Int64
         var sentAt: Int64
         var sentRevision: UInt64
     }
@@ -41,7 +41,7 @@ package struct AnnouncementBoard {
     package mutating func asked(_ address: ClientAddress, boot: UInt64, revision known: UInt64, now: Int64) -> Answer {
         let isCurrent = boot == bootID && known == revision
         if let index = watchers.firstIndex(where: { $0.address == address }) {
-            watchers[index].heardAt = now
+            watchers[index].receivedAt = now
             if isCurrent { return .signOfLife }
             let isRepetition = watchers[index].sentRevision == revision
             if isRepetition, now - watchers[index].sentAt < Self.repetitionNanoseconds { return .nothing }
@@ -50,14 +50,14 @@ package struct AnnouncementBoard {
         }
         if watchers.count >= Self.maximumWatchers { forgetSilent(now) }
         guard watchers.count < Self.maximumWatchers else { return .nothing }
-        watchers.append(Watcher(address: address, heardAt: now, sentAt: now, sentRevision: revision))
+        watchers.append(Watcher(address: address, receivedAt: now, sentAt: now, sentRevision: revision))
         return isCurrent ? .signOfLife : .announcement
     }
 
     /// Forgets a follower that left or cannot be reached any more.
-    package mutating func gone(_ address: ClientAddress) { watchers.removeAll { $0.address == address } }
+    package mutating func remove(_ address: ClientAddress) { watchers.removeAll { $0.address == address } }
 
     private mutating func forgetSilent(_ now: Int64) {
-        watchers.removeAll { now - $0.heardAt >= Self.silenceNanoseconds }
+        watchers.removeAll { now - $0.receivedAt >= Self.silenceNanoseconds }
     }
 }

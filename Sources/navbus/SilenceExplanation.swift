@@ -1,10 +1,10 @@
 import NavBus
-import NavConfig
+import NavSpelling
 import NavKit
 import NavMessages
 
 /// An explanation of why no message came.
-enum Silence {
+enum SilenceExplanation {
     /// Returns a one-line reason: the topic has no publisher, or its publishers are silent or send messages that the bus rejects.
     static func reason(_ topics: [String], _ tool: ToolBus, waited: Double) throws -> NodeError {
         let snapshot = try tool.snapshot()
@@ -30,7 +30,7 @@ enum Silence {
                 + (near.map { "; did you mean \($0)?" } ?? ""))
     }
 
-    /// Returns what the bus rejected on arrival; nil when nothing.
+    /// Returns a description of the messages that the bus rejected on arrival; nil when there are none.
     static func rejection(_ statistics: BusStatistics) -> String? {
         for topic in statistics.topics {
             guard let defect = topic.lastRejection else { continue }
