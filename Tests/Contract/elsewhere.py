@@ -14,6 +14,8 @@ ABSENT: dict[tuple[str, str], str] = {
     ): "the router's answer, which becomes a route with an identity only when it is published",
     ("/nav/journal.route_answer.routes.summary", "eta_ns"): "when the vehicle arrives is known once the route is published",
     ("/nav/policy/request.accept_reroute.route", "route_id"): "it gets its number when it comes into force, as the proto says",
+    ("*.alternatives.route", "compute_duration_s"): "absent in alternatives, as the comment says",
+    ("*.alternative.route", "compute_duration_s"): "absent in alternatives, as the comment says",
     ("*.destination", "snapped snap_distance_m side"): "as requested; the waypoints of /nav/route have them",
     ("/nav/route_refresh.summary", "weight"): "absent in what remains of a route, as the comment says",
     ("Navigation.RefreshRoute.summary", "weight"): "absent in what remains of a route, as the comment says",

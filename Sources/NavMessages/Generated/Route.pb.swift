@@ -802,7 +802,8 @@ public struct Route: Message {
     public var chosenRouteId: UInt64?
     /// How often durations and annotations have been refreshed since the route became current; absent in offered routes.
     public var refreshCount: UInt32?
-    /// Time taken to find the route in s, including the provider's answer; absent in a replay without the journal.
+    /// Time taken to find the route in s, including the provider's answer; absent in alternatives, and in a replay
+    /// without the journal.
     public var computeDurationS: Double?
 
     /// Makes a message; a field that is left out is unknown.

@@ -13,11 +13,10 @@ package struct FoundAnswer: Sendable {
         (self.answer, self.map, self.body) = (answer, map, body)
     }
 
-    /// Records the seconds that the search took; does nothing for nil.
+    /// Records the seconds that finding the best route took; does nothing for nil.
     package mutating func note(computeDuration seconds: Double?) {
         guard let seconds, case .found(var found) = answer else { return }
         found.main.computeDuration = seconds
-        for index in found.alternatives.indices { found.alternatives[index].plan.computeDuration = seconds }
         answer = .found(found)
     }
 }

@@ -688,7 +688,8 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_refresh_count;
   uint32_t refresh_count;
   /*
-   * Time taken to find the route in s, including the provider's answer; absent in a replay without the journal.
+   * Time taken to find the route in s, including the provider's answer; absent in alternatives, and in a replay
+   * without the journal.
    */
   protobuf_c_boolean has_compute_duration_s;
   double compute_duration_s;
