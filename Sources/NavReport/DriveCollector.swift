@@ -93,7 +93,14 @@ package struct DriveCollector {
     /// because the runs of publishers without an id each count from 1.
     private var last: [Publication: (sequence: UInt32, stamp: Int64)] = [:]
 
-    package init() {}
+    /// - Parameter runs: the number of runs on the page, which share its size.
+    package init(runs: Int = 1) {
+        guard runs > 1 else { return }
+        let most = Self.mostRows / runs / 4 * 4
+        fixes.limit = most
+        positions.limit = most
+        progress.limit = most
+    }
 
     /// Adds a message of a recording.
     package mutating func add(_ record: Record) {

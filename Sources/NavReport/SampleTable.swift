@@ -16,7 +16,8 @@ package struct SampleTable {
 
     private let names: [String]
     private let measure: Int
-    private let limit: Int
+    /// The most rows, a multiple of four.
+    var limit: Int
     private var times: [Int64] = []
     private var columns: [[Int32]]
     /// The number of added rows, kept or not.

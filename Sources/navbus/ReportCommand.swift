@@ -34,8 +34,9 @@ struct ReportCommand: ParsableCommand {
         let bar = ProgressBar()
         var runs: [DriveReport.Run] = []
         var places: [Coordinate] = []
-        for path in [bag, against].compactMap({ $0 }) {
-            let run = try Self.run(of: path, bar)
+        let recordings = [bag, against].compactMap { $0 }
+        for path in recordings {
+            let run = try Self.run(of: path, among: recordings.count, bar)
             let found = DriveReport.places(of: run.content)
             guard !found.isEmpty else {
                 bar.finish()
@@ -54,8 +55,8 @@ struct ReportCommand: ParsableCommand {
     }
 
     /// Reads a recording; damaged parts are skipped, reported and noted on the page.
-    private static func run(of path: String, _ bar: ProgressBar) throws(NodeError) -> DriveReport.Run {
-        var content = DriveCollector()
+    private static func run(of path: String, among runs: Int, _ bar: ProgressBar) throws(NodeError) -> DriveReport.Run {
+        var content = DriveCollector(runs: runs)
         var notes: [String] = []
         let damage = SkippedDamage()
         do throws(BagError) {

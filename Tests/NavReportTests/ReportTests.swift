@@ -43,6 +43,23 @@ struct ReportTests {
         #expect(times == times.sorted() && times.count == values.count)
     }
 
+    @Test func twoRunsShareThePagesRows() throws {
+        var runs = [DriveCollector(runs: 2), DriveCollector(runs: 2)]
+        for index in 0..<20_000 {
+            let pose = Pose(latitude: 60, longitude: 25, course: 0)
+            for run in runs.indices {
+                runs[run].add(
+                    event(
+                        "/nav/position", MatchedPosition(raw: pose, matched: pose), stamp: start + Int64(index) * second
+                    ))
+            }
+        }
+        for run in try data(of: runs).runs {
+            let positions = try #require(run["positions"] as? [String: Any])
+            #expect(positions["messages"] as? Int == 20_000 && (positions["rows"] as? Int ?? .max) <= 18_000)
+        }
+    }
+
     @Test func offsetsOfALongDriveAreAllCounted() throws {
         var drive = DriveCollector()
         // One position in a hundred is 9 m beside the road, and one in ten thousand 900 m; a table keeps these.
