@@ -253,7 +253,7 @@ extension NavigationConfiguration {
         let isAsked = navigator.policy.asked.contains(.acceptFasterRoute)
         guard faster.isEnabled, faster.approval == .policy, !isAsked else { return nil }
         return
-            "faster.approval is policy, but none is requested: every faster route is refused until policy.ask contains "
+            "faster.approval is policy, but no approval is requested: every faster route is refused until policy.ask contains "
             + "accept_faster_route"
     }
 
