@@ -388,7 +388,7 @@ struct ManeuverBuilder {
         }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
             maneuvers.append(maneuver)
-            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: isRamp(turn.lastPiece) ? end : next)
+            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: nameEnd(turn.lastPiece, next: next, end: end))
             maneuver = maneuvers.removeLast()
         }
         if maneuver.road.destinations.isEmpty { maneuver.road.destinations = turn.laneDestinations }
@@ -405,14 +405,26 @@ struct ManeuverBuilder {
     // MARK: Signs
 
     /// Returns the label of the road that a maneuver leads onto. A nameless road takes the name of the road after it unless the driver
-    /// turns into that one; a ramp is always named by the road that it leads to.
+    /// turns into that one; a ramp is also named by the road that it leads to.
     private func label(after index: Int, next: Int, end: Int, reach: Double = 40) -> RoadLabel {
-        roads.label(after: index, before: isRamp(index) ? end : next, reach: reach)
+        roads.label(after: index, before: nameEnd(index, next: next, end: end), reach: reach)
+    }
+
+    /// Returns the edge before which the name of a nameless road is looked for.
+    private func nameEnd(_ index: Int, next: Int, end: Int) -> Int {
+        isRamp(index) && !isSoonLeft(index, at: next, end: end) ? end : next
     }
 
     /// Whether a route edge is a ramp, and not a link between roads at grade.
     private func isRamp(_ index: Int) -> Bool {
         roads.kinds[index].flags.contains(.link) && roads.kinds[index].roadClass <= .trunk
+    }
+
+    /// Whether the driver turns off a ramp onto a street shortly behind its start: two instructions that follow each other closely would
+    /// name that street.
+    private func isSoonLeft(_ ramp: Int, at next: Int, end: Int) -> Bool {
+        next < end && !(roads.kinds[next].roadClass <= .trunk)
+            && roads.route.edges[next].routeOffset - roads.route.edges[ramp].routeOffset < 2 * TurnJoiner.reach
     }
 
     /// Names a ramp by its signs, which may only be tagged further on, and by the road that it leads to.
