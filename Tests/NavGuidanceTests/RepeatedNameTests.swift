@@ -27,4 +27,29 @@ struct RepeatedNameTests {
         #expect(told.first == (scale < 10 ? "Keep right at the fork" : "Keep right onto High Street"))
         #expect(told.last?.hasSuffix("onto High Street") == true)
     }
+
+    @Test("A name that is told ahead with the turn onto a nameless road is not told again where it begins")
+    func nameAhead() throws {
+        func town(scale: Double) -> Town {
+            var town = Town(
+                """
+                       P   M
+
+                L  A   B   C
+
+                   S
+                """, scale: scale)
+            town.place("E", rightOf: "C", 300)
+            town.road("SA", "Mill Lane")
+            town.road("LA", "West Road")
+            town.road("ABC", "")
+            town.road("PB", "", roadClass: .service)
+            town.road("CM", "Church Lane")
+            town.road("CE", "High Street")
+            return town
+        }
+        #expect(try town(scale: 4).told("SABCE") == ["Turn right onto High Street"])
+        #expect(try town(scale: 20).told("SABCE") == ["Turn right", "Continue onto High Street"])
+        #expect(try town(scale: 4).told("ABCE") == [])
+    }
 }
