@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Names that would be told twice in a row")
 struct RepeatedNameTests {
-    @Test("A short arm of a ramp is not told by the street that the driver turns onto behind it", arguments: [4.0, 15.0])
+    @Test(
+        "A short arm of a ramp is not told by the street that the driver turns onto behind it", arguments: [4.0, 15.0])
     func shortRamp(scale: Double) throws {
         var town = Town(
             """
@@ -51,5 +52,23 @@ struct RepeatedNameTests {
         #expect(try town(scale: 4).told("SABCE") == ["Turn right onto High Street"])
         #expect(try town(scale: 20).told("SABCE") == ["Turn right", "Continue onto High Street"])
         #expect(try town(scale: 4).told("ABCE") == [])
+    }
+
+    @Test("Who follows a road around the end of a street is told to stay on it")
+    func endOfRoad() throws {
+        var town = Town(
+            """
+            L    A    R
+
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        var maneuver = try town.maneuvers("SAL")[1]
+        maneuver.type = .endOfRoad
+        let text = InstructionText()
+        #expect(text.instruction(maneuver) == "At the end of the road, turn left onto High Street")
+        maneuver.keepsRoad = true
+        #expect(text.instruction(maneuver) == "Turn left to stay on High Street")
     }
 }
