@@ -165,7 +165,9 @@ public struct InstructionText: Sendable, Hashable {
         // The name of the crossroads identifies the place better than the end of the road.
         let isNamed = !maneuver.junctionName.isEmpty
         let endsRoad = maneuver.endsRoad || maneuver.type == .endOfRoad
-        let kind = endsRoad ? (isNamed ? .turn : .endOfRoad) : maneuver.type
+        // A road that goes on does not end.
+        let goesOn = maneuver.type == .endOfRoad && maneuver.keepsRoad && !maneuver.road.isUnnamed
+        let kind = goesOn ? .continue : endsRoad ? (isNamed ? .turn : .endOfRoad) : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let direction = direction(maneuver)
         let variants = variants(maneuver)

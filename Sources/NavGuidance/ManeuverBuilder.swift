@@ -16,6 +16,10 @@ struct ManeuverBuilder {
     /// another one.
     static let farthestSide = 50.0
 
+    /// The greatest distance behind a maneuver at which a name is told with it, metres; that behind a roundabout.
+    private static let nameReach = 40.0
+    private static let nameReachOfExit = 60.0
+
     private let roads: RouteRoads
     private let model: JunctionModel
     private let classifier: TurnClassifier
@@ -87,9 +91,10 @@ struct ManeuverBuilder {
         measureTurns()
         let joined = TurnJoiner.joined(turns, on: roads)
         lanes.merge(joined.lanes) { $1 }
-        let announced = joined.turns.dropFirst().dropLast().filter {
-            announcesNameChanges || $0.isPrescribed || !$0.isType(.newName)
-        }
+        let announced = withoutToldNames(
+            joined.turns.dropFirst().dropLast().filter {
+                announcesNameChanges || $0.isPrescribed || !$0.isType(.newName)
+            }, from: edges.lowerBound)
         // The edge at which the driver leaves the road after each turn.
         var next = edges.upperBound
         var ends: [Int] = []
@@ -341,7 +346,7 @@ struct ManeuverBuilder {
             if exit < end {
                 maneuver.endOffset = roads.route.edges[exit].routeOffset
                 maneuver.bearingAfter = roads.startBearing(exit)
-                maneuver.road = label(after: exit, next: next, end: end, reach: 60)
+                maneuver.road = label(after: exit, next: next, end: end, reach: Self.nameReachOfExit)
                 maneuver.notes = notes(before: exit)
             } else {
                 maneuver.endOffset = roads.route.edges[exit - 1].routeOffset + roads.route.edges[exit - 1].length
@@ -388,7 +393,7 @@ struct ManeuverBuilder {
         }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
             maneuvers.append(maneuver)
-            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: isRamp(turn.lastPiece) ? end : next)
+            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: nameEnd(turn.lastPiece, next: next, end: end))
             maneuver = maneuvers.removeLast()
         }
         if maneuver.road.destinations.isEmpty { maneuver.road.destinations = turn.laneDestinations }
@@ -405,14 +410,44 @@ struct ManeuverBuilder {
     // MARK: Signs
 
     /// Returns the label of the road that a maneuver leads onto. A nameless road takes the name of the road after it unless the driver
-    /// turns into that one; a ramp is always named by the road that it leads to.
-    private func label(after index: Int, next: Int, end: Int, reach: Double = 40) -> RoadLabel {
-        roads.label(after: index, before: isRamp(index) ? end : next, reach: reach)
+    /// turns into that one; a ramp is also named by the road that it leads to.
+    private func label(after index: Int, next: Int, end: Int, reach: Double = nameReach) -> RoadLabel {
+        roads.label(after: index, before: nameEnd(index, next: next, end: end), reach: reach)
+    }
+
+    /// Returns the turns of a leg without names that begin straight on behind a nameless road and are told with the turn onto that one.
+    ///
+    /// - Parameter start: The first edge of the leg.
+    private func withoutToldNames(_ turns: [RouteTurn], from start: Int) -> [RouteTurn] {
+        var (first, reach) = (start, Self.nameReach)
+        return turns.filter { turn in
+            if turn.isType(.newName), turn.turn.modifier == .straight, !turn.isPrescribed, !turn.hasArrows,
+                roads.label(after: first, before: turn.piece, reach: reach).isUnnamed,
+                !roads.label(after: first, before: turn.piece + 1, reach: reach).isUnnamed
+            {
+                return false
+            }
+            let exit = passages[turn.piece]?.pieces.upperBound
+            (first, reach) = exit.map { ($0, Self.nameReachOfExit) } ?? (turn.lastPiece, Self.nameReach)
+            return true
+        }
+    }
+
+    /// Returns the edge before which the name of a nameless road is looked for.
+    private func nameEnd(_ index: Int, next: Int, end: Int) -> Int {
+        isRamp(index) && !isSoonLeft(index, at: next, end: end) ? end : next
     }
 
     /// Whether a route edge is a ramp, and not a link between roads at grade.
     private func isRamp(_ index: Int) -> Bool {
         roads.kinds[index].flags.contains(.link) && roads.kinds[index].roadClass <= .trunk
+    }
+
+    /// Whether the driver turns off a ramp onto a street shortly behind its start: two instructions that follow each other closely would
+    /// name that street.
+    private func isSoonLeft(_ ramp: Int, at next: Int, end: Int) -> Bool {
+        next < end && !(roads.kinds[next].roadClass <= .trunk)
+            && roads.route.edges[next].routeOffset - roads.route.edges[ramp].routeOffset < 2 * TurnJoiner.reach
     }
 
     /// Names a ramp by its signs, which may only be tagged further on, and by the road that it leads to.

@@ -156,6 +156,9 @@ struct TurnJoiner {
             append(next, to: current, signs: true)
         } else if isUTurn(previous, current, next) {
             turnRound(current, next)
+        } else if isJog(previous, current, next) {
+            append(next, to: current, signs: true)
+            if turns[current].isType(.turn) { turns[current].turn.kind = .maneuver(.continue) }
         } else if isPassingName(previous, current, next) {
             append(next, to: current)
             append(current, to: previous)
@@ -320,6 +323,22 @@ struct TurnJoiner {
         func isLeft(_ angle: Double) -> Bool { angle > 225 && angle < 315 }
         let (first, second) = (turns[current].angle, turns[next].angle)
         return isRight(first) && isLeft(second) || isLeft(first) && isRight(second)
+    }
+
+    /// Whether a road steps aside over a short nameless piece of another one and then goes on straighter than any other road.
+    private func isJog(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        guard mayJoin(previous, current, next), isShort(current), turns[current].sign.isEmpty, isSame(previous, next),
+            isBranch(current), isBranch(next),
+            let first = turns[current].turn.modifier.side, let second = turns[next].turn.modifier.side, first != second
+        else { return false }
+        return angularGap(turns[current].bearingIn, turns[next].bearingOut) < TurnAngles.fuzzy
+            && turns[next].alternatives.allSatisfy { abs($0) > abs(turns[next].deviation) }
+    }
+
+    /// Whether a turn leads only slightly aside.
+    private func isBranch(_ index: Int) -> Bool {
+        (turns[index].isType(.fork) || turns[index].isType(.turn) || turns[index].isType(.continue))
+            && (turns[index].turn.modifier == .slightLeft || turns[index].turn.modifier == .slightRight)
     }
 
     private func isUTurn(_ previous: Int, _ current: Int, _ next: Int) -> Bool {

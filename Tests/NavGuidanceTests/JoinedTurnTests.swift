@@ -101,4 +101,44 @@ struct JoinedTurnTests {
         town.road("BF", "Hill Lane", oneway: true)
         #expect(try town.told("SABF") == ["Make a sharp left onto Hill Lane"])
     }
+
+    @Test("A road that steps aside over a piece of another one and goes on is one turn")
+    func jog() throws {
+        var town = Town(
+            """
+                                    X
+
+
+
+
+
+
+
+                                                      N
+
+
+
+                             B
+
+
+
+            S         A
+
+
+
+
+
+
+
+                                  C
+            """, scale: 2)
+        town.road("SA", "High Street", oneway: true)
+        town.road("AB", "", oneway: true)
+        town.road("BN", "High Street", oneway: true)
+        town.road("BX", "Hill Lane", oneway: true)
+        town.road("AC", "Mill Lane", oneway: true)
+        #expect(try town.told("SABN") == ["Keep left to stay on High Street"])
+        #expect(try town.told("SABX").count == 2)
+        #expect(try town.told("SAC") == ["Keep right onto Mill Lane"])
+    }
 }
