@@ -47,6 +47,10 @@ ABSENT: dict[tuple[str, str], str] = {
         "/nav/policy/request.*.progress",
         "visual_instruction_id spoken_instruction_id lanes lanes_distance_m",
     ): "asked away from junctions with known lanes, or before the first instruction",
+    (
+        "/nav/policy/request.revise_instruction.visual.*.components",
+        "abbreviation abbreviation_priority",
+    ): "the owner is asked about a turn onto a street whose name has no short form",
     ("/nav/policy/request.revise_instruction.visual", "cleared"): "the owner is asked only about what is shown",
     ("Navigation.RepeatInstruction.instruction", "event_sequence is_notice"): "an answer is no event, and no notice is repeated",
     ("Navigation.GetHorizon.horizon", "event_sequence"): "an answer is no event",

@@ -93,4 +93,6 @@ def ages(drives: "Drives") -> None:
     if not 29 < age < 60:
         raise Failed(f"the traffic of 30 s ago is {age:.0f} s old")
     drives.prove("TrafficSpeeds.stamp_ns", "changes the answer")
+    bus.expect("/nav/journal", lambda event: event.traffic.provider == "walk", since, "the name of the source")
+    drives.prove("TrafficSpeeds.provider", "changes the answer")
     drives.stop()

@@ -212,6 +212,8 @@ extension Navigator {
     private func take(
         _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
     ) {
+        var plan = plan
+        plan.preferences = draft.preferences
         report(.fetched, draft, event, plan.provider)
         if let rejection = objection(to: plan, draft) {
             search.finish()
@@ -277,8 +279,6 @@ extension Navigator {
     ) {
         guard let old = trip else { return }
         search.finish()
-        var plan = plan
-        plan.preferences = draft.preferences
         replaceRoute(
             plan, origin: request.origin, draft.skipsWaypoint ? .waypointSkipped : .rerouted, event)
         report(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
