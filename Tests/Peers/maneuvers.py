@@ -241,8 +241,8 @@ def compare(extract, path, options, name):
                 if own.exit not in exits:
                     note("exit", own.place, what)
                     if options.draw:
-                        path = options.draw / f"{name}-%.6f,%.6f-{own.exit}.svg" % own.place
-                        path.write_text(draw(extract, points, own.place, f"navbus: {what}"))
+                        file = options.draw / f"{name}-{own.place[0]:.6f},{own.place[1]:.6f}-{own.exit}.svg"
+                        file.write_text(draw(extract, points, own.place, "navbus: " + what.split(" | valhalla")[0]))
         if len(drives) == 2:
             for theirs in drives[0][1][1]:
                 others = [other for other in near(theirs.place, drives[1][1][1]) if theirs.same_side(other)]
