@@ -66,12 +66,12 @@ class Drive:
 
 
 class Extract(osmium.SimpleHandler):
-    """The roads of an extract: positions, ways of node pairs, relevant tags, turn restrictions."""
+    """The roads of an extract: positions, nodes of ways and ways of node pairs, relevant tags, turn restrictions."""
 
     def __init__(self, path):
         super().__init__()
         self.places, self.ways, self.pairs, self.node_tags, self.by_place = {}, {}, {}, {}, {}
-        self.restrictions = {}
+        self.restrictions, self.lines = {}, {}
         self.starts = []
         self.apply_file(str(path), locations=False)
         named = {node for pair in self.pairs for node in pair}
@@ -93,7 +93,7 @@ class Extract(osmium.SimpleHandler):
     def way(self, way):
         if "highway" not in way.tags and "route" not in way.tags:
             return
-        nodes = [node.ref for node in way.nodes]
+        nodes = self.lines[way.id] = [node.ref for node in way.nodes]
         self.ways[way.id] = {key: way.tags[key] for key in TELLING if key in way.tags}
         for pair in zip(nodes, nodes[1:]):
             self.pairs.setdefault(pair, way.id)

@@ -13,7 +13,8 @@ so that all three describe the same drive. A maneuver is compared where a peer d
    nearly every roundabout of some extracts, whatever the route through it
 
 Maneuvers are decisions: departures, arrivals, notifications and mere changes of name are left out on all sides, and so is
-"continue straight". It prints the shares and writes the differences, each with its place, to --differences.
+"continue straight". It prints the shares and writes the differences, each with its place, to --differences; --draw has a
+drawing of each roundabout exit that is counted differently. What we know of the differences is in maneuver-differences.md.
 
     pip install osrm-bindings==26.10.0 pyvalhalla==3.9.1 osmium
     swift build -c release --product navbus
@@ -31,6 +32,7 @@ from pathlib import Path
 import osrm
 import valhalla
 from agreement_sides import Extract, Navbus, OSRMPeer, ValhallaPeer, decode, metres
+from maneuver_drawings import draw
 
 # Maneuvers of one place are announced no further apart than this, metres.
 REACH = 40
@@ -238,6 +240,9 @@ def compare(extract, path, options, name):
                 sums["roundabouts"] += 1
                 if own.exit not in exits:
                     note("exit", own.place, what)
+                    if options.draw:
+                        file = options.draw / f"{name}-{own.place[0]:.6f},{own.place[1]:.6f}-{own.exit}.svg"
+                        file.write_text(draw(extract, points, own.place, "navbus: " + what.split(" | valhalla")[0]))
         if len(drives) == 2:
             for theirs in drives[0][1][1]:
                 others = [other for other in near(theirs.place, drives[1][1][1]) if theirs.same_side(other)]
@@ -259,8 +264,11 @@ def main():
     parser.add_argument("--routes", type=int, default=500)
     parser.add_argument("--seed", type=int, default=21)
     parser.add_argument("--differences", type=Path, help="file for the differences, one a line")
+    parser.add_argument("--draw", type=Path, help="folder for drawings of roundabout exits counted differently, SVG")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
+    if options.draw:
+        options.draw.mkdir(parents=True, exist_ok=True)
     lines = []
     print("| extract | routes | maneuvers | agreed | only ours | other side | missed | exits equal |\n|---|" + "---|" * 7)
     for path in options.extracts:
