@@ -125,6 +125,7 @@ package final class NavigationNode: Node {
         try context.subscribe(to: Topics.odometry) {
             [unowned self] odometry, delivery in
             let odometry = odometry.dated(by: delivery.header.stampNanoseconds)
+            noteProvider()
             carryOut(session.handle(odometry, sequence: delivery.header.sequence, arrival: arrival))
         }
     }
@@ -205,9 +206,9 @@ package final class NavigationNode: Node {
             let log = context.log.part("provider")
             if report.isProblem { log.warning("\(report.text)") } else { log.info("\(report.text)") }
         }
-        noteProvider()
         for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
         let (progress, answers) = worker.takeAnswers()
+        noteProvider()
         if let progress { calls.note(progress.share, of: progress.requestID) }
         for (query, answer) in answers { carryOut(session.handle(answer, to: query)) }
         return pass(now)

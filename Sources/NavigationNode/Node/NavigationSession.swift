@@ -422,6 +422,8 @@ package final class NavigationSession {
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals, replacingCalls) = (nil, 0, ArrivalMonitor(), [])
+        // The next drive's journal has to say it anew.
+        providerRests = false
         horizon = HorizonCache()
         positioning.health = nil
         receivers = ReceiverRegister(preferred: configuration.receivers)
