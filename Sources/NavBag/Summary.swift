@@ -7,33 +7,32 @@ extension BagIndex {
     static func summary(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions
     ) throws(BagError) -> BagIndex? {
-        do throws(BagError) {
-            guard let section = try footer(source, dataStart: dataStart, options: options) else { return nil }
-            let parsed = try source.withBytes(at: section.lowerBound, count: section.count) {
-                (bytes) throws(BagError) in
-                try Summary(bytes, base: section.lowerBound)
-            }
-            return parsed.index(dataStart: dataStart, dataEnd: section.lowerBound)
-        } catch {
-            if error.code == .io { throw error }
-            return nil
-        }
+        guard let (summary, start) = try read(source, dataStart: dataStart, options: options) else { return nil }
+        return summary.index(dataStart: dataStart, dataEnd: start)
     }
 
     /// Returns whether a bag's summary is whole, and says that the bag has this many messages and no chunks.
     static func isWithoutChunks(
         _ source: some ByteSource, _ dataStart: Int, messageCount: UInt64, _ options: BagReadOptions
     ) throws(BagError) -> Bool {
+        guard let (summary, _) = try read(source, dataStart: dataStart, options: options) else { return false }
+        return summary.spans.isEmpty && summary.chunkCount == 0 && summary.messageCount == messageCount
+    }
+
+    /// Returns the summary and the offset at which it begins; nil when it is missing or damaged.
+    private static func read(
+        _ source: some ByteSource, dataStart: Int, options: BagReadOptions
+    ) throws(BagError) -> (summary: Summary, start: Int)? {
         do throws(BagError) {
-            guard let section = try footer(source, dataStart: dataStart, options: options) else { return false }
-            let parsed = try source.withBytes(at: section.lowerBound, count: section.count) {
+            guard let section = try footer(source, dataStart: dataStart, options: options) else { return nil }
+            let summary = try source.withBytes(at: section.lowerBound, count: section.count) {
                 (bytes) throws(BagError) in
                 try Summary(bytes, base: section.lowerBound)
             }
-            return parsed.spans.isEmpty && parsed.chunkCount == 0 && parsed.messageCount == messageCount
+            return (summary, section.lowerBound)
         } catch {
             if error.code == .io { throw error }
-            return false
+            return nil
         }
     }
 

@@ -165,7 +165,7 @@ public struct InstructionText: Sendable, Hashable {
         // The name of the crossroads identifies the place better than the end of the road.
         let isNamed = !maneuver.junctionName.isEmpty
         let endsRoad = maneuver.endsRoad || maneuver.type == .endOfRoad
-        // A road that goes on does not end.
+        // The road continues around the corner, so it does not end.
         let goesOn = maneuver.type == .endOfRoad && maneuver.keepsRoad && !maneuver.road.isUnnamed
         let kind = goesOn ? .continue : endsRoad ? (isNamed ? .turn : .endOfRoad) : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue

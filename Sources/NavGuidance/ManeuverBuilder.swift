@@ -16,8 +16,9 @@ struct ManeuverBuilder {
     /// another one.
     static let farthestSide = 50.0
 
-    /// The greatest distance behind a maneuver at which a name is told with it, metres; that behind a roundabout.
+    /// The distance after a turn within which the first name of the road is announced with the turn, metres.
     private static let nameReach = 40.0
+    /// The same distance after the exit of a roundabout, metres.
     private static let nameReachOfExit = 60.0
 
     private let roads: RouteRoads
@@ -415,7 +416,8 @@ struct ManeuverBuilder {
         roads.label(after: index, before: nameEnd(index, next: next, end: end), reach: reach)
     }
 
-    /// Returns the turns of a leg without names that begin straight on behind a nameless road and are told with the turn onto that one.
+    /// Returns the turns of a leg except the name changes that were announced earlier: those straight ahead after a short nameless road, whose
+    /// name the turn onto the nameless road announces.
     ///
     /// - Parameter start: The first edge of the leg.
     private func withoutToldNames(_ turns: [RouteTurn], from start: Int) -> [RouteTurn] {

@@ -325,7 +325,7 @@ struct TurnJoiner {
         return isRight(first) && isLeft(second) || isLeft(first) && isRight(second)
     }
 
-    /// Whether a road steps aside over a short nameless piece of another one and then goes on straighter than any other road.
+    /// Whether the route follows one road over a short, nameless offset to the side, where no other arm is straighter than that road.
     private func isJog(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         guard mayJoin(previous, current, next), isShort(current), turns[current].sign.isEmpty, isSame(previous, next),
             isBranch(current), isBranch(next),

@@ -2,6 +2,8 @@
 /// replace, swap of neighbours; case is ignored), at most a third of the longer name, but at least 1 and at most 3. Of equally close ones,
 /// the first is returned.
 package func nearestName(to name: String, among candidates: [String]) -> String? {
+    // A name of a foreign client may be of any length.
+    guard (1...100).contains(name.utf8.count) else { return nil }
     let typed = Array(name.lowercased().utf8.prefix(64))
     var best: (name: String, distance: Int)?
     for candidate in candidates {

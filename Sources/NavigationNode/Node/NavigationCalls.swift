@@ -13,7 +13,7 @@ import NavRouting
 final class NavigationCalls {
     private var waiting: [UInt64: (CommandReply) -> Void] = [:]
     private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
-    /// Calls that are told the progress of their search, by the number of its request.
+    /// The calls that receive the progress of their route search, by the search's request number.
     private var searches: [UInt64: (id: UInt64, call: StreamCall<CalculateRouteResponse>)] = [:]
     private var lastID: UInt64 = 0
 
