@@ -3,9 +3,11 @@ extension String {
     ///
     /// Foundation's `deletingLastPathComponent` of `NSString` traps on Linux for a path of one character.
     package var parentFolder: String {
-        let path = String(reversed().drop { $0 == "/" }.reversed())
-        guard let slash = path.lastIndex(of: "/") else { return path.isEmpty && !isEmpty ? "/" : "" }
-        let parent = path[..<slash]
-        return parent.allSatisfy { $0 == "/" } ? "/" : String(parent)
+        // Bytes, because a slash before a combining mark is not a character of its own.
+        let slash = UInt8(ascii: "/")
+        guard let end = utf8.lastIndex(where: { $0 != slash }) else { return isEmpty ? "" : "/" }
+        guard let last = utf8[..<end].lastIndex(of: slash) else { return "" }
+        guard let parentEnd = utf8[...last].lastIndex(where: { $0 != slash }) else { return "/" }
+        return String(decoding: utf8[...parentEnd], as: UTF8.self)
     }
 }

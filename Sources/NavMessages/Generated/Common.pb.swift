@@ -94,7 +94,7 @@ public struct TileDomain: ProtoEnum {
     }
 }
 
-/// Where a speed limit comes from.
+/// Source of a speed limit.
 ///
 /// Values that this build does not know survive as their number.
 public struct LimitSource: ProtoEnum {
@@ -502,13 +502,13 @@ extension KeyValue: WireMessage {
 public struct ErrorInfo: Message {
     /// Machine-readable kind of the failure.
     public var code: ErrorCode?
-    /// What happened, where, and what to do about it.
+    /// Description of the failure, its place, and the remedy.
     public var message: String?
     /// Whether the same request may succeed later.
     public var retryable: Bool?
     /// Road or map tiles that were missing, when the code is MISSING_TILES.
     public var missingTiles: [TileKey]
-    /// When the code is NO_ROAD_NEARBY or NO_ROUTE: distance in m from the place that is too far from a road to the nearest road from
+    /// With the code NO_ROAD_NEARBY or NO_ROUTE, distance in m from the place that is too far from a road to the nearest road from
     /// which the route can be driven; absent when there is no such road within 5 km.
     public var nearestRoadM: Double?
 

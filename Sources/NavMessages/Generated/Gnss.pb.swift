@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// How far a position covariance is known; the numbers are those of foxglove.LocationFix.
+/// Known part of a position covariance; the numbers are those of foxglove.LocationFix.
 ///
 /// Values that this build does not know survive as their number.
 public struct PositionCovarianceType: ProtoEnum {
@@ -33,7 +33,7 @@ public struct PositionCovarianceType: ProtoEnum {
     }
 }
 
-/// How a GNSS solution was obtained.
+/// Method by which a GNSS solution was obtained.
 ///
 /// Values that this build does not know survive as their number.
 public struct FixType: ProtoEnum {
@@ -370,11 +370,11 @@ public struct ReceiverSelectionReason: ProtoEnum {
 
     /// Unknown.
     public static let unspecified = Self(rawValue: 0)
-    /// It is the first receiver with a usable fix.
+    /// The receiver is the first with a usable fix.
     public static let first = Self(rawValue: 1)
     /// The previous receiver no longer has a usable position.
     public static let failed = Self(rawValue: 2)
-    /// It has been clearly more accurate for some time.
+    /// The receiver has been clearly more accurate for some time.
     public static let better = Self(rawValue: 3)
     /// The configuration prefers it, and it is usable again.
     public static let preferred = Self(rawValue: 4)
@@ -404,7 +404,7 @@ public struct GnssFix: Message {
     public var altitude: Double?
     /// Position covariance in m^2, east, north, up, row-major, 9 values or none; ignored while position_covariance_type is UNSPECIFIED.
     public var positionCovariance: [Double]
-    /// How far position_covariance is known.
+    /// Known part of position_covariance.
     public var positionCovarianceType: PositionCovarianceType?
     /// Time of validity of the solution, UTC; absent: the stamp of the message's header.
     public var timestamp: Timestamp?
@@ -429,7 +429,7 @@ public struct GnssFix: Message {
     public var velocityUpMps: Double?
     /// Velocity covariance in (m/s)^2, east, north, up, row-major, 9 values or none. For recordings: navbus only checks that it can be one.
     public var velocityCovariance: [Double]
-    /// How the solution was obtained.
+    /// Method by which the solution was obtained.
     public var fixType: FixType?
     /// Satellites used in the solution. For recordings: navbus does not use it.
     public var satellitesUsed: UInt32?
@@ -467,9 +467,9 @@ public struct GnssFix: Message {
     public var altitudeDatum: AltitudeDatum?
     /// Height of the geoid above the ellipsoid in m at this place. For recordings and what they are converted to: nodes do not use it.
     public var geoidSeparationM: Double?
-    /// When the host received the solution, in ns since the Unix epoch, UTC.
+    /// Time of reception by the host, in ns since the Unix epoch, UTC.
     public var receiveStampNs: Int64?
-    /// When the host received the solution, in ns of the host's monotonic clock. For recordings: navbus does not use it.
+    /// Time of reception by the host, in ns of the host's monotonic clock. For recordings: navbus does not use it.
     public var receiveMonotonicNs: Int64?
     /// Age of the differential corrections in s. For recordings: navbus does not use it.
     public var differentialAgeS: Double?
@@ -862,7 +862,7 @@ extension GnssHealth: WireMessage {
 
 /// A fix that was not used, published on /nav/fix_rejected.
 public struct FixRejected: Message {
-    /// Time of the event, ns since the Unix epoch, UTC: the fix's own time, or that of the decision where the owner was asked.
+    /// Time of the event, ns since the Unix epoch, UTC: the fix's own time, or that of the decision if the owner was consulted.
     public var stampNs: Int64?
     /// Navigation session, unique within a run of the node; absent outside a session.
     public var sessionId: UInt64?

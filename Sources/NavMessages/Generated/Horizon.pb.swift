@@ -344,7 +344,7 @@ public struct HorizonSpan: Message {
     public var endM: Double?
     /// The attribute.
     public var attribute: Attribute?
-    /// Where a speed limit comes from; only with speed_limit_mps and speed_unlimited.
+    /// Source of a speed limit; only with speed_limit_mps and speed_unlimited.
     public var limitSource: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.

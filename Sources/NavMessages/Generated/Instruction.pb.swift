@@ -45,7 +45,7 @@ public struct InstructionComponentKind: ProtoEnum {
     }
 }
 
-/// How close the maneuver of an utterance is.
+/// Stage of an announcement, by distance to its maneuver.
 ///
 /// Values that this build does not know survive as their number.
 public struct SpokenUrgency: ProtoEnum {
@@ -104,7 +104,7 @@ public struct VisualInstruction: Message {
     public var primary: InstructionText?
     /// The second line.
     public var secondary: InstructionText?
-    /// What follows right after the maneuver.
+    /// The maneuver that follows immediately.
     public var sub: InstructionText?
     /// The next maneuver, when it closely follows this maneuver: its type, modifier and roundabout_exit.
     public var subManeuver: Maneuver?
@@ -452,11 +452,11 @@ public struct SpokenInstruction: Message {
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
-    /// Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is told.
+    /// Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is announced.
     public var stepIndex: UInt32?
     /// The maneuver; for a notice that of RouteLeg.notices, with the type NOTIFICATION.
     public var maneuver: Maneuver?
-    /// How close the maneuver is.
+    /// Stage of the announcement, by distance to the maneuver.
     public var urgency: SpokenUrgency?
     /// Plain text.
     public var text: String?
@@ -472,7 +472,7 @@ public struct SpokenInstruction: Message {
     public var durationToManeuverS: Double?
     /// Whether RepeatInstruction requested the utterance; absent otherwise.
     public var isRepeat: Bool?
-    /// Whether it tells one of RouteLeg.notices, and not the maneuver of a step; absent otherwise.
+    /// Whether it announces one of RouteLeg.notices instead of a step's maneuver; absent otherwise.
     public var isNotice: Bool?
 
     /// Makes a message; a field that is left out is unknown.

@@ -49,7 +49,7 @@ public struct JournalEntry: Message {
     public var entrySequence: UInt64?
     /// Header sequence of the message that carried the event, if a message did.
     public var causeSequence: UInt64?
-    /// When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone determine the time.
+    /// Arrival time of a fix or of odometry, ns of the node's monotonic clock; absent where the stamps alone determine the time.
     public var monotonicNs: Int64?
     /// The event.
     public var event: Event?
@@ -104,7 +104,7 @@ public struct JournalEntry: Message {
         case parameter(ParameterChange)
         /// Nobody waits for the answer to a command any more.
         case callEnded(CallEnded)
-        /// The online provider is not asked any more, or is asked again.
+        /// The online provider is suspended after failures, or used again.
         case provider(ProviderChange)
     }
 }
@@ -328,7 +328,7 @@ public struct RouteAnswer: Message {
     public var routes: [Route]
     /// Why there is no route.
     public var error: ErrorInfo?
-    /// Who answered.
+    /// Author of the answer.
     public var provider: RouteProvider?
     /// Number of the map on which the answer was found, see JournalEntry.map_snapshot.
     public var mapSnapshot: UInt64?
@@ -428,7 +428,7 @@ extension RouteAnswer: WireMessage {
 public struct NavigationCommand: Message {
     /// Identity of the call, unique within a run of the node; 0 or absent unless a client called.
     public var callId: UInt64?
-    /// Where the command came from: call (a client of the Navigation service, whose name its calls do not carry), configuration (the trip
+    /// Origin of the command: call (a client of the Navigation service, whose name its calls do not carry), configuration (the trip
     /// configured at the node's start), trip file (the trip of the node's previous run), clock (a clock jump, which ends the drive) or, in a
     /// replay, recording (a trip that was under way when the recording began) and recorded (a command without a caller).
     public var caller: String?
@@ -839,9 +839,9 @@ extension CallEnded: WireMessage {
     }
 }
 
-/// A change of whether the online provider is asked for routes.
+/// A suspension of the online provider of routes, or its end.
 public struct ProviderChange: Message {
-    /// Whether it is not asked for a while, because it failed, see directions.rest_after.
+    /// Whether the provider is suspended for a while because of failures, see directions.rest_after.
     public var rests: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -896,7 +896,7 @@ extension ProviderChange: WireMessage {
 public struct TimerFired: Message {
     /// Purpose of the timer, as named by the core.
     public var name: String?
-    /// When it was due, ns since the Unix epoch, UTC.
+    /// Due time, ns since the Unix epoch, UTC.
     public var dueNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.

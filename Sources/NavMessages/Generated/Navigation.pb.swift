@@ -108,7 +108,7 @@ public struct DeviationState: ProtoEnum {
     }
 }
 
-/// What happens at a waypoint.
+/// Phase of the arrival at a waypoint.
 ///
 /// Values that this build does not know survive as their number.
 public struct ArrivalPhase: ProtoEnum {
@@ -240,9 +240,9 @@ public struct SimulationReason: ProtoEnum {
     }
 }
 
-/// What the node is doing, published on /nav/state.
+/// The node's state of navigation, published on /nav/state.
 public struct NavigationState: Message {
-    /// When the state changed, ns since the Unix epoch, UTC.
+    /// Time of the change of state, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
@@ -509,7 +509,7 @@ public struct RouteProgress: Message {
     public var waypointsRemaining: UInt32?
     /// Probability that the vehicle has left the route, 0 to 1.
     public var deviationProbability: Double?
-    /// Where the speed limit comes from.
+    /// Source of the speed limit.
     public var limitSource: LimitSource?
     /// Lanes before the next junction, from left to right, while the vehicle approaches the junction on the route; none where the lanes are
     /// unknown. A maneuver at the junction is not required.
@@ -877,7 +877,7 @@ public struct ArrivalEvent: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var phase: ArrivalPhase?
     /// Leg that ends; with LEG_STARTED, the leg that begins.
     public var legIndex: UInt32?
@@ -1038,7 +1038,7 @@ public struct SimulationEvent: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var phase: SimulationPhase?
     /// Why.
     public var reason: SimulationReason?

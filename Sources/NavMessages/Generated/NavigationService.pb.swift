@@ -9,7 +9,7 @@ public struct CalculateRouteRequest: Message {
     public var origin: Waypoint?
     /// Via points, stops and destination in order, 1 to 100.
     public var waypoints: [Waypoint]
-    /// How to route.
+    /// Options for routing.
     public var options: RouteOptions?
     /// Whether the answer opens the preview; absent: yes.
     public var preview: Bool?
@@ -83,10 +83,10 @@ extension CalculateRouteRequest: WireMessage {
 
 /// Part of the answer of CalculateRoute.
 public struct CalculateRouteResponse: Message {
-    /// How much of the work is done, 0 to 1: 0 in the first part, which comes at once; 1 in the last part, with routes or error. Between them
-    /// come parts with the waypoints after the origin to which the way is found as a fraction of all, the search for alternatives counting
-    /// as one more. A value that another overtakes is left out, as are all of them for a client that can take no more than the last part;
-    /// values only grow, and the online provider has none.
+    /// Completed fraction of the work, 0 to 1: 0 in the first part, which is sent immediately; 1 in the last part, with routes or error. Parts
+    /// in between give the fraction of the waypoints after the origin for which the way has been found; the search for alternatives counts as
+    /// one more waypoint. Values increase. A value is omitted when a newer one is ready, or when the client's remaining credit only covers
+    /// the last part. Requests to the online provider have no values in between.
     public var progress: Double?
     /// The routes, the best first; in the last part only.
     public var routes: [Route]
@@ -429,7 +429,7 @@ extension StartNavigationResponse: WireMessage {
 
 /// Request of SetRoute.
 public struct SetRouteRequest: Message {
-    /// What to follow.
+    /// Route to follow.
     public var target: Target?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
@@ -447,7 +447,7 @@ public struct SetRouteRequest: Message {
         self.simulateSpeedFactor = simulateSpeedFactor
     }
 
-    /// What to follow.
+    /// Route to follow.
     public enum Target: Sendable, Equatable {
         /// A whole route, from CalculateRoute or another planner, which the node matches to its map by the geometry. The node reads geometry;
         /// waypoints (absent: the ends of the line), each within radius_m or snap.max_m of the line and in its order; legs, one for each stop

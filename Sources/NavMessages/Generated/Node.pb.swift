@@ -415,7 +415,7 @@ extension NodeHealth: WireMessage {
 public struct HealthReason: Message {
     /// Machine-readable, lower case with underscores, for example "fix_stale".
     public var code: String?
-    /// What is wrong and what to do.
+    /// Description of the problem and the remedy.
     public var message: String?
     /// Time since which the reason has existed, ns since the Unix epoch, UTC.
     public var sinceNs: Int64?
@@ -634,7 +634,7 @@ extension TopicHealth: WireMessage {
 
 /// Percentiles of a latency.
 public struct LatencySummary: Message {
-    /// What was measured, for example "fix_to_progress".
+    /// Name of the measured quantity, for example "fix_to_progress".
     public var name: String?
     /// Number of measurements.
     public var sampleCount: UInt64?
@@ -843,7 +843,7 @@ public struct GetInfoResponse: Message {
     public var host: String?
     /// Random number of this run of the node, as in the header.
     public var bootId: UInt64?
-    /// When it started, ns since the Unix epoch, UTC.
+    /// Start time, ns since the Unix epoch, UTC.
     public var startedNs: Int64?
     /// Topics it publishes.
     public var publishes: [TopicInfo]
@@ -853,7 +853,7 @@ public struct GetInfoResponse: Message {
     public var services: [String]
     /// Whether it runs on /clock.
     public var simTime: Bool?
-    /// How far it is in its life.
+    /// State of the node's life cycle.
     public var lifecycleState: LifecycleState?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1709,7 +1709,7 @@ extension BarrierRequest: WireMessage {
 public struct BarrierResponse: Message {
     /// The last messages that the node itself had published by then; with BEGIN, all topics that it publishes, from sequence 0.
     public var published: [BarrierPoint]
-    /// When the node's next timer is due, ns since the Unix epoch, UTC; absent: the node has no timer.
+    /// Due time of the node's next timer, ns since the Unix epoch, UTC; absent: the node has no timer.
     public var nextTimerNs: Int64?
     /// With BEGIN: topics that the node subscribes to.
     public var subscribed: [String]
@@ -2000,13 +2000,13 @@ public struct LogEntry: Message {
     public var node: String?
     /// Severity.
     public var level: LogLevel?
-    /// What happened, at most 4 KiB.
+    /// Description of the event, at most 4 KiB.
     public var text: String?
     /// Part of the node that logged the line.
     public var source: String?
     /// Facts in addition to the text, at most 16.
     public var metadata: [KeyValue]
-    /// How many times the same line was logged again since it was last published, the last time at stamp_ns; absent: the line is no
+    /// Number of times that the same line was logged again since it was last published, the last time at stamp_ns; absent: the line is no
     /// repetition.
     public var repeatCount: UInt64?
     /// Random number of this run of the node, as in the header.

@@ -78,7 +78,7 @@ public struct PolicyVerdict: ProtoEnum {
     }
 }
 
-/// Who decided.
+/// Author of the decision.
 ///
 /// Values that this build does not know survive as their number.
 public struct PolicyDecider: ProtoEnum {
@@ -118,11 +118,11 @@ public struct PolicyDecider: ProtoEnum {
 public struct PolicyContext: Message {
     /// Identity of the question, unique within a run of the node.
     public var requestId: UInt64?
-    /// When it was asked, ns since the Unix epoch, UTC.
+    /// Time of the question, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
-    /// When the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or policy.approval_deadline_s, is one
-    /// of real time, also with sim_time, so that a playback faster than real time leaves the owner time to answer. If a fast playback
-    /// reaches 5 s past this moment before that real time is over, the default applies at that point.
+    /// Time at which the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or
+    /// policy.approval_deadline_s, is in real time even with sim_time, so that the owner has time to answer during fast playback. If the
+    /// playback reaches 5 s past this moment before that real time has passed, the default applies at that point.
     public var deadlineNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -132,9 +132,9 @@ public struct PolicyContext: Message {
     public var causeSequence: UInt64?
     /// Verdict that applies without an answer.
     public var defaultVerdict: PolicyVerdict?
-    /// Where the vehicle is.
+    /// Position of the vehicle.
     public var position: MatchedPosition?
-    /// How far it is along the route.
+    /// Progress along the route.
     public var progress: RouteProgress?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1119,7 +1119,7 @@ extension ReviseInstructionAnswer: WireMessage {
 
 /// A question, published on /nav/policy/request.
 public struct PolicyRequest: Message {
-    /// When it was asked, ns since the Unix epoch, UTC.
+    /// Time of the question, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -1133,7 +1133,7 @@ public struct PolicyRequest: Message {
     public var requestId: UInt64?
     /// Kind of the decision.
     public var kind: PolicyKind?
-    /// When the default applies, ns since the Unix epoch, UTC.
+    /// Time at which the default applies, ns since the Unix epoch, UTC.
     public var deadlineNs: Int64?
     /// Verdict that applies without an answer.
     public var defaultVerdict: PolicyVerdict?
@@ -1312,7 +1312,7 @@ extension PolicyRequest: WireMessage {
 
 /// A decision, published on /nav/policy/decision.
 public struct PolicyDecision: Message {
-    /// When the decision was taken, ns since the Unix epoch, UTC.
+    /// Time of the decision, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -1328,16 +1328,16 @@ public struct PolicyDecision: Message {
     public var kind: PolicyKind?
     /// The verdict that applies.
     public var verdict: PolicyVerdict?
-    /// Who decided.
+    /// Author of the decision.
     public var decidedBy: PolicyDecider?
-    /// Why, for people: the client's reason, or with UNAVAILABLE, why it could not be asked or did not answer.
+    /// Why, for people: the client's reason, or with UNAVAILABLE, why the client could not be reached or did not answer.
     public var reason: String?
     /// Time for which the client's NO applies before the same question is asked again, in s; only for ShouldReroute, AcceptReroute,
     /// ShouldTakeAlternative and AcceptFasterRoute.
     public var holdS: Double?
     /// Time between question and answer in s.
     public var latencyS: Double?
-    /// Content of the answer besides the verdict.
+    /// Content of the answer in addition to the verdict.
     public var content: Content?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1371,7 +1371,7 @@ public struct PolicyDecision: Message {
         self.content = content
     }
 
-    /// Content of the answer besides the verdict.
+    /// Content of the answer in addition to the verdict.
     public enum Content: Sendable, Equatable {
         /// RerouteOptions.
         case rerouteOptions(RerouteOptionsAnswer)

@@ -33,7 +33,7 @@ public struct PositionSource: ProtoEnum {
     }
 }
 
-/// How a position was predicted.
+/// Method by which a position was predicted.
 ///
 /// Values that this build does not know survive as their number.
 public struct PredictionMethod: ProtoEnum {
@@ -335,7 +335,7 @@ extension RoadPosition: WireMessage {
     }
 }
 
-/// One of the places on the road graph where the vehicle may be.
+/// A candidate for the vehicle's place on the road graph.
 public struct MatchCandidate: Message {
     /// The place, without from_node, to_node and offset_m.
     public var road: RoadPosition?
@@ -437,7 +437,7 @@ public struct MatchedPosition: Message {
     public var candidates: [MatchCandidate]
     /// Whether the position is measured or predicted.
     public var source: PositionSource?
-    /// How the position was predicted, if it was.
+    /// Method of prediction, if the position was predicted.
     public var prediction: PredictionMethod?
     /// Time since the last fix that was used, in s; set when the position is predicted.
     public var ageS: Double?
@@ -459,7 +459,7 @@ public struct MatchedPosition: Message {
     public var mapVersion: String?
     /// Horizontal protection level in m that the receiver reported with the fix; absent when the position is predicted.
     public var protectionLevelM: Double?
-    /// Where the speed limit comes from; absent off road.
+    /// Source of the speed limit; absent off road.
     public var limitSource: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.

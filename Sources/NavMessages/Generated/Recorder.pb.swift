@@ -7,7 +7,7 @@ internal import CNavProto
 public struct SnapshotRequest: Message {
     /// Why, written into the bag.
     public var reason: String?
-    /// How long to continue recording into the bag, in s of the recording's time; absent: not at all.
+    /// Time in s for which recording into the bag continues, by the recording's clock; absent: 0.
     public var afterS: Double?
 
     /// Makes a message; a field that is left out is unknown.

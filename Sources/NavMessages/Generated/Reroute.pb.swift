@@ -60,7 +60,7 @@ public struct RerouteReason: ProtoEnum {
     public static let wrongWay = Self(rawValue: 2)
     /// A faster route.
     public static let fasterRoute = Self(rawValue: 3)
-    /// The vehicle has turned onto an alternative. Not published: /nav/alternative_switch tells of it, and reason in the Route.
+    /// The vehicle has turned onto an alternative. Not published: see /nav/alternative_switch, and reason in Route.
     public static let alternativeTaken = Self(rawValue: 4)
     /// The Reroute service.
     public static let manual = Self(rawValue: 5)
@@ -268,7 +268,7 @@ public struct RerouteEvent: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var phase: ReroutePhase?
     /// Why a new route is wanted.
     public var reason: RerouteReason?
@@ -278,10 +278,10 @@ public struct RerouteEvent: Message {
     public var requestId: UInt64?
     /// Number of the attempt, from 1.
     public var attempt: UInt32?
-    /// With FETCHING, who is asked first: ON_BOARD also while the online provider is not asked because it failed. With other phases, who
-    /// answered.
+    /// With FETCHING, the router that is queried first: ON_BOARD also while the online provider is suspended after failures. With other
+    /// phases, the router that answered.
     public var provider: RouteProvider?
-    /// Where the vehicle is.
+    /// Position of the vehicle.
     public var pose: Pose?
     /// Previous route; set with APPLIED.
     public var oldRouteId: UInt64?
@@ -291,7 +291,7 @@ public struct RerouteEvent: Message {
     public var initialManeuverAvoidanceM: Double?
     /// Why the reroute FAILED, and whether it can be retried.
     public var error: ErrorInfo?
-    /// When the next attempt is made at the latest, ns since the Unix epoch, UTC; it is made earlier once the vehicle reaches a road, or
+    /// Latest time of the next attempt, ns since the Unix epoch, UTC; it is made earlier once the vehicle reaches a road, or
     /// missing tiles arrive.
     public var nextAttemptNs: Int64?
     /// Why a fetched route was not applied.
@@ -464,7 +464,7 @@ extension RerouteEvent: WireMessage {
 
 /// The alternatives to the current route, published on /nav/alternatives: always the full list.
 public struct Alternatives: Message {
-    /// When the list changed, ns since the Unix epoch, UTC.
+    /// Time of the change of the list, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?
@@ -603,7 +603,7 @@ public struct Alternative: Message {
     public var forkPointMain: UInt32?
     /// Index of the fork in the alternative's geometry.
     public var forkPoint: UInt32?
-    /// Where the alternative joins the current route again; absent: only at the destination.
+    /// Place at which the alternative joins the current route again; absent: only at the destination.
     public var join: Coordinate?
     /// Length from the fork to the destination in m.
     public var distanceFromForkM: Double?
@@ -821,7 +821,7 @@ public struct AlternativeSwitch: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var phase: AlternativeSwitchPhase?
     /// Previous route; set with TAKEN.
     public var oldRouteId: UInt64?
@@ -829,7 +829,7 @@ public struct AlternativeSwitch: Message {
     public var alternativeRouteId: UInt64?
     /// Whether the vehicle turned onto the alternative; otherwise it was selected.
     public var byDriving: Bool?
-    /// Where the vehicle is.
+    /// Position of the vehicle.
     public var pose: Pose?
     /// Why the change FAILED.
     public var error: ErrorInfo?
@@ -962,7 +962,7 @@ public struct FasterRoute: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var phase: FasterRoutePhase?
     /// Time gained in s.
     public var gainS: Double?
@@ -1133,7 +1133,7 @@ public struct RouteRefresh: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var phase: RouteRefreshPhase?
     /// Number of segments whose speed or speed limit has changed.
     public var changedSegmentCount: UInt32?

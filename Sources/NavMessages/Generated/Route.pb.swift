@@ -87,7 +87,7 @@ public struct UnitSystem: ProtoEnum {
     }
 }
 
-/// Who computed a route.
+/// Router that computed a route.
 ///
 /// Values that this build does not know survive as their number.
 public struct RouteProvider: ProtoEnum {
@@ -501,7 +501,7 @@ public struct Waypoint: Message {
     public var radiusM: Double?
     /// Whether the vehicle must arrive with the place on the kerb side.
     public var curbside: Bool?
-    /// Where the place was snapped to the road; set by the router.
+    /// The place on the road to which it was snapped; set by the router.
     public var snapped: Coordinate?
     /// Distance between the place and snapped in m; set by the router.
     public var snapDistanceM: Double?
@@ -624,7 +624,7 @@ extension Waypoint: WireMessage {
     }
 }
 
-/// How to route.
+/// Options for routing.
 public struct RouteOptions: Message {
     /// The vehicle; absent: the node's configured one.
     public var vehicle: VehicleProfile?
@@ -648,7 +648,7 @@ public struct RouteOptions: Message {
     public var language: String?
     /// Units of spoken distances. Absent in a request: the units of each country's roads; absent in a route: the units change on the way.
     public var units: UnitSystem?
-    /// Whether the online provider may be asked; absent: as configured.
+    /// Whether the online provider may be queried; absent: as configured.
     public var allowOnline: Bool?
 
     /// Makes a message; a field that is left out is unknown.
@@ -766,8 +766,8 @@ extension RouteOptions: WireMessage {
 /// legs share the waypoint's point. Each geometry point is an OpenStreetMap node, except where a leg begins or ends, and
 /// at a VIA point within a segment.
 public struct Route: Message {
-    /// When the route became current or, in a preview, a list of alternatives, a faster route or a question to the owner, was offered,
-    /// ns since the Unix epoch, UTC; absent in the journal's answers of the router.
+    /// Time at which the route became current or, in a preview, a list of alternatives, a faster route or a question to the owner, was
+    /// offered, ns since the Unix epoch, UTC; absent in the journal's answers of the router.
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
@@ -792,7 +792,7 @@ public struct Route: Message {
     public var mapVersion: String?
     /// Lengths, durations and other totals of the route.
     public var summary: RouteSummary?
-    /// Who computed the route.
+    /// Router that computed the route.
     public var provider: RouteProvider?
     /// Requested options, as far as they are in force.
     public var options: RouteOptions?
@@ -800,7 +800,7 @@ public struct Route: Message {
     public var reason: RouteReason?
     /// Route that the driver chose, and which reroutes therefore prefer; kept through reroutes.
     public var chosenRouteId: UInt64?
-    /// How often durations and annotations have been refreshed since the route became current; absent in offered routes.
+    /// Number of refreshes of durations and annotations since the route became current; absent in offered routes.
     public var refreshCount: UInt32?
     /// Time taken to find the route in s, including the provider's answer; absent in alternatives, and in a replay
     /// without the journal.
@@ -989,7 +989,7 @@ public struct RouteLeg: Message {
     public var annotation: Annotation?
     /// Names of important roads along the leg, for people.
     public var names: [String]
-    /// What the driver is told of on the leg besides the maneuvers, in order.
+    /// Announcements on the leg other than maneuvers, in order.
     public var notices: [RouteNotice]
 
     /// Makes a message; a field that is left out is unknown.
@@ -1276,7 +1276,7 @@ extension RouteStep: WireMessage {
     }
 }
 
-/// Something on the way that the driver is told of without having to act. It does not divide the steps.
+/// A feature on the way that is announced without requiring an action. It does not divide steps.
 public struct RouteNotice: Message {
     /// Its place, with the type NOTIFICATION.
     public var maneuver: Maneuver?
@@ -1380,7 +1380,7 @@ extension RouteNotice: WireMessage {
     }
 }
 
-/// What the driver does at the beginning of a step.
+/// The driver's action at the beginning of a step.
 public struct Maneuver: Message {
     /// Kind.
     public var type: ManeuverType?
@@ -1824,7 +1824,7 @@ public struct SpeedLimitSpan: Message {
     public var limitMps: Float?
     /// Whether the road is known to have no limit.
     public var unlimited: Bool?
-    /// Where the limit comes from.
+    /// Source of the limit.
     public var source: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.
@@ -2187,7 +2187,7 @@ extension RouteSummary: WireMessage {
 public struct CountryPassage: Message {
     /// Country, ISO 3166-1 alpha-2; absent where it is unknown.
     public var country: String?
-    /// Where the route enters the country, in m from the route's start.
+    /// Place at which the route enters the country, in m from the route's start.
     public var routeOffsetM: Double?
     /// Length in m.
     public var distanceM: Double?
@@ -2266,7 +2266,7 @@ extension CountryPassage: WireMessage {
 public struct FerryPassage: Message {
     /// Name of the line.
     public var name: String?
-    /// Where the passage begins, in m from the route's start.
+    /// Beginning of the passage, in m from the route's start.
     public var routeOffsetM: Double?
     /// Length in m.
     public var distanceM: Double?
@@ -2521,7 +2521,7 @@ extension RouteRestriction: WireMessage {
 
 /// Up to three routes to choose from before the start, published on /nav/preview.
 public struct RoutePreview: Message {
-    /// When the preview changed, ns since the Unix epoch, UTC.
+    /// Time of the change of the preview, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Navigation session.
     public var sessionId: UInt64?

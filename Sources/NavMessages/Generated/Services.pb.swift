@@ -99,10 +99,10 @@ public enum PolicyService: ServiceSchema {
     public static let shouldReroute = UnaryMethod<ShouldRerouteRequest, PolicyAnswer>(
         service: name, name: "ShouldReroute", isIdempotent: false,
         summary: "May a reroute begin? Default: yes.")
-    /// Which options does the reroute's request have? Default: unchanged.
+    /// Which options should the reroute's request have? Default: unchanged.
     public static let rerouteOptions = UnaryMethod<RerouteOptionsRequest, RerouteOptionsAnswer>(
         service: name, name: "RerouteOptions", isIdempotent: false,
-        summary: "Which options does the reroute's request have? Default: unchanged.")
+        summary: "Which options should the reroute's request have? Default: unchanged.")
     /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is
     /// calculated. After two refusals the default is yes, since there may be no other way.
     public static let acceptReroute = UnaryMethod<AcceptRerouteRequest, PolicyAnswer>(
@@ -129,10 +129,10 @@ public enum PolicyService: ServiceSchema {
     public static let shouldAdvanceLeg = UnaryMethod<ShouldAdvanceLegRequest, PolicyAnswer>(
         service: name, name: "ShouldAdvanceLeg", isIdempotent: false,
         summary: "Does the next leg begin after the arrival? Default: the value of legs.auto_advance.")
-    /// How is the instruction worded? Default: unchanged.
+    /// How should the instruction be worded? Default: unchanged.
     public static let reviseInstruction = UnaryMethod<ReviseInstructionRequest, ReviseInstructionAnswer>(
         service: name, name: "ReviseInstruction", isIdempotent: false,
-        summary: "How is the instruction worded? Default: unchanged.")
+        summary: "How should the instruction be worded? Default: unchanged.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -155,10 +155,10 @@ public enum NodeService: ServiceSchema {
     /// Full name in the schema.
     public static let name = "navbus.v1.Node"
 
-    /// Who the node is, what it publishes, subscribes to and serves.
+    /// Identity of the node, its publications, subscriptions and services.
     public static let getInfo = UnaryMethod<GetInfoRequest, GetInfoResponse>(
         service: name, name: "GetInfo", isIdempotent: true,
-        summary: "Who the node is, what it publishes, subscribes to and serves.")
+        summary: "Identity of the node, its publications, subscriptions and services.")
     /// Schema of a message type.
     public static let getSchema = UnaryMethod<GetSchemaRequest, GetSchemaResponse>(
         service: name, name: "GetSchema", isIdempotent: true,

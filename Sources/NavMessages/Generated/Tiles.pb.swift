@@ -3,7 +3,7 @@
 
 internal import CNavProto
 
-/// Whether the sources of tiles, taken together, can be reached, by the last attempts: a source that was not asked yet does not fail.
+/// Combined reachability of the tile sources, by the last attempts: a source without any attempt counts as reachable.
 ///
 /// Values that this build does not know survive as their number.
 public struct SourceState: ProtoEnum {
@@ -17,8 +17,8 @@ public struct SourceState: ProtoEnum {
     public static let unspecified = Self(rawValue: 0)
     /// No source fails.
     public static let online = Self(rawValue: 1)
-    /// A source fails: the last attempt to download from it or to read its edition failed, so that it may not be asked for a while; or
-    /// network.mode is offline, and some tilesets, but not all, have their source on this machine.
+    /// A source fails: the last attempt to download from it or to read its edition failed, so that requests to it may be suspended for
+    /// a while; or network.mode is offline, and some tilesets, but not all, have their source on this machine.
     public static let degraded = Self(rawValue: 2)
     /// Every source fails, and cannot be reached rather than answering wrongly; or network.mode is offline, and no tileset has its source on
     /// this machine.
@@ -106,7 +106,7 @@ public struct RegionEventKind: ProtoEnum {
 
 /// Totals of the cache, published on /tiles/state.
 public struct TilesState: Message {
-    /// When the state changed, ns since the Unix epoch, UTC.
+    /// Time of the change of state, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
@@ -641,11 +641,11 @@ public struct Region: Message {
     public var progress: RegionProgress?
     /// State of the region.
     public var state: RegionState?
-    /// When the first of its tiles expires, ns since the Unix epoch, UTC.
+    /// Time at which the first of its tiles expires, ns since the Unix epoch, UTC.
     public var expiresNs: Int64?
-    /// When the region was created, ns since the Unix epoch, UTC.
+    /// Time of the region's creation, ns since the Unix epoch, UTC.
     public var createdNs: Int64?
-    /// When the region was last loaded or changed, ns since the Unix epoch, UTC.
+    /// Time of the region's last load or change, ns since the Unix epoch, UTC.
     public var updatedNs: Int64?
     /// Why the region is incomplete; if it is complete, why its update waits.
     public var error: ErrorInfo?
@@ -743,7 +743,7 @@ public struct RegionEvent: Message {
     public var stampNs: Int64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// What happens.
+    /// Kind of event.
     public var kind: RegionEventKind?
     /// The region.
     public var regionId: String?
@@ -936,7 +936,7 @@ public struct GetTileResponse: Message {
     public var path: String?
     /// SHA-256 of the data.
     public var sha256: [UInt8]?
-    /// When the tile expires, ns since the Unix epoch, UTC.
+    /// Time at which the tile expires, ns since the Unix epoch, UTC.
     public var expiresNs: Int64?
     /// Whether the tile came from the cache.
     public var fromCache: Bool?
@@ -1154,7 +1154,7 @@ extension LoadRegionResponse: WireMessage {
 
 /// Request of ListRegions.
 public struct ListRegionsRequest: Message {
-    /// Only regions whose id comes after this id; absent: all regions.
+    /// Only regions whose id is greater than this id; absent: all regions.
     public var startAfter: String?
     /// Greatest number of regions in the answer; 0 counts as 1. The answer may have fewer. Absent: all regions, or
     /// RESOURCE_EXHAUSTED if they do not fit into one answer.

@@ -5,7 +5,7 @@ internal import CNavProto
 
 /// Speeds of roads, published on /traffic/speeds. Messages take effect in the order in which they arrive, whatever their stamps.
 public struct TrafficSpeeds: Message {
-    /// When the speeds were measured, ns since the Unix epoch, UTC.
+    /// Time of the measurement of the speeds, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
     /// Source of the speeds, for people.
     public var provider: String?

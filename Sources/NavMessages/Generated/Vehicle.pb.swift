@@ -68,9 +68,9 @@ public struct AvoidFeature: ProtoEnum {
 
 /// Motion measured by the vehicle itself, published on /vehicle/odometry.
 public struct VehicleOdometry: Message {
-    /// When it was measured, ns since the Unix epoch, UTC; absent: the stamp of the message's header.
+    /// Time of the measurement, ns since the Unix epoch, UTC; absent: the stamp of the message's header.
     public var stampNs: Int64?
-    /// When it was measured, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
+    /// Time of the measurement, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
     public var monotonicNs: Int64?
     /// Speed over ground in m/s, 0 or more; see the field reverse for the direction. 150 and more is ignored.
     public var speedMps: Double?

@@ -74,7 +74,7 @@ extension NavigationService {
 public protocol PolicyServiceProvider: AnyObject {
     /// May a reroute begin? Default: yes.
     func shouldReroute(_ request: ShouldRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Which options does the reroute's request have? Default: unchanged.
+    /// Which options should the reroute's request have? Default: unchanged.
     func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws
     /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is
     /// calculated. After two refusals the default is yes, since there may be no other way.
@@ -90,7 +90,7 @@ public protocol PolicyServiceProvider: AnyObject {
     func shouldPreventReroutesWhenArriving(_ request: ShouldPreventReroutesWhenArrivingRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Does the next leg begin after the arrival? Default: the value of legs.auto_advance.
     func shouldAdvanceLeg(_ request: ShouldAdvanceLegRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// How is the instruction worded? Default: unchanged.
+    /// How should the instruction be worded? Default: unchanged.
     func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws
 }
 
@@ -119,7 +119,7 @@ extension PolicyService {
 ///
 /// A method answers through its call, at once or later; what it throws ends the call with its status.
 public protocol NodeServiceProvider: AnyObject {
-    /// Who the node is, what it publishes, subscribes to and serves.
+    /// Identity of the node, its publications, subscriptions and services.
     func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws
     /// Schema of a message type.
     func getSchema(_ request: GetSchemaRequest, _ call: UnaryCall<GetSchemaResponse>) throws

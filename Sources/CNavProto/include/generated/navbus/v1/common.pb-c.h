@@ -113,7 +113,7 @@ typedef enum _Navbus__V1__TileDomain {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__TILE_DOMAIN)
 } Navbus__V1__TileDomain;
 /*
- * Where a speed limit comes from.
+ * Source of a speed limit.
  */
 typedef enum _Navbus__V1__LimitSource {
   /*
@@ -282,7 +282,7 @@ struct  Navbus__V1__ErrorInfo
   protobuf_c_boolean has_code;
   Navbus__V1__ErrorCode code;
   /*
-   * What happened, where, and what to do about it.
+   * Description of the failure, its place, and the remedy.
    */
   char *message;
   /*
@@ -296,7 +296,7 @@ struct  Navbus__V1__ErrorInfo
   size_t n_missing_tiles;
   Navbus__V1__TileKey **missing_tiles;
   /*
-   * When the code is NO_ROAD_NEARBY or NO_ROUTE: distance in m from the place that is too far from a road to the nearest road from
+   * With the code NO_ROAD_NEARBY or NO_ROUTE, distance in m from the place that is too far from a road to the nearest road from
    * which the route can be driven; absent when there is no such road within 5 km.
    */
   protobuf_c_boolean has_nearest_road_m;

@@ -26,7 +26,7 @@ typedef struct Navbus__V1__ReceiverSelection Navbus__V1__ReceiverSelection;
 /* --- enums --- */
 
 /*
- * How far a position covariance is known; the numbers are those of foxglove.LocationFix.
+ * Known part of a position covariance; the numbers are those of foxglove.LocationFix.
  */
 typedef enum _Navbus__V1__PositionCovarianceType {
   /*
@@ -48,7 +48,7 @@ typedef enum _Navbus__V1__PositionCovarianceType {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__POSITION_COVARIANCE_TYPE)
 } Navbus__V1__PositionCovarianceType;
 /*
- * How a GNSS solution was obtained.
+ * Method by which a GNSS solution was obtained.
  */
 typedef enum _Navbus__V1__FixType {
   /*
@@ -344,7 +344,7 @@ typedef enum _Navbus__V1__ReceiverSelectionReason {
    */
   NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_UNSPECIFIED = 0,
   /*
-   * It is the first receiver with a usable fix.
+   * The receiver is the first with a usable fix.
    */
   NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_FIRST = 1,
   /*
@@ -352,7 +352,7 @@ typedef enum _Navbus__V1__ReceiverSelectionReason {
    */
   NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_FAILED = 2,
   /*
-   * It has been clearly more accurate for some time.
+   * The receiver has been clearly more accurate for some time.
    */
   NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_BETTER = 3,
   /*
@@ -393,7 +393,7 @@ struct  Navbus__V1__GnssFix
   size_t n_position_covariance;
   double *position_covariance;
   /*
-   * How far position_covariance is known.
+   * Known part of position_covariance.
    */
   protobuf_c_boolean has_position_covariance_type;
   Navbus__V1__PositionCovarianceType position_covariance_type;
@@ -452,7 +452,7 @@ struct  Navbus__V1__GnssFix
   size_t n_velocity_covariance;
   double *velocity_covariance;
   /*
-   * How the solution was obtained.
+   * Method by which the solution was obtained.
    */
   protobuf_c_boolean has_fix_type;
   Navbus__V1__FixType fix_type;
@@ -544,12 +544,12 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_geoid_separation_m;
   double geoid_separation_m;
   /*
-   * When the host received the solution, in ns since the Unix epoch, UTC.
+   * Time of reception by the host, in ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_receive_stamp_ns;
   int64_t receive_stamp_ns;
   /*
-   * When the host received the solution, in ns of the host's monotonic clock. For recordings: navbus does not use it.
+   * Time of reception by the host, in ns of the host's monotonic clock. For recordings: navbus does not use it.
    */
   protobuf_c_boolean has_receive_monotonic_ns;
   int64_t receive_monotonic_ns;
@@ -607,7 +607,7 @@ struct  Navbus__V1__FixRejected
 {
   ProtobufCMessage base;
   /*
-   * Time of the event, ns since the Unix epoch, UTC: the fix's own time, or that of the decision where the owner was asked.
+   * Time of the event, ns since the Unix epoch, UTC: the fix's own time, or that of the decision if the owner was consulted.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;

@@ -251,7 +251,7 @@ struct  Navbus__V1__HorizonSpan
   protobuf_c_boolean has_end_m;
   double end_m;
   /*
-   * Where a speed limit comes from; only with speed_limit_mps and speed_unlimited.
+   * Source of a speed limit; only with speed_limit_mps and speed_unlimited.
    */
   protobuf_c_boolean has_limit_source;
   Navbus__V1__LimitSource limit_source;

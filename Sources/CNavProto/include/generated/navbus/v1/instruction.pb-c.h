@@ -63,7 +63,7 @@ typedef enum _Navbus__V1__InstructionComponentKind {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__INSTRUCTION_COMPONENT_KIND)
 } Navbus__V1__InstructionComponentKind;
 /*
- * How close the maneuver of an utterance is.
+ * Stage of an announcement, by distance to its maneuver.
  */
 typedef enum _Navbus__V1__SpokenUrgency {
   /*
@@ -155,7 +155,7 @@ struct  Navbus__V1__VisualInstruction
    */
   Navbus__V1__InstructionText *secondary;
   /*
-   * What follows right after the maneuver.
+   * The maneuver that follows immediately.
    */
   Navbus__V1__InstructionText *sub;
   /*
@@ -291,7 +291,7 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
   /*
-   * Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is told.
+   * Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is announced.
    */
   protobuf_c_boolean has_step_index;
   uint32_t step_index;
@@ -300,7 +300,7 @@ struct  Navbus__V1__SpokenInstruction
    */
   Navbus__V1__Maneuver *maneuver;
   /*
-   * How close the maneuver is.
+   * Stage of the announcement, by distance to the maneuver.
    */
   protobuf_c_boolean has_urgency;
   Navbus__V1__SpokenUrgency urgency;
@@ -337,7 +337,7 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_is_repeat;
   protobuf_c_boolean is_repeat;
   /*
-   * Whether it tells one of RouteLeg.notices, and not the maneuver of a step; absent otherwise.
+   * Whether it announces one of RouteLeg.notices instead of a step's maneuver; absent otherwise.
    */
   protobuf_c_boolean has_is_notice;
   protobuf_c_boolean is_notice;

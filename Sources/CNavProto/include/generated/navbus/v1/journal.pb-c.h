@@ -113,7 +113,7 @@ struct  Navbus__V1__JournalEntry
   protobuf_c_boolean has_cause_sequence;
   uint64_t cause_sequence;
   /*
-   * When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone determine the time.
+   * Arrival time of a fix or of odometry, ns of the node's monotonic clock; absent where the stamps alone determine the time.
    */
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
@@ -175,7 +175,7 @@ struct  Navbus__V1__JournalEntry
      */
     Navbus__V1__CallEnded *call_ended;
     /*
-     * The online provider is not asked any more, or is asked again.
+     * The online provider is suspended after failures, or used again.
      */
     Navbus__V1__ProviderChange *provider;
   };
@@ -244,7 +244,7 @@ struct  Navbus__V1__RouteAnswer
    */
   Navbus__V1__ErrorInfo *error;
   /*
-   * Who answered.
+   * Author of the answer.
    */
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
@@ -295,7 +295,7 @@ struct  Navbus__V1__NavigationCommand
   protobuf_c_boolean has_call_id;
   uint64_t call_id;
   /*
-   * Where the command came from: call (a client of the Navigation service, whose name its calls do not carry), configuration (the trip
+   * Origin of the command: call (a client of the Navigation service, whose name its calls do not carry), configuration (the trip
    * configured at the node's start), trip file (the trip of the node's previous run), clock (a clock jump, which ends the drive) or, in a
    * replay, recording (a trip that was under way when the recording began) and recorded (a command without a caller).
    */
@@ -468,13 +468,13 @@ struct  Navbus__V1__CallEnded
 
 
 /*
- * A change of whether the online provider is asked for routes.
+ * A suspension of the online provider of routes, or its end.
  */
 struct  Navbus__V1__ProviderChange
 {
   ProtobufCMessage base;
   /*
-   * Whether it is not asked for a while, because it failed, see directions.rest_after.
+   * Whether the provider is suspended for a while because of failures, see directions.rest_after.
    */
   protobuf_c_boolean has_rests;
   protobuf_c_boolean rests;
@@ -495,7 +495,7 @@ struct  Navbus__V1__TimerFired
    */
   char *name;
   /*
-   * When it was due, ns since the Unix epoch, UTC.
+   * Due time, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_due_ns;
   int64_t due_ns;

@@ -114,7 +114,7 @@ typedef enum _Navbus__V1__DeviationState {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__DEVIATION_STATE)
 } Navbus__V1__DeviationState;
 /*
- * What happens at a waypoint.
+ * Phase of the arrival at a waypoint.
  */
 typedef enum _Navbus__V1__ArrivalPhase {
   /*
@@ -221,13 +221,13 @@ typedef enum _Navbus__V1__SimulationReason {
 /* --- messages --- */
 
 /*
- * What the node is doing, published on /nav/state.
+ * The node's state of navigation, published on /nav/state.
  */
 struct  Navbus__V1__NavigationState
 {
   ProtobufCMessage base;
   /*
-   * When the state changed, ns since the Unix epoch, UTC.
+   * Time of the change of state, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -514,7 +514,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_deviation_probability;
   double deviation_probability;
   /*
-   * Where the speed limit comes from.
+   * Source of the speed limit.
    */
   protobuf_c_boolean has_limit_source;
   Navbus__V1__LimitSource limit_source;
@@ -573,7 +573,7 @@ struct  Navbus__V1__ArrivalEvent
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__ArrivalPhase phase;
@@ -650,7 +650,7 @@ struct  Navbus__V1__SimulationEvent
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__SimulationPhase phase;

@@ -74,7 +74,7 @@ struct  Navbus__V1__CalculateRouteRequest
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
   /*
-   * How to route.
+   * Options for routing.
    */
   Navbus__V1__RouteOptions *options;
   /*
@@ -95,10 +95,10 @@ struct  Navbus__V1__CalculateRouteResponse
 {
   ProtobufCMessage base;
   /*
-   * How much of the work is done, 0 to 1: 0 in the first part, which comes at once; 1 in the last part, with routes or error. Between them
-   * come parts with the waypoints after the origin to which the way is found as a fraction of all, the search for alternatives counting
-   * as one more. A value that another overtakes is left out, as are all of them for a client that can take no more than the last part;
-   * values only grow, and the online provider has none.
+   * Completed fraction of the work, 0 to 1: 0 in the first part, which is sent immediately; 1 in the last part, with routes or error. Parts
+   * in between give the fraction of the waypoints after the origin for which the way has been found; the search for alternatives counts as
+   * one more waypoint. Values increase. A value is omitted when a newer one is ready, or when the client's remaining credit only covers
+   * the last part. Requests to the online provider have no values in between.
    */
   protobuf_c_boolean has_progress;
   double progress;

@@ -300,7 +300,7 @@ struct  Navbus__V1__HealthReason
    */
   char *code;
   /*
-   * What is wrong and what to do.
+   * Description of the problem and the remedy.
    */
   char *message;
   /*
@@ -393,7 +393,7 @@ struct  Navbus__V1__LatencySummary
 {
   ProtobufCMessage base;
   /*
-   * What was measured, for example "fix_to_progress".
+   * Name of the measured quantity, for example "fix_to_progress".
    */
   char *name;
   /*
@@ -489,7 +489,7 @@ struct  Navbus__V1__GetInfoResponse
   protobuf_c_boolean has_boot_id;
   uint64_t boot_id;
   /*
-   * When it started, ns since the Unix epoch, UTC.
+   * Start time, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_started_ns;
   int64_t started_ns;
@@ -514,7 +514,7 @@ struct  Navbus__V1__GetInfoResponse
   protobuf_c_boolean has_sim_time;
   protobuf_c_boolean sim_time;
   /*
-   * How far it is in its life.
+   * State of the node's life cycle.
    */
   protobuf_c_boolean has_lifecycle_state;
   Navbus__V1__LifecycleState lifecycle_state;
@@ -820,7 +820,7 @@ struct  Navbus__V1__BarrierResponse
   size_t n_published;
   Navbus__V1__BarrierPoint **published;
   /*
-   * When the node's next timer is due, ns since the Unix epoch, UTC; absent: the node has no timer.
+   * Due time of the node's next timer, ns since the Unix epoch, UTC; absent: the node has no timer.
    */
   protobuf_c_boolean has_next_timer_ns;
   int64_t next_timer_ns;
@@ -927,7 +927,7 @@ struct  Navbus__V1__LogEntry
   protobuf_c_boolean has_level;
   Navbus__V1__LogLevel level;
   /*
-   * What happened, at most 4 KiB.
+   * Description of the event, at most 4 KiB.
    */
   char *text;
   /*
@@ -940,7 +940,7 @@ struct  Navbus__V1__LogEntry
   size_t n_metadata;
   Navbus__V1__KeyValue **metadata;
   /*
-   * How many times the same line was logged again since it was last published, the last time at stamp_ns; absent: the line is no
+   * Number of times that the same line was logged again since it was last published, the last time at stamp_ns; absent: the line is no
    * repetition.
    */
   protobuf_c_boolean has_repeat_count;

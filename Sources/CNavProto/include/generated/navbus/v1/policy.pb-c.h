@@ -105,7 +105,7 @@ typedef enum _Navbus__V1__PolicyVerdict {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__POLICY_VERDICT)
 } Navbus__V1__PolicyVerdict;
 /*
- * Who decided.
+ * Author of the decision.
  */
 typedef enum _Navbus__V1__PolicyDecider {
   /*
@@ -149,14 +149,14 @@ struct  Navbus__V1__PolicyContext
   protobuf_c_boolean has_request_id;
   uint64_t request_id;
   /*
-   * When it was asked, ns since the Unix epoch, UTC.
+   * Time of the question, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * When the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or policy.approval_deadline_s, is one
-   * of real time, also with sim_time, so that a playback faster than real time leaves the owner time to answer. If a fast playback
-   * reaches 5 s past this moment before that real time is over, the default applies at that point.
+   * Time at which the default applies, ns since the Unix epoch, UTC. The time until then, policy.deadline_s or
+   * policy.approval_deadline_s, is in real time even with sim_time, so that the owner has time to answer during fast playback. If the
+   * playback reaches 5 s past this moment before that real time has passed, the default applies at that point.
    */
   protobuf_c_boolean has_deadline_ns;
   int64_t deadline_ns;
@@ -181,11 +181,11 @@ struct  Navbus__V1__PolicyContext
   protobuf_c_boolean has_default_verdict;
   Navbus__V1__PolicyVerdict default_verdict;
   /*
-   * Where the vehicle is.
+   * Position of the vehicle.
    */
   Navbus__V1__MatchedPosition *position;
   /*
-   * How far it is along the route.
+   * Progress along the route.
    */
   Navbus__V1__RouteProgress *progress;
 };
@@ -545,7 +545,7 @@ struct  Navbus__V1__PolicyRequest
 {
   ProtobufCMessage base;
   /*
-   * When it was asked, ns since the Unix epoch, UTC.
+   * Time of the question, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -580,7 +580,7 @@ struct  Navbus__V1__PolicyRequest
   protobuf_c_boolean has_kind;
   Navbus__V1__PolicyKind kind;
   /*
-   * When the default applies, ns since the Unix epoch, UTC.
+   * Time at which the default applies, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_deadline_ns;
   int64_t deadline_ns;
@@ -648,7 +648,7 @@ struct  Navbus__V1__PolicyDecision
 {
   ProtobufCMessage base;
   /*
-   * When the decision was taken, ns since the Unix epoch, UTC.
+   * Time of the decision, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -688,12 +688,12 @@ struct  Navbus__V1__PolicyDecision
   protobuf_c_boolean has_verdict;
   Navbus__V1__PolicyVerdict verdict;
   /*
-   * Who decided.
+   * Author of the decision.
    */
   protobuf_c_boolean has_decided_by;
   Navbus__V1__PolicyDecider decided_by;
   /*
-   * Why, for people: the client's reason, or with UNAVAILABLE, why it could not be asked or did not answer.
+   * Why, for people: the client's reason, or with UNAVAILABLE, why the client could not be reached or did not answer.
    */
   char *reason;
   /*

@@ -47,7 +47,7 @@ typedef enum _Navbus__V1__PositionSource {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__POSITION_SOURCE)
 } Navbus__V1__PositionSource;
 /*
- * How a position was predicted.
+ * Method by which a position was predicted.
  */
 typedef enum _Navbus__V1__PredictionMethod {
   /*
@@ -225,7 +225,7 @@ struct  Navbus__V1__RoadPosition
 
 
 /*
- * One of the places on the road graph where the vehicle may be.
+ * A candidate for the vehicle's place on the road graph.
  */
 struct  Navbus__V1__MatchCandidate
 {
@@ -329,7 +329,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_source;
   Navbus__V1__PositionSource source;
   /*
-   * How the position was predicted, if it was.
+   * Method of prediction, if the position was predicted.
    */
   protobuf_c_boolean has_prediction;
   Navbus__V1__PredictionMethod prediction;
@@ -381,7 +381,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_protection_level_m;
   double protection_level_m;
   /*
-   * Where the speed limit comes from; absent off road.
+   * Source of the speed limit; absent off road.
    */
   protobuf_c_boolean has_limit_source;
   Navbus__V1__LimitSource limit_source;

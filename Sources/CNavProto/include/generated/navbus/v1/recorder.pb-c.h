@@ -35,7 +35,7 @@ struct  Navbus__V1__SnapshotRequest
    */
   char *reason;
   /*
-   * How long to continue recording into the bag, in s of the recording's time; absent: not at all.
+   * Time in s for which recording into the bag continues, by the recording's clock; absent: 0.
    */
   protobuf_c_boolean has_after_s;
   double after_s;

@@ -85,7 +85,7 @@ typedef enum _Navbus__V1__RerouteReason {
    */
   NAVBUS__V1__REROUTE_REASON__REROUTE_REASON_FASTER_ROUTE = 3,
   /*
-   * The vehicle has turned onto an alternative. Not published: /nav/alternative_switch tells of it, and reason in the Route.
+   * The vehicle has turned onto an alternative. Not published: see /nav/alternative_switch, and reason in Route.
    */
   NAVBUS__V1__REROUTE_REASON__REROUTE_REASON_ALTERNATIVE_TAKEN = 4,
   /*
@@ -276,7 +276,7 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__ReroutePhase phase;
@@ -301,13 +301,13 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_attempt;
   uint32_t attempt;
   /*
-   * With FETCHING, who is asked first: ON_BOARD also while the online provider is not asked because it failed. With other phases, who
-   * answered.
+   * With FETCHING, the router that is queried first: ON_BOARD also while the online provider is suspended after failures. With other
+   * phases, the router that answered.
    */
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
   /*
-   * Where the vehicle is.
+   * Position of the vehicle.
    */
   Navbus__V1__Pose *pose;
   /*
@@ -330,7 +330,7 @@ struct  Navbus__V1__RerouteEvent
    */
   Navbus__V1__ErrorInfo *error;
   /*
-   * When the next attempt is made at the latest, ns since the Unix epoch, UTC; it is made earlier once the vehicle reaches a road, or
+   * Latest time of the next attempt, ns since the Unix epoch, UTC; it is made earlier once the vehicle reaches a road, or
    * missing tiles arrive.
    */
   protobuf_c_boolean has_next_attempt_ns;
@@ -353,7 +353,7 @@ struct  Navbus__V1__Alternatives
 {
   ProtobufCMessage base;
   /*
-   * When the list changed, ns since the Unix epoch, UTC.
+   * Time of the change of the list, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -439,7 +439,7 @@ struct  Navbus__V1__Alternative
   protobuf_c_boolean has_fork_point;
   uint32_t fork_point;
   /*
-   * Where the alternative joins the current route again; absent: only at the destination.
+   * Place at which the alternative joins the current route again; absent: only at the destination.
    */
   Navbus__V1__Coordinate *join;
   /*
@@ -532,7 +532,7 @@ struct  Navbus__V1__AlternativeSwitch
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__AlternativeSwitchPhase phase;
@@ -552,7 +552,7 @@ struct  Navbus__V1__AlternativeSwitch
   protobuf_c_boolean has_by_driving;
   protobuf_c_boolean by_driving;
   /*
-   * Where the vehicle is.
+   * Position of the vehicle.
    */
   Navbus__V1__Pose *pose;
   /*
@@ -597,7 +597,7 @@ struct  Navbus__V1__FasterRoute
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__FasterRoutePhase phase;
@@ -680,7 +680,7 @@ struct  Navbus__V1__RouteRefresh
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_phase;
   Navbus__V1__RouteRefreshPhase phase;

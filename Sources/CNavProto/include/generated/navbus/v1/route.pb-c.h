@@ -98,7 +98,7 @@ typedef enum _Navbus__V1__UnitSystem {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__UNIT_SYSTEM)
 } Navbus__V1__UnitSystem;
 /*
- * Who computed a route.
+ * Router that computed a route.
  */
 typedef enum _Navbus__V1__RouteProvider {
   /*
@@ -512,7 +512,7 @@ struct  Navbus__V1__Waypoint
   protobuf_c_boolean has_curbside;
   protobuf_c_boolean curbside;
   /*
-   * Where the place was snapped to the road; set by the router.
+   * The place on the road to which it was snapped; set by the router.
    */
   Navbus__V1__Coordinate *snapped;
   /*
@@ -532,7 +532,7 @@ struct  Navbus__V1__Waypoint
 
 
 /*
- * How to route.
+ * Options for routing.
  */
 struct  Navbus__V1__RouteOptions
 {
@@ -585,7 +585,7 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean has_units;
   Navbus__V1__UnitSystem units;
   /*
-   * Whether the online provider may be asked; absent: as configured.
+   * Whether the online provider may be queried; absent: as configured.
    */
   protobuf_c_boolean has_allow_online;
   protobuf_c_boolean allow_online;
@@ -605,8 +605,8 @@ struct  Navbus__V1__Route
 {
   ProtobufCMessage base;
   /*
-   * When the route became current or, in a preview, a list of alternatives, a faster route or a question to the owner, was offered,
-   * ns since the Unix epoch, UTC; absent in the journal's answers of the router.
+   * Time at which the route became current or, in a preview, a list of alternatives, a faster route or a question to the owner, was
+   * offered, ns since the Unix epoch, UTC; absent in the journal's answers of the router.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -664,7 +664,7 @@ struct  Navbus__V1__Route
    */
   Navbus__V1__RouteSummary *summary;
   /*
-   * Who computed the route.
+   * Router that computed the route.
    */
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
@@ -683,7 +683,7 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_chosen_route_id;
   uint64_t chosen_route_id;
   /*
-   * How often durations and annotations have been refreshed since the route became current; absent in offered routes.
+   * Number of refreshes of durations and annotations since the route became current; absent in offered routes.
    */
   protobuf_c_boolean has_refresh_count;
   uint32_t refresh_count;
@@ -750,7 +750,7 @@ struct  Navbus__V1__RouteLeg
   size_t n_names;
   char **names;
   /*
-   * What the driver is told of on the leg besides the maneuvers, in order.
+   * Announcements on the leg other than maneuvers, in order.
    */
   size_t n_notices;
   Navbus__V1__RouteNotice **notices;
@@ -843,7 +843,7 @@ struct  Navbus__V1__RouteStep
 
 
 /*
- * Something on the way that the driver is told of without having to act. It does not divide the steps.
+ * A feature on the way that is announced without requiring an action. It does not divide steps.
  */
 struct  Navbus__V1__RouteNotice
 {
@@ -887,7 +887,7 @@ struct  Navbus__V1__RouteNotice
 
 
 /*
- * What the driver does at the beginning of a step.
+ * The driver's action at the beginning of a step.
  */
 struct  Navbus__V1__Maneuver
 {
@@ -1106,7 +1106,7 @@ struct  Navbus__V1__SpeedLimitSpan
   protobuf_c_boolean has_unlimited;
   protobuf_c_boolean unlimited;
   /*
-   * Where the limit comes from.
+   * Source of the limit.
    */
   protobuf_c_boolean has_source;
   Navbus__V1__LimitSource source;
@@ -1259,7 +1259,7 @@ struct  Navbus__V1__CountryPassage
    */
   char *country;
   /*
-   * Where the route enters the country, in m from the route's start.
+   * Place at which the route enters the country, in m from the route's start.
    */
   protobuf_c_boolean has_route_offset_m;
   double route_offset_m;
@@ -1290,7 +1290,7 @@ struct  Navbus__V1__FerryPassage
    */
   char *name;
   /*
-   * Where the passage begins, in m from the route's start.
+   * Beginning of the passage, in m from the route's start.
    */
   protobuf_c_boolean has_route_offset_m;
   double route_offset_m;
@@ -1391,7 +1391,7 @@ struct  Navbus__V1__RoutePreview
 {
   ProtobufCMessage base;
   /*
-   * When the preview changed, ns since the Unix epoch, UTC.
+   * Time of the change of the preview, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;

@@ -50,7 +50,7 @@ typedef struct Navbus__V1__PurgeResponse Navbus__V1__PurgeResponse;
 /* --- enums --- */
 
 /*
- * Whether the sources of tiles, taken together, can be reached, by the last attempts: a source that was not asked yet does not fail.
+ * Combined reachability of the tile sources, by the last attempts: a source without any attempt counts as reachable.
  */
 typedef enum _Navbus__V1__SourceState {
   /*
@@ -62,8 +62,8 @@ typedef enum _Navbus__V1__SourceState {
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_ONLINE = 1,
   /*
-   * A source fails: the last attempt to download from it or to read its edition failed, so that it may not be asked for a while; or
-   * network.mode is offline, and some tilesets, but not all, have their source on this machine.
+   * A source fails: the last attempt to download from it or to read its edition failed, so that requests to it may be suspended for
+   * a while; or network.mode is offline, and some tilesets, but not all, have their source on this machine.
    */
   NAVBUS__V1__SOURCE_STATE__SOURCE_STATE_DEGRADED = 2,
   /*
@@ -139,7 +139,7 @@ struct  Navbus__V1__TilesState
 {
   ProtobufCMessage base;
   /*
-   * When the state changed, ns since the Unix epoch, UTC.
+   * Time of the change of state, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
@@ -381,17 +381,17 @@ struct  Navbus__V1__Region
   protobuf_c_boolean has_state;
   Navbus__V1__RegionState state;
   /*
-   * When the first of its tiles expires, ns since the Unix epoch, UTC.
+   * Time at which the first of its tiles expires, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_expires_ns;
   int64_t expires_ns;
   /*
-   * When the region was created, ns since the Unix epoch, UTC.
+   * Time of the region's creation, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_created_ns;
   int64_t created_ns;
   /*
-   * When the region was last loaded or changed, ns since the Unix epoch, UTC.
+   * Time of the region's last load or change, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_updated_ns;
   int64_t updated_ns;
@@ -422,7 +422,7 @@ struct  Navbus__V1__RegionEvent
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * What happens.
+   * Kind of event.
    */
   protobuf_c_boolean has_kind;
   Navbus__V1__RegionEventKind kind;
@@ -505,7 +505,7 @@ struct  Navbus__V1__GetTileResponse
   protobuf_c_boolean has_sha256;
   ProtobufCBinaryData sha256;
   /*
-   * When the tile expires, ns since the Unix epoch, UTC.
+   * Time at which the tile expires, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_expires_ns;
   int64_t expires_ns;
@@ -575,7 +575,7 @@ struct  Navbus__V1__ListRegionsRequest
 {
   ProtobufCMessage base;
   /*
-   * Only regions whose id comes after this id; absent: all regions.
+   * Only regions whose id is greater than this id; absent: all regions.
    */
   char *start_after;
   /*

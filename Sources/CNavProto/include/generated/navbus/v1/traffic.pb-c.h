@@ -31,7 +31,7 @@ struct  Navbus__V1__TrafficSpeeds
 {
   ProtobufCMessage base;
   /*
-   * When the speeds were measured, ns since the Unix epoch, UTC.
+   * Time of the measurement of the speeds, ns since the Unix epoch, UTC.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;

@@ -79,12 +79,12 @@ struct  Navbus__V1__VehicleOdometry
 {
   ProtobufCMessage base;
   /*
-   * When it was measured, ns since the Unix epoch, UTC; absent: the stamp of the message's header.
+   * Time of the measurement, ns since the Unix epoch, UTC; absent: the stamp of the message's header.
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
   /*
-   * When it was measured, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
+   * Time of the measurement, ns of the host's monotonic clock. For recordings: the navigation node does not use it.
    */
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
