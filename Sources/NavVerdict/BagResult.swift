@@ -207,12 +207,16 @@ package struct FleetResult: Sendable, Equatable {
     package static let beginning = "{\"build\":"
 
     /// Returns the content of the result file.
-    package func text() throws -> String {
+    ///
+    /// - Parameter map: returns the results of a function of 0 to a count, which may run for several at once.
+    package func text(
+        _ map: (Int, @Sendable (Int) throws -> String) throws -> [String] = { try (0..<$0).map($1) }
+    ) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var lines = [String(decoding: try encoder.encode(Head(build: build, figures: figures.sorted())), as: UTF8.self)]
-        for bag in bags { lines.append(String(decoding: try encoder.encode(bag), as: UTF8.self)) }
-        return lines.joined(separator: "\n") + "\n"
+        let head = String(decoding: try encoder.encode(Head(build: build, figures: figures.sorted())), as: UTF8.self)
+        let lines = try map(bags.count) { String(decoding: try encoder.encode(bags[$0]), as: UTF8.self) }
+        return ([head] + lines).joined(separator: "\n") + "\n"
     }
 
     /// Reads a result file; nil when the text is not one.
