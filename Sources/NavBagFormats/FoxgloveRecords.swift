@@ -1,5 +1,6 @@
 import Glibc
 package import NavBag
+import NavGNSS
 import NavGeo
 import NavMessages
 
@@ -82,7 +83,7 @@ extension FoxgloveLocationFix {
             positionCovarianceType: fix.positionCovarianceType.map { .init(rawValue: $0.rawValue) },
             timestamp: fix.timestamp, frameId: fix.frameId, heading: fix.heading)
         if fix.positionCovariance.isEmpty, let radius = fix.horizontalAccuracyM {
-            let sigma = radius / ROS2Export.radiusOfSigma
+            let sigma = Accuracy.sigma(radius68: radius)
             approximate(along: sigma, cross: sigma, up: fix.verticalAccuracyM, course: 0)
         }
     }

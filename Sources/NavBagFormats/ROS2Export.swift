@@ -1,5 +1,6 @@
 import Foundation
 package import NavBag
+import NavGNSS
 import NavMessages
 
 /// A writer of a ROS 2 bag: a folder with an MCAP file and its `metadata.yaml`, as expected by rosbag2 and its readers.
@@ -7,9 +8,6 @@ import NavMessages
 /// Fixes are `sensor_msgs/msg/NavSatFix` on `/fix`, with their velocity to the east and north as `TwistStamped` on `/vel`.
 /// `/nav/position` is a `NavSatFix` and keeps its name; `/vehicle/odometry` is a `TwistStamped` in the frame `base_link`.
 package struct ROS2Export {
-    /// The radius that holds 68 % of a normal distribution in the plane, by its standard deviation: r² = -2 ln(1 - 0.68) σ².
-    static let radiusOfSigma = (-2 * log(0.32)).squareRoot()
-
     /// The frame of matched positions, which distinguishes them from fixes.
     static let matchedFrame = "map_matched"
     private static let fixSchema = "sensor_msgs/msg/NavSatFix"
@@ -64,9 +62,12 @@ package struct ROS2Export {
             guard let position = try? MatchedPosition(decoding: bytes), let matched = position.matched,
                 matched.latitude != nil
             else { return false }
+            // The accuracy of a pose is a standard deviation, that of a fix a radius.
             let fix = GnssFix(
                 latitude: matched.latitude, longitude: matched.longitude, altitude: matched.altitudeM,
-                horizontalAccuracyM: matched.horizontalAccuracyM)
+                horizontalAccuracyM: matched.horizontalAccuracyM.map {
+                    Accuracy.radius68(sigmaNorth: $0, sigmaEast: $0)
+                })
             let stamp = position.stampNs ?? Int64(clamping: record.publishTime)
             let message = ROSNavSatFix(fix, ROSHeader(stamp: stamp, frame: Self.matchedFrame))
             try write(message.cdr, Self.fixSchema, record.channel.topic, record)
@@ -155,7 +156,8 @@ extension ROSNavSatFix {
             covariance = fix.positionCovariance
             covarianceType = UInt8(clamping: fix.positionCovarianceType?.rawValue ?? 0)
         } else if let radius = fix.horizontalAccuracyM {
-            let variance = radius * radius / (ROS2Export.radiusOfSigma * ROS2Export.radiusOfSigma)
+            let sigma = Accuracy.sigma(radius68: radius)
+            let variance = sigma * sigma
             let vertical = fix.verticalAccuracyM.map { $0 * $0 } ?? 4 * variance
             (covariance[0], covariance[4], covariance[8]) = (variance, variance, vertical)
             covarianceType = 1

@@ -125,19 +125,3 @@ struct NMEAEpoch: Sendable {
         return altitude == nil ? .twoD : .threeD
     }
 }
-
-/// Conversions between measures of accuracy.
-package enum Accuracy {
-    /// Returns the radius that holds 68 % of a two-dimensional normal distribution.
-    ///
-    /// It is exact for equal deviations: a Rayleigh quantile, `sqrt(-2 ln 0.32) = 1.51` deviations. Unequal deviations are
-    /// replaced by their root mean square.
-    package static func radius68(sigmaNorth: Double, sigmaEast: Double) -> Double {
-        (-log(0.32) * (sigmaNorth * sigmaNorth + sigmaEast * sigmaEast)).squareRoot()
-    }
-
-    /// Returns a diagonal covariance: nine values, east, north, up, row-major, in m^2.
-    static func diagonal(east: Double, north: Double, up: Double) -> [Double] {
-        [east * east, 0, 0, 0, north * north, 0, 0, 0, up * up]
-    }
-}

@@ -146,17 +146,18 @@ package enum Reference: Sendable, Equatable {
     ///
     /// - Throws: ``LineError`` for the first malformed line.
     package init(text: String) throws(LineError) {
+        let (lineEnd, space) = (UInt8(ascii: "\n"), UInt8(ascii: " "))
         var events: [EventDiff.Event] = []
-        // A checkout may have converted the line ends.
-        for (number, line) in text.split(
-            omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }
-        ).enumerated() {
-            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
-            let parts = line.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let time = Double(parts[0]), time.isFinite else {
+        for (number, full) in Array(text.utf8).split(separator: lineEnd, omittingEmptySubsequences: false).enumerated()
+        {
+            // A checkout may have converted the line ends.
+            let line = full.last == UInt8(ascii: "\r") ? full.dropLast() : full
+            guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+            let parts = line.split(separator: space, maxSplits: 1)
+            guard parts.count == 2, let time = Double(String(decoding: parts[0], as: UTF8.self)), time.isFinite else {
                 throw LineError("line \(number + 1) is not an event: write seconds and words, such as '12.5 say: …'")
             }
-            events.append(EventDiff.Event(time: time, topic: "", text: String(parts[1])))
+            events.append(EventDiff.Event(time: time, topic: "", text: String(decoding: parts[1], as: UTF8.self)))
         }
         self = .events(events)
     }
@@ -206,12 +207,16 @@ package struct FleetResult: Sendable, Equatable {
     package static let beginning = "{\"build\":"
 
     /// Returns the content of the result file.
-    package func text() throws -> String {
+    ///
+    /// - Parameter map: returns the results of a function of 0 to a count, which may run for several at once.
+    package func text(
+        _ map: (Int, @Sendable (Int) throws -> String) throws -> [String] = { try (0..<$0).map($1) }
+    ) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var lines = [String(decoding: try encoder.encode(Head(build: build, figures: figures.sorted())), as: UTF8.self)]
-        for bag in bags { lines.append(String(decoding: try encoder.encode(bag), as: UTF8.self)) }
-        return lines.joined(separator: "\n") + "\n"
+        let head = String(decoding: try encoder.encode(Head(build: build, figures: figures.sorted())), as: UTF8.self)
+        let lines = try map(bags.count) { String(decoding: try encoder.encode(bags[$0]), as: UTF8.self) }
+        return ([head] + lines).joined(separator: "\n") + "\n"
     }
 
     /// Reads a result file; nil when the text is not one.

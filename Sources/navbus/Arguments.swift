@@ -72,12 +72,13 @@ func isSameFile(_ left: String, _ right: String) -> Bool {
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino
 }
 
-/// Refuses a name for a new bag that ends like a bag of ROS, as which it would be opened.
-func refuseROSName(_ path: String) throws(ValidationError) {
+/// Refuses a name for a new bag that ends like a file of another kind, as which it would be opened.
+func checkBagName(_ path: String) throws(ValidationError) {
     let end = (path as NSString).pathExtension
-    guard let tool = ["bag": "ROS 1", "db3": "ROS 2 in SQLite"][end.lowercased()] else { return }
+    guard !end.isEmpty, end.lowercased() != "mcap" else { return }
+    let kind = ["bag": "a bag of ROS 1", "db3": "a bag of ROS 2 in SQLite"][end.lowercased()] ?? "no bag"
     let name = (path as NSString).deletingPathExtension + ".mcap"
-    throw ValidationError("--out \(path): .\(end) is a bag of \(tool), and this is written as MCAP; give '\(name)'")
+    throw ValidationError("--out \(path): .\(end) is \(kind), and this is written as MCAP; give '\(name)'")
 }
 
 /// The options of the vehicle.

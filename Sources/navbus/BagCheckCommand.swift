@@ -114,7 +114,7 @@ struct BagRecoverCommand: ParsableCommand {
     var out: String
     @Flag(help: "Replace an existing bag.") var overwrite = false
 
-    func validate() throws { try refuseROSName(out) }
+    func validate() throws { try checkBagName(out) }
 
     func run() throws {
         guard !isSameFile(bag, out) else {

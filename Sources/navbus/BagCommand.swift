@@ -63,7 +63,7 @@ struct BagRecord: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
-        try refuseROSName(out)
+        try checkBagName(out)
         guard splitMb.map((1...1_000_000).contains) ?? true else {
             throw ValidationError("--split-mb must be from 1 to 1000000")
         }

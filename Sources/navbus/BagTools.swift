@@ -111,7 +111,7 @@ struct BagOutput: ParsableArguments {
     var out: String
     @Flag(help: "Replace an existing file.") var overwrite = false
 
-    func validate() throws { try refuseROSName(out) }
+    func validate() throws { try checkBagName(out) }
 
     /// Writes records to a bag with the metadata and attachments of its sources; the file gets its final name when it
     /// is complete. Records that the files of a split recording repeat are written once.

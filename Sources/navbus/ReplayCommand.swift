@@ -45,7 +45,7 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Print the summary as JSON.") var json = false
 
     func validate() throws {
-        if let out { try refuseROSName(out) }
+        if let out { try checkBagName(out) }
         if journal, config != nil || !set.isEmpty || to != nil {
             throw ValidationError("--journal uses the recorded configuration: leave out --config, --set and --to")
         }

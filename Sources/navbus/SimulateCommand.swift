@@ -94,7 +94,7 @@ struct SimulateCommand: ParsableCommand {
     }
 
     func validate() throws {
-        try refuseROSName(out)
+        try checkBagName(out)
         guard rate >= 0.001, rate <= 1_000 else { throw ValidationError("--rate must be from 0.001 to 1000") }
         if let odometry, !(0.001...1_000).contains(odometry) {
             throw ValidationError("--odometry must be from 0.001 to 1000")

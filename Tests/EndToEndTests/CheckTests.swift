@@ -288,6 +288,14 @@ struct CheckTests {
                 #expect(try await executed(["--set", "fix.max_age_s=5.\(value)"]) == 2)
             }
             #expect(try await executed() == 0)
+            // Neither a new time of the same content nor a damaged index of hashes is another run.
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: box.path + "/drives/0.mcap")
+            #expect(try await executed() == 0)
+            for damage in ["", "damaged", String(repeating: "0", count: 64) + "\n1\t2\t3\t4\t0f\t/a\n"] {
+                try box.write("cache/navbus-check-files", damage)
+                #expect(try await executed() == 0)
+            }
             let bytes = try #require(readBytes(box.path + "/drives/1.mcap"))
             try box.write("drives/0.mcap", bytes)
             #expect(try await executed() == 1)
@@ -340,15 +348,16 @@ struct CheckTests {
             try await fleet(in: box, drives: 1)
             let old = Date(timeIntervalSinceNow: -400 * 86_400)
             try FileManager.default.createDirectory(atPath: box.path + "/cache/ab", withIntermediateDirectories: true)
-            let own = "ab/" + String(repeating: "0f", count: 31) + ".json"
-            for name in ["notes.json", "ab/notes.json", own] {
+            let own = [".runs", ".json"].map { "ab/" + String(repeating: "0f", count: 31) + $0 }
+            for name in ["notes.json", "ab/notes.json"] + own {
                 try box.write("cache/" + name, "{}")
                 try FileManager.default.setAttributes(
                     [.modificationDate: old], ofItemAtPath: "\(box.path)/cache/\(name)")
             }
             _ = try await check(box)
             let kept = try files(below: box.path + "/cache")
-            #expect(kept["notes.json"] != nil && kept["ab/notes.json"] != nil && kept[own] == nil)
+            #expect(kept["notes.json"] != nil && kept["ab/notes.json"] != nil)
+            #expect(own.allSatisfy { kept[$0] == nil })
             // An unwritable home does not prevent a check.
             let homeless = try await box.run(
                 "navbus", ["check", "fleet.yaml"], environment: ["XDG_CACHE_HOME": "/dev/null"])

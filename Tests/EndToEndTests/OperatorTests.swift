@@ -83,11 +83,11 @@ struct OperatorTests {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let route = ["--tiles", tiles, "--from", Town.from, "--to", Town.to]
-            try box.write("notes.txt", "precious")
+            try box.write("notes.mcap", "precious")
             for call in [["simulate"] + route, ["replay", drive, "--tiles", tiles]] {
-                let refused = try await box.start("navbus", call + ["--out", "notes.txt"]).wait()
+                let refused = try await box.start("navbus", call + ["--out", "notes.mcap"]).wait()
                 #expect(refused.status == 1 && refused.errors.contains("--overwrite"), "\(refused.errors)")
-                #expect(readFile(box.path + "/notes.txt") == "precious")
+                #expect(readFile(box.path + "/notes.mcap") == "precious")
                 try await box.succeed("navbus", call + ["--out", "\(call[0]).mcap"])
                 try await box.succeed("navbus", call + ["--out", "\(call[0]).mcap"])
             }
@@ -96,7 +96,7 @@ struct OperatorTests {
             #expect(back.status == 1, "a drive is not replaced by its replay")
             let other = try await box.start("navbus", ["simulate"] + route + ["--out", "replay.mcap"]).wait()
             #expect(other.status == 1, "a bag of another command is not replaced")
-            try await box.succeed("navbus", ["simulate"] + route + ["--out", "notes.txt", "--overwrite"])
+            try await box.succeed("navbus", ["simulate"] + route + ["--out", "notes.mcap", "--overwrite"])
             let left = try FileManager.default.contentsOfDirectory(atPath: box.path).filter { $0.contains("partial") }
             #expect(left.isEmpty)
         }

@@ -126,7 +126,7 @@ def output_commands(run: Run) -> None:
 def output_overwrite(run: Run) -> None:
     """An existing file is not replaced unless requested."""
     a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
-    precious = run.folder / "thesis.txt"
+    precious = run.folder / "thesis.mcap"
     precious.write_text("two years of work\n")
     done = run.options.programs.run("simulate", "--tiles", run.tiles, "--from", a, "--to", b, "--out", precious)
     run.expect(

@@ -146,4 +146,44 @@ struct ExportTests {
             #expect(found.map(\.latitude) == (0..<10).map { $0 % 2 == 0 ? 60 : 61 })
         }
     }
+
+    @Test func accuracyIsTheSameRadiusInEveryFormat() throws {
+        let channel = RecordChannel.protobuf("/gnss/fix", named: GnssFix.fullName)
+        let positions = RecordChannel.protobuf("/nav/position", named: MatchedPosition.fullName)
+        let fix = GnssFix(
+            latitude: 60, longitude: 24, timestamp: Timestamp(seconds: Self.start, nanos: 0), horizontalAccuracyM: 3.206
+        )
+        let pose = Pose(latitude: 60, longitude: 24, horizontalAccuracyM: 2)
+        let stamp = UInt64(Self.start) * 1_000_000_000
+        func listed(_ messages: [(RecordChannel, [UInt8])]) -> Listed {
+            var listed = Listed([])
+            listed.records = messages.map { channel, bytes in
+                Record(channel: channel, logTime: stamp, publishTime: stamp, data: bytes[...])
+            }
+            return listed
+        }
+        let recording = listed([(channel, fix.encoded()), (positions, MatchedPosition(matched: pose).encoded())])
+        // 68 % of a normal distribution in the plane with this deviation in each axis is within the radius.
+        let sigma = 3.206 / (-2 * log(0.32)).squareRoot()
+        let drawn = drain(FoxgloveRecords(recording)).records
+        let circle = try #require(drawn.first { $0.channel.topic == "/foxglove/fix" })
+        let drawing = try FoxgloveLocationFix(decoding: Array(circle.data))
+        #expect(abs((drawing.positionCovariance.first ?? 0) - sigma * sigma) < 1e-9)
+        try withTemporaryFolder { folder in
+            var export = try ROS2Export(folder: folder + "/ros")
+            for record in recording.records { try export.write(record) }
+            try export.close()
+            let read = try #require(fixes(folder + "/ros").first)
+            #expect(abs((read.positionCovariance.first ?? 0) - sigma * sigma) < 1e-9)
+            let rows = try text(.csv, of: listed([(channel, read.encoded())]))
+            #expect(rows.contains(",3.206,"), "\(rows)")
+            // The accuracy of a matched position is a deviation; the message ends with the covariance and a byte for its type.
+            let position = try #require(
+                drain(RecordingFile.open(folder + "/ros")).records.first { $0.channel.topic == "/nav/position" })
+            let variance = Array(position.data).dropLast().suffix(72).prefix(8).reversed().reduce(UInt64(0)) {
+                $0 << 8 | UInt64($1)
+            }
+            #expect(abs(Double(bitPattern: variance) - 4) < 1e-9)
+        }
+    }
 }

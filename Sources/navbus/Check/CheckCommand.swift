@@ -3,6 +3,7 @@ import Foundation
 import NavConfig
 import NavKit
 import NavLaunch
+import NavMapBuild
 import NavVerdict
 import NavigationNode
 import Synchronization
@@ -162,7 +163,8 @@ struct CheckCommand: ParsableCommand {
         }
         bar.finish()
         cache.finish(removingIdle: executed > 0)
-        try outFile?.write(Data(try result.text().utf8))
+        let processors = Self.processors
+        try outFile?.write(Data(try result.text { try Parallel.map($0, jobs: processors, $1) }.utf8))
         try junitFile?.write(Data(result.junit(name: fleet).utf8))
         try htmlFile?.write(Data(result.html(name: fleet, comparison: comparison).utf8))
         try show(result, comparison, executed: executed, unchecked: comparison == nil ? result.unchecked.count : 0)
@@ -181,6 +183,8 @@ struct CheckCommand: ParsableCommand {
             "references of \(stray.count) bags not in this fleet: \(names); remove them from '\(plan.references ?? "")' "
                 + "unless another fleet uses them")
     }
+
+    private static var processors: Int { ProcessInfo.processInfo.activeProcessorCount }
 
     private static var usualCache: String {
         let environment = ProcessInfo.processInfo.environment
@@ -222,7 +226,7 @@ struct CheckCommand: ParsableCommand {
             if let key = keys.withLock({ $0[missing[index]] }) { cache.store(record, key) }
             bar.show(share, "of \(missing.count) bags")
         }
-        pool.run(processes: jobs ?? ProcessInfo.processInfo.activeProcessorCount)
+        pool.run(processes: jobs ?? Self.processors)
         return (found.withLock { $0.map { $0 ?? DriveRecord() } }, missing.count)
     }
 
@@ -253,19 +257,19 @@ struct CheckCommand: ParsableCommand {
     }
 
     private func judged(_ plan: FleetPlan, _ records: [DriveRecord], build: String) -> FleetResult {
-        let references = CheckReferences(plan)
-        var bags: [BagResult] = []
-        for (item, record) in zip(plan.items, records) {
-            var (record, reference): (DriveRecord, Reference?) = (record, nil)
+        let (items, references) = (plan.items, CheckReferences(plan))
+        let commands = items.map { command($0.job.name) }
+        let bags = Parallel.map(items.count, jobs: Self.processors) { index in
+            let item = items[index]
+            var (record, reference): (DriveRecord, Reference?) = (records[index], nil)
             do throws(NodeError) {
                 reference = try references.read(item.job.name)
             } catch {
                 record.failure = record.failure ?? error.description
             }
-            bags.append(
-                BagResult(
-                    bag: item.job.name, tags: item.tags, command: command(item.job.name), record: record,
-                    criteria: item.criteria, tolerances: item.tolerances, reference: reference))
+            return BagResult(
+                bag: item.job.name, tags: item.tags, command: commands[index], record: record,
+                criteria: item.criteria, tolerances: item.tolerances, reference: reference)
         }
         return FleetResult(build: build, bags: bags)
     }

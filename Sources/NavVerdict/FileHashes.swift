@@ -1,0 +1,79 @@
+/// The known hashes of files' contents, each valid while its file is unchanged, as in the index of git.
+package struct FileHashes: Sendable {
+    /// What tells a changed file from an unchanged one.
+    ///
+    /// The device is left out, as in git: network file systems have another after each mount and on each host.
+    package struct Attributes: Sendable, Equatable {
+        package var size: Int64
+        /// The time of the last change of the content, ns since 1970.
+        package var modified: Int64
+        /// The time of the last change of content or inode, ns since 1970; no program can set it, but some file systems have none.
+        package var changed: Int64
+        package var inode: UInt64
+
+        package init(size: Int64, modified: Int64, changed: Int64, inode: UInt64) {
+            (self.size, self.modified, self.changed, self.inode) = (size, modified, changed, inode)
+        }
+    }
+
+    private struct Known {
+        var attributes: Attributes
+        var hash: String
+    }
+
+    /// The time after which a further change has another time than the last one, ns: file systems count in steps of up to 2 s.
+    private static let settling: Int64 = 2_000_000_000
+
+    private var files: [String: Known] = [:]
+    /// Whether there are hashes that were not read from a text.
+    package private(set) var hasNews = false
+
+    package init() {}
+
+    /// Reads the known hashes from a text; a line that is none is left out.
+    package init(text: String) {
+        let text = Array(text.utf8)
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 5).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+            guard fields.count == 6, let size = Int64(fields[0]), let modified = Int64(fields[1]),
+                let changed = Int64(fields[2]), let inode = UInt64(fields[3])
+            else { continue }
+            files[fields[5]] = Known(
+                attributes: Attributes(size: size, modified: modified, changed: changed, inode: inode), hash: fields[4])
+        }
+    }
+
+    /// The text, one file a line.
+    package var text: String {
+        files.sorted { $0.key < $1.key }.map { path, known in
+            let attributes = known.attributes
+            return
+                "\(attributes.size)\t\(attributes.modified)\t\(attributes.changed)\t\(attributes.inode)\t\(known.hash)\t\(path)\n"
+        }.joined()
+    }
+
+    /// Returns the hash of a file's content; nil when it is unknown or the file has changed.
+    package func hash(of path: String, _ attributes: Attributes) -> String? {
+        guard let known = files[path], known.attributes == attributes else { return nil }
+        return known.hash
+    }
+
+    /// Keeps the hash of a file's content, unless a change at the same time as the last one could be missed.
+    ///
+    /// - Parameters:
+    ///   - attributes: those before the content was read.
+    ///   - now: the time before they were read, ns since 1970.
+    package mutating func note(_ hash: String, of path: String, _ attributes: Attributes, at now: Int64) {
+        guard attributes.changed < now &- Self.settling else { return }
+        files[path] = Known(attributes: attributes, hash: hash)
+        hasNews = true
+    }
+
+    /// Adds the hashes that another process has found.
+    package mutating func add(_ other: FileHashes) { files.merge(other.files) { own, _ in own } }
+
+    /// Keeps only the files with some paths.
+    package mutating func keep(where isKept: (String) -> Bool) { files = files.filter { isKept($0.key) } }
+}
