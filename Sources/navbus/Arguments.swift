@@ -76,7 +76,7 @@ func isSameFile(_ left: String, _ right: String) -> Bool {
 func checkBagName(_ path: String) throws(ValidationError) {
     let end = (path as NSString).pathExtension
     guard !end.isEmpty, end.lowercased() != "mcap" else { return }
-    let kind = ["bag": "a bag of ROS 1", "db3": "a bag of ROS 2 in SQLite"][end.lowercased()] ?? "no bag"
+    let kind = ["bag": "a bag of ROS 1", "db3": "a bag of ROS 2 in SQLite"][end.lowercased()] ?? "not a bag"
     let name = (path as NSString).deletingPathExtension + ".mcap"
     throw ValidationError("--out \(path): .\(end) is \(kind), and this is written as MCAP; give '\(name)'")
 }
