@@ -2,8 +2,8 @@
 import PackageDescription
 
 // The import direction is the architecture: executables -> a library per node -> NavWire and NavKit -> the pure column and the bus
-// column. The two columns meet only in NavWire and in what stands on it. `swift build --explicit-target-dependency-import-check
-// error` and the tidy tests keep it so.
+// column. Only NavWire and the targets above it import both columns. `swift build --explicit-target-dependency-import-check error`
+// and the tidy tests enforce this.
 
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -19,7 +19,7 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-// Optimizing the tests themselves would take half of a release build, and it is what they call that has to be fast.
+// Optimizing the tests would take half of a release build; only the code that they call has to be fast.
 let unoptimized = SwiftSetting.unsafeFlags(["-Onone"], .when(configuration: .release))
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -28,8 +28,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
         swiftSettings: strict + [unoptimized])
 }
 
-// What --version tells besides the version: the commit, where the builder says it (launch/.prepare does). SwiftPM keeps what it read of
-// git from an earlier run, so it is not asked.
+// The commit that --version prints after the version, from the builder's environment (launch/.prepare sets it). SwiftPM caches git's
+// answer from an earlier run, so git is not queried here.
 let commit = (Context.environment["NAVBUS_COMMIT"] ?? "").filter { $0.isLetter || $0.isNumber || $0 == "-" }
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -69,7 +69,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],
     targets: [
-        // C in its corner: a modulemap and a shim header each.
+        // C libraries, each with a modulemap and a shim header.
         .systemLibrary(name: "CZeroMQ"),
         .systemLibrary(name: "CProtobufC"),
         .systemLibrary(name: "CZlib"),
@@ -77,10 +77,10 @@ let package = Package(
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CBzip2"),
         .systemLibrary(name: "CCrypto"),
-        // HTTP with TLS, for tile sources and the online provider of routes: it costs no compile step.
+        // HTTP with TLS, for tile sources and the online provider of routes; a system library costs no compile step.
         .systemLibrary(name: "CCurl"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
-        // What must happen between fork and exec.
+        // The code between fork and exec.
         .target(name: "CSpawn"),
         // Crash reports, standard streams, the commit of the build, and the heartbeats that a supervisor waits for.
         .target(name: "CProcess", cSettings: [.define("NAVBUS_COMMIT", to: "\"\(commit)\"")]),
@@ -98,26 +98,26 @@ let package = Package(
         library("NavMap", ["NavGeo", "CZlib"]),
         library("NavRouting", ["NavGeo", "NavMap", heaps]),
         library("NavMatching", ["NavGeo", "NavMap", "NavRouting", heaps]),
-        // Languages are read when they are generated into Swift.
+        // The language files are input of the generator, which writes Swift.
         library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"], exclude: ["Languages"]),
         library("NavPositioning", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
         library(
             "NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]),
 
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"]),
-        // Decides for the tile cache. Of NavStorage it knows the error of a store alone.
+        // The tile cache's decisions; uses only the store's error type of NavStorage.
         library("NavTileCache", ["NavGeo", "NavDigest", "NavRemote", "NavStorage", heaps]),
 
-        // What content is known by.
+        // Content hashes.
         library("NavDigest", ["CCrypto"]),
-        // How to ask a server that fails: pauses and rests.
+        // Backoff and circuit breaker for requests to failing servers.
         library("NavRemote"),
         // The HTTP client: deadlines, redirects, bounds of size and rate, TLS.
         library("NavHTTP", ["NavGeo", "NavDigest", "CCurl", "CZlib", "CZstd"]),
 
-        // Files that survive a crash, and why they fail.
+        // Crash-safe files and their errors.
         library("NavStorage", ["NavDigest"]),
-        // Tiles on disk, and where they come from.
+        // Tiles on disk and their sources.
         library(
             "NavTileStore",
             [
@@ -132,7 +132,8 @@ let package = Package(
 
         // IO shells: where the two columns meet.
         library("NavConfig", ["NavSpelling", yams]),
-        // What every node is made of: loop, configuration, health, parameters, lifecycle, lockstep, typed topics and services.
+        // The parts common to all nodes: loop, configuration, health, parameters, lifecycle, lockstep, typed topics and
+        // services.
         library(
             "NavKit",
             ["CProcess", "NavSpelling", "NavConfig", "NavBus", "NavMessages", "NavGeo", argumentParser, logging]),
@@ -171,7 +172,7 @@ let package = Package(
             ]),
         // Verdicts on recorded drives: what is expected, criteria against truth, references, comparisons. No IO.
         library("NavVerdict", ["NavSpelling", "NavConfig", "NavBus", "NavMessages", "NavWire", "NavGeo"]),
-        // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
+        // Replay of drives through the core, from inputs or journal; simulated drives; differences between two drives.
         library(
             "NavReplay",
             [
@@ -179,7 +180,7 @@ let package = Package(
                 "NavMessages", "NavBag", "NavGeo",
                 "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
-        // The page of a drive: its parts as files, embedded by the C compiler, and what fills it.
+        // The HTML report of a drive: its parts as files, embedded by the C compiler, and the code that fills them.
         .target(
             name: "CReportPage",
             exclude: ["page.html", "page.css", "data.js", "map.js", "plots.js", "live.js", "page.js"]),
@@ -195,7 +196,7 @@ let package = Package(
         executable("navigation-node", ["NavigationNode", "NavKit"]),
         executable("gnss-node", ["GNSSNode", "NavKit"]),
         executable("tile-cache-node", ["TileCacheNode", "NavKit"]),
-        // What an owner's policy node looks like; launch/policy.yaml starts it, or its brother in Python.
+        // An example of an owner's policy node; launch/policy.yaml starts it or its Python counterpart.
         .executableTarget(
             name: "policy-node-example", dependencies: ["NavKit", "NavConfig", "NavMessages", "NavGeo"],
             path: "launch/policy", exclude: ["policy_node.py"], swiftSettings: strict),
@@ -210,7 +211,7 @@ let package = Package(
                 "NavSimulation", "NavTileCache", "NavHTTPServer", argumentParser,
             ]),
 
-        // Tests. What measures stands beside them: NavBench runs alternating rounds of our code and a peer's, and reports them.
+        // Tests and measurements. NavBench runs our code and a peer's in alternating rounds and reports both.
         .target(name: "NavBench", dependencies: ["CSpawn"], path: "Tests/NavBench", swiftSettings: strict),
         .executableTarget(
             name: "navbus-bench",
@@ -224,12 +225,12 @@ let package = Package(
                 argumentParser,
             ],
             path: "Tests/navbus-bench", swiftSettings: strict),
-        // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.
+        // The baseline of navbus-bench for the bus: the same patterns in plain C on libzmq.
         .executableTarget(
             name: "navbus-bench-peer", path: "Tests/Peers/zmq-peer",
             linkerSettings: [.linkedLibrary("zmq"), .linkedLibrary("pthread")]),
 
-        // NavTestKit has what every test may use: folders, waits, and where the data lies.
+        // NavTestKit has helpers for every test: folders, waits and the location of the data.
         .target(name: "NavTestKit", path: "Tests/NavTestKit", swiftSettings: strict),
         // NavTestSupport draws maps and drives; it has no sockets and no processes.
         .target(
@@ -239,10 +240,10 @@ let package = Package(
                 "NavSimulation", "NavTestKit",
             ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
-        // NavTestBus is a bus inside one process that behaves as the one between processes does.
+        // NavTestBus is a bus within one process that behaves like the one between processes.
         .target(
             name: "NavTestBus", dependencies: ["NavBus", collections], path: "Tests/NavTestBus", swiftSettings: strict),
-        // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
+        // NavTestSystem has both: scripted servers on loopback, and programs that are run, stopped and killed.
         .target(
             name: "NavTestSystem", dependencies: ["NavBag", "NavBench", "NavTestKit", "CZlib", "CZstd"],
             path: "Tests/NavTestSystem", swiftSettings: strict),
@@ -254,7 +255,7 @@ let package = Package(
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache", "NavDigest", "NavStorage", "NavSimulation"]),
         tests("NavRemoteTests", ["NavRemote"]),
         tests("NavHTTPTests", ["NavHTTP", "NavSimulation", "NavTestSystem"]),
-        // NavTileStoreProbe owns a store that tests kill and starve.
+        // NavTileStoreProbe owns a store; tests kill it and exhaust its disk space.
         .executableTarget(
             name: "NavTileStoreProbe",
             dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavStorage", "NavHTTP", "NavDigest"],
@@ -346,7 +347,7 @@ let package = Package(
                 "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavNavigator", "NavSimulation", "NavTestSupport",
             ]),
-        // Simulated drives from seeds: a town, a driver and all that can go wrong; what always holds is checked at every step.
+        // Simulated drives from seeds: a town, a driver and faults; the invariants are checked at every step.
         tests(
             "SimWorldTests",
             [

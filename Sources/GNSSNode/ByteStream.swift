@@ -3,7 +3,7 @@ import Glibc
 import NavGeo
 import NavKit
 
-/// A descriptor for reading bytes, a socket or a serial device, which closes with its owner.
+/// A descriptor for reading bytes, a socket or a serial device, closed with its owner.
 final class ByteStream {
     enum Reading {
         case bytes([UInt8])
@@ -24,7 +24,7 @@ final class ByteStream {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        // An IPv6 address is written in brackets, which are no part of it.
+        // An IPv6 address is written in brackets, which are not part of it.
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         let status = getaddrinfo(
             isBracketed ? String(host.dropFirst().dropLast()) : host, String(port), &hints, &list)
@@ -108,7 +108,8 @@ final class ByteStream {
 
     /// Lets the system end a connection whose peer has been silent for 11 s and answers no probe.
     ///
-    /// A peer that loses its power or its cable sends no end, and nothing is sent to it that could fail.
+    /// A peer that loses its power or its cable does not close the connection, and this side sends no data whose
+    /// failure would reveal it.
     private func keepAlive() {
         for (level, option, value) in [
             (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 5),

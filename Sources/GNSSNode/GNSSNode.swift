@@ -8,7 +8,7 @@ import NavRecording
 
 /// The node of the GNSS receiver, which publishes the fixes of gpsd, a device or a file as `/gnss/fix`.
 package final class GNSSNode: Node {
-    /// The node's name unless another one is given.
+    /// The node's default name.
     package static let defaultName = "gnss-node"
     package static let summary =
         "Publishes the fixes of a GNSS receiver: gpsd, a device with NMEA 0183 or UBX, or a recorded file."
@@ -134,7 +134,7 @@ package final class GNSSNode: Node {
         while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
-                // A fix of a file keeps its recorded times: the present is no evidence of its latency.
+                // A fix of a file keeps its recorded times: the current time says nothing about its latency.
                 guard let fix = fix(at: index) else {
                     playback = nil
                     context.finish()
@@ -152,7 +152,8 @@ package final class GNSSNode: Node {
         return .max
     }
 
-    /// Returns the next fix of the file, whose index begins at 0 and ascends; nil when it can no longer be read.
+    /// Returns the next fix of the file; `index` starts at 0 and increases with each call. Nil when the file can no
+    /// longer be read.
     private func fix(at index: Int) -> GnssFix? {
         do {
             if index == 0 || fixes == nil, let trace { fixes = try RecordedFixes.Reader(trace.fixes) }

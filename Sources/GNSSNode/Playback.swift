@@ -20,9 +20,10 @@ package struct Playback {
 
     /// The longest wait for a subscriber, ns.
     private static let patience: Int64 = 10_000_000_000
-    /// The time that the node waits after the last fix, so that the fix arrives, ns.
+    /// The wait after the last fix, for its delivery, ns.
     private static let loopPause: Int64 = 1_000_000_000
-    /// The pause before a file of a single moment is repeated, ns; its fixes would otherwise follow each other at once.
+    /// The pause before a file of a single moment is repeated, ns; without it, the repetitions would follow each other
+    /// at once.
     private static let pause: Int64 = 1_000_000_000
     /// The interval of checks for a subscriber, ns.
     private static let look: Int64 = 20_000_000
@@ -31,8 +32,7 @@ package struct Playback {
     private static let longestGap: Int64 = 3_600_000_000_000
     /// The longest step back that counts as fixes out of order, ns of the file; after a longer one, the clock was set back.
     private static let longestStepBack: Int64 = 60_000_000_000
-    /// The longest delay that the playback catches up with, ns; after a longer delay it continues from where it
-    /// stopped.
+    /// The longest delay that the playback makes up for, ns; after a longer delay it continues where it stopped.
     private static let hesitation: Int64 = 50_000_000
 
     /// The interval between fixes without stamps, ns; the same as in a converted trace.
@@ -115,7 +115,7 @@ package struct Playback {
 
     /// Whether the clock was set back before a fix, so that the fixes from it on are due at the pace of their own stamps.
     ///
-    /// If the following fix is not from then, too, the stamp is wrong.
+    /// The following fix must be from that time as well; otherwise the single stamp is wrong.
     private func isSetBack(at next: Int) -> Bool {
         let (bound, underflow) = latest.subtractingReportingOverflow(Self.longestStepBack)
         return !underflow && next + 1 < stamps.count && max(stamps[next], stamps[next + 1]) < bound

@@ -59,7 +59,7 @@ final class SourceReader: Sendable {
         thread.start()
     }
 
-    /// Requests the thread to end; it ends within a tenth of a second, or once a pending system call returns.
+    /// Requests the end of the thread, which follows within a tenth of a second, or once a pending system call returns.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Changes the longest pause between two attempts, s.
@@ -96,18 +96,18 @@ final class SourceReader: Sendable {
     private func read<Parser: StreamParser>(
         _ stream: ByteStream, _ parser: Parser, _ hadFixes: inout Bool
     ) throws(NodeError) {
-        // Each connection has a parser of its own, which counts from 0.
+        // Each connection has its own parser, which counts from 0.
         var (parser, rejected) = (parser, 0)
         func put(_ fixes: [GnssFix]) {
             let total = parser.rejections.total
-            // The counts start anew where the parser changes the protocol.
+            // The counts restart when the parser changes the protocol.
             self.put(fixes, newlyRejected: max(total - rejected, 0), &hadFixes)
             rejected = total
         }
         while isWanted {
             switch stream.read(milliseconds: 100) {
             case .bytes(let bytes):
-                // A host without a battery starts in 1970.
+                // The clock of a host without a backup battery starts in 1970.
                 let time = ReceptionTime(
                     monotonicNs: Clocks.monotonic(), hostNs: max(Clocks.wall(), WallClock.earliest.nanoseconds))
                 put(parser.consume(bytes, at: time))
@@ -159,7 +159,7 @@ final class SourceReader: Sendable {
 
     private func rest(_ seconds: Double) {
         let start = Clocks.monotonic()
-        // The longest pause may become shorter meanwhile.
+        // The longest pause may be shortened meanwhile.
         while isWanted, Double(Clocks.monotonic() - start) < min(seconds, longestPause) * 1e9 { usleep(50_000) }
     }
 }
@@ -175,7 +175,7 @@ extension GnssFix {
 /// A parser that takes bytes as they arrive.
 protocol StreamParser {
     var rejections: RejectionCounts { get }
-    /// Notes for the user about the stream, each with its kind; asked for after each read, so that texts are made only to be logged.
+    /// Notes for the user about the stream, each with its kind; queried after each read, hence texts are created only when logged.
     var notes: [(kind: String, text: () -> String)] { get }
     mutating func consume(_ bytes: [UInt8], at time: ReceptionTime) -> [GnssFix]
     mutating func finish() -> [GnssFix]

@@ -26,9 +26,9 @@ public struct BusConfiguration: Sendable {
 
     /// The most payload bytes queued on either side; the high-water marks additionally limit the number of messages.
     ///
-    /// When the payloads that its slowest subscribers have not taken reach this size, a publisher sends no further
-    /// large payload, and it ends the connections of subscribers that take nothing for two seconds. A subscription's
-    /// queue drops its oldest messages beyond this size. Drops are counted, and show as gaps in the sequence.
+    /// When the payloads that the slowest subscribers have not read reach this size, the publisher sends no further
+    /// large payload, and ends the connections of subscribers that read nothing for two seconds. A subscription's queue
+    /// drops its oldest messages beyond this size. Drops are counted, and show as gaps in the sequence.
     public var maximumQueuedBytes: Int = 64 << 20
 
     /// The silence after which a publisher is probed, in milliseconds.
@@ -44,7 +44,8 @@ public struct BusConfiguration: Sendable {
 
     /// The interval at which the registry is read where inotify does not work, in milliseconds.
     ///
-    /// With inotify, changes are seen at once, and a full read happens thirty times less often as a safety net.
+    /// With inotify, changes are detected at once, and a full read, at thirty times this interval, is only a safety
+    /// net.
     public var rescanMilliseconds: Int = 1000
 
     /// The heartbeats by which calls give up on a silent server, and servers on a silent client.
@@ -56,7 +57,7 @@ public struct BusConfiguration: Sendable {
     /// A configuration for `directory`, with every other value at its default.
     public init(directory: BusDirectory) { self.directory = directory }
 
-    /// The interval at which everything is checked that inotify reports, in nanoseconds.
+    /// The interval of full reads while inotify works, in nanoseconds.
     var safetyNetNanoseconds: Int64 { Int64(rescanMilliseconds) * 30_000_000 }
 
     func check() throws(BusError) {

@@ -136,7 +136,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - listSeparator: The mark between the items of a list.
-    ///   - defect: Returns what is wrong with a rejected value, for values of several parts; nil when it is malformed as a whole.
+    ///   - defect: Returns the defect of a rejected value, for values of several parts; nil when it is malformed as a whole.
     public static func text<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, range: String, _ documentation: String,
         listSeparator: String = ";", parse: @escaping @Sendable (String) -> Value?,
@@ -180,9 +180,9 @@ public protocol NodeConfiguration: Sendable {
     static var keys: [ConfigKey<Self>] { get }
     /// The reason why values that are each within range cannot be combined, with their keys; nil when they can.
     var conflict: String? { get }
-    /// The message about a key that the node needs and that is not set; nil when none is missing.
+    /// The message about a missing mandatory key; nil when none is missing.
     ///
-    /// Unlike a conflict, it is no error of the configuration itself, which may be printed and completed.
+    /// Unlike a conflict, it does not make the configuration invalid: it may still be printed and completed.
     var omission: String? { get }
 }
 

@@ -13,7 +13,7 @@
 /// ```
 ///
 /// Paths are relative to the file. `allowed_keys: ['…']` and `key: '…'` may replace the key files; `insecure: true` replaces all keys.
-/// Values are plain text, and their users check them.
+/// Values are plain text; their consumers validate them.
 public struct HostsFile: Sendable, Equatable {
     /// A node of another host.
     public struct Peer: Sendable, Equatable {
@@ -35,7 +35,7 @@ public struct HostsFile: Sendable, Equatable {
     public var listen: [String: String] = [:]
     /// The nodes of other hosts.
     public var peers: [Peer] = []
-    /// Whether connections use no keys.
+    /// Whether connections are made without keys.
     public var insecure = false
 
     private static let keys = [

@@ -2,7 +2,7 @@ package import Yams
 
 /// A parser of YAML with limits that make any input safe.
 package enum YAMLText {
-    /// The most values of a file: more than fit into the largest file, so that only nested aliases exceed it.
+    /// The most values of a file: more than the largest file can contain, so that only nested aliases exceed it.
     private static let mostValues = TextFile.greatestConfiguration
 
     /// Returns an error of ``root(of:)`` that names the text and, if known, the line.

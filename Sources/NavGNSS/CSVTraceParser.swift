@@ -2,13 +2,13 @@ package import NavMessages
 
 /// A parser of a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
 ///
-/// The header names the columns, in any order: `lat` and `lon`, or `latitude` and `longitude` (degrees), and optionally
-/// `t_s` (s since the Unix epoch, or since any start; a row without one has no stamp), `speed_mps`, `heading_deg` (course
-/// over ground, degrees from true north), `hdop`, `h_acc_m` (68 % radius in m), `t_recv_s` (arrival, s since the Unix
-/// epoch) and `receiver` (its name, the source of the fix, where there are several). Others, like `label`, are ignored,
-/// except a column of times in place of `t_s`: it is refused, because its unit is unknown.
-/// An empty field is unknown, as is `nan` in any case; a row with a malformed field is rejected as a whole. Times are read as
-/// decimals, exact to the nanosecond.
+/// The header names the columns, in any order: `lat` and `lon`, or `latitude` and `longitude` (degrees), and optionally `t_s`
+/// (s since the Unix epoch, or since any start; a row without one has no stamp), `speed_mps`, `heading_deg` (course over
+/// ground, degrees from true north), `hdop`, `h_acc_m` (68 % radius in m), `t_recv_s` (arrival, s since the Unix epoch) and
+/// `receiver` (its name, which becomes the source of the fix, if there are several). Other columns, such as `label`, are
+/// ignored, except a column of times under another name than `t_s`, which is refused because its unit is unknown. An empty
+/// field and `nan` in any case mean unknown; a row with a malformed field is rejected as a whole. Times are read as decimals,
+/// exact to the nanosecond.
 package struct CSVTraceParser: Sendable {
     /// Largest line in bytes.
     package static let lineLimit = 64 << 10
@@ -24,13 +24,14 @@ package struct CSVTraceParser: Sendable {
     /// The reason why the header is unusable, once it has been read; nil for a usable header.
     package private(set) var headerProblem: String?
 
-    /// The times of interest, ns since the Unix epoch: other rows are skipped if their time comes first; nil for all.
+    /// The times of interest, ns since the Unix epoch: rows at other times are skipped if the time is their first
+    /// column; nil for all.
     private let span: ClosedRange<Int64>?
     /// Whether a row was skipped.
     private(set) var hasSkipped = false
     private var framer = LineFramer(limit: Self.lineLimit)
     private var columns: [Column] = []
-    /// The fields of the present row, kept for its memory.
+    /// The fields of the current row, kept to reuse the memory.
     private var row: [Bytes] = []
 
     package init() { self.init(skippingOutside: nil) }

@@ -4,7 +4,7 @@ typealias Bytes = ArraySlice<UInt8>
 
 package enum Decimal {
     /// Parses a decimal number `[+-]digits[.digits][e[+-]digits]` as the nearest double; `nil` for anything else, and for
-    /// a number that no finite double holds.
+    /// a number beyond the range of finite doubles.
     package static func double(_ text: ArraySlice<UInt8>) -> Double? {
         if let value = short(text) { return value }
         // `Double` also accepts hexadecimal numbers, infinities and NaN.

@@ -2,7 +2,8 @@ internal import NavMessages
 
 /// The reports of one device since its last TPV.
 struct GPSDDevice: Sendable {
-    /// The time for which a SKY report applies to later TPVs, in ns: gpsd sends one per second, with slow receivers every five.
+    /// The time for which a SKY report applies to later TPVs, in ns: gpsd sends one per second, or every five seconds with slow
+    /// receivers.
     private static let skyLifetime: Int64 = 10 * UTC.nanosecondsPerSecond
 
     let name: String?
@@ -125,8 +126,9 @@ struct GPSDDevice: Sendable {
 
     /// Adds the error estimates, taken as standard deviations, and as 68 % in the plane.
     ///
-    /// Since 3.20 gpsd declares their certainty unknown: values computed by the daemon from the dilutions are 95 % values, and
-    /// values from a receiver are passed through, usually 68 %. At worst the accuracy is understated 1.6 to 2 times.
+    /// Since 3.20 gpsd declares their confidence level unknown: values computed by the daemon from the dilutions are 95 %
+    /// values, and values from a receiver are passed through, usually 68 %. At worst the accuracy is understated 1.6 to 2
+    /// times.
     private func addErrors(_ report: JSONValue, to fix: inout GnssFix) {
         fix.horizontalAccuracyM = Self.deviation(report, "eph")
         fix.verticalAccuracyM = Self.deviation(report, "epv")

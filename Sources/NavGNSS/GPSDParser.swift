@@ -20,7 +20,7 @@ package struct GPSDParser: Sendable {
     /// The message of the server's first error report.
     package private(set) var firstError: String?
 
-    /// Whether the peer has sent something other than gpsd's reports, and none of them.
+    /// Whether the peer has sent data, but no gpsd report.
     package var isForeign: Bool { reports == 0 && (firstBadLine != nil || rejections[.tooLong] > 0) }
 
     private var framer = LineFramer(limit: Self.lineLimit)

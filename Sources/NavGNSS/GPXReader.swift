@@ -3,10 +3,10 @@ package import NavMessages
 /// A reader of the track points of a GPX 1.0 or 1.1 document (`trk/trkseg/trkpt`) in their order; waypoints and routes are
 /// not a trace and are ignored.
 ///
-/// It reads of each point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown),
+/// It reads from each point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown),
 /// `geoidheight`, `fix`, `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true
-/// north), of GPX 1.0 or of an extension of any namespace. Any encoding that contains ASCII is read, and UTF-16;
-/// document types are skipped.
+/// north), of GPX 1.0 or of an extension of any namespace. Any encoding that contains ASCII is read, and UTF-16; document
+/// types are skipped.
 package struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
     package let fixes: [GnssFix]

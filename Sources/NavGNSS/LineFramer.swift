@@ -11,7 +11,7 @@ struct LineFramer: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Returns the next line of the chunk from `position` on; `nil` when the chunk is used up.
+    /// Returns the next line of the chunk from `position` on; `nil` at the end of the chunk.
     mutating func next(_ chunk: [UInt8], _ position: inout Int) -> Bytes? {
         while position < chunk.count {
             let rest = chunk[position...]

@@ -31,7 +31,7 @@ enum NMEAKind: UInt32 {
     }
 }
 
-/// An estimator of the sentence that ends a receiver's cycle, given by its kind and its occurrence in the cycle.
+/// An estimator of the last sentence of a receiver's cycle, identified by its kind and its occurrence in the cycle.
 struct NMEACycle: Sendable {
     /// The number of consecutive epochs that must end with the same sentence before it is trusted.
     static let confirmations = 3
@@ -61,7 +61,7 @@ struct NMEACycle: Sendable {
         restart()
     }
 
-    /// Forgets the learned end, which was wrong.
+    /// Discards the learned end, which was wrong.
     mutating func unlearn() {
         learned = nil
         confirmed = 0

@@ -3,7 +3,7 @@ internal import NavMessages
 
 /// The sentences of one measurement time that have arrived so far.
 struct NMEAEpoch: Sendable {
-    /// A kind of sentence that states whether there is a solution.
+    /// The kinds of sentences that state whether there is a solution.
     enum Solution: UInt8, Comparable {
         case gll, rmc, gns, gga
 

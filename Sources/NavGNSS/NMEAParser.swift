@@ -10,8 +10,8 @@ package import NavMessages
 /// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS time
 /// begins in 1980. An epoch without a date continues from the last one, across midnight in either direction (a jump of more
 /// than twelve hours changes the day). Before the first date a fix has no stamp. Old receivers count 1024 weeks too few:
-/// with `hostTimeNs` a date is moved forward by as many multiples of 1024 weeks as bring it nearest to the host's time, so
-/// that none within 512 weeks of it changes. A leap second, 23:59:60, has the stamp of the next midnight.
+/// with `hostTimeNs` a date is moved forward by the multiple of 1024 weeks that brings it nearest to the host's time, so
+/// that dates within 512 weeks of it do not change. A leap second, 23:59:60, has the stamp of the next midnight.
 package struct NMEAParser: Sendable {
     /// The rule that decides when an epoch is complete.
     package enum EpochEnd: Sendable {
@@ -28,7 +28,7 @@ package struct NMEAParser: Sendable {
     /// The number of sentences so far with a valid frame and of a used kind.
     package private(set) var sentencesUsed = 0
 
-    /// The host's time, ns since the Unix epoch, for a live receiver; nil moves no date because of it.
+    /// The host's time, ns since the Unix epoch, for a live receiver; nil to move no date.
     package var hostTimeNs: Int64?
     /// The first date that was moved; nil when there was none.
     package private(set) var movedDate: MovedDate?
@@ -178,7 +178,7 @@ package struct NMEAParser: Sendable {
     }
 }
 
-/// A date that missed rollovers of the GPS week had set back.
+/// A date that was too early because the receiver missed rollovers of the GPS week.
 package struct MovedDate: Sendable, Equatable {
     /// The beginning of the day that the receiver sent, ns since the Unix epoch.
     package var sentNs: Int64

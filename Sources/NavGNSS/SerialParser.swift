@@ -1,6 +1,6 @@
 package import NavMessages
 
-/// The moment at which bytes have arrived from a live receiver.
+/// The arrival time of bytes from a live receiver.
 package struct ReceptionTime: Sendable {
     /// Nanoseconds of a monotonic clock.
     package var monotonicNs: Int64
@@ -21,7 +21,8 @@ package struct ReceptionTime: Sendable {
 package struct SerialParser: Sendable {
     /// The time without NAV-PVT messages after which sentences are used again, ns.
     private static let patience: Int64 = 3_000_000_000
-    /// The number of positions in sentences that this also takes, since both protocols are delayed together.
+    /// The number of positions in sentences that must also arrive in that time, because both protocols are delayed
+    /// together.
     private static let proof = 3
 
     private var nmea: NMEAParser
@@ -38,7 +39,7 @@ package struct SerialParser: Sendable {
     /// The first date that was moved by missed rollovers; nil when there was none.
     package private(set) var movedDate: MovedDate?
 
-    /// The rejections of the protocol in use; the counts start anew when it changes.
+    /// The rejections of the protocol in use; the counts restart when it changes.
     package var rejections: RejectionCounts { isBinary ? ubx.rejections : nmea.rejections }
 
     package init(_ nmea: NMEAParser) {

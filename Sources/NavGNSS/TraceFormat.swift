@@ -12,10 +12,10 @@ package enum TraceFormat: String, CaseIterable, Sendable {
     /// A bag, which `NavBag` reads.
     case mcap
 
-    /// The number of bytes at the beginning of a file that `detect` looks at.
+    /// The number of bytes at the beginning of a file that `detect` reads.
     package static let sniffLength = 4096
 
-    /// Returns the format of a file from its first bytes, or else from its name's extension; `nil` if unknown.
+    /// Returns the format of a file from its first bytes, otherwise from its name's extension; `nil` if unknown.
     package static func detect(_ bytes: [UInt8], name: String = "") -> TraceFormat? {
         let head = GPXReader.utf8(Array(bytes.prefix(sniffLength)))
         if head.starts(with: [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a]) { return .mcap }

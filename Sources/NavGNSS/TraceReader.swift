@@ -48,7 +48,7 @@ package enum TraceReader {
         try read(bytes, format: format, name: name, skippingOutside: nil)
     }
 
-    /// Reads the bytes of a file, perhaps without fixes whose times are outside a span, ns since the Unix epoch.
+    /// Reads the bytes of a file; fixes whose times are outside a span, ns since the Unix epoch, may be skipped.
     package static func read(
         _ bytes: [UInt8], format: TraceFormat? = nil, name: String = "", skippingOutside span: ClosedRange<Int64>?
     ) throws(TraceError) -> Trace {

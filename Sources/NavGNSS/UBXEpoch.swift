@@ -17,7 +17,8 @@ struct UBXPayload {
     func signed(_ offset: Int) -> Double { Double(Int32(bitPattern: unsigned(offset, 4))) }
 }
 
-/// The navigation messages of one time of week, from receivers that send no NAV-PVT (u-blox 4 to 6, or as configured).
+/// The navigation messages of one time of week, from receivers that send no NAV-PVT (u-blox 4 to 6, or because of their
+/// configuration).
 ///
 /// NAV-SOL or NAV-POSLLH has the position; NAV-VELNED, NAV-STATUS, NAV-DOP, NAV-TIMEGPS and NAV-TIMEUTC complete it.
 struct UBXEpoch {
@@ -31,7 +32,7 @@ struct UBXEpoch {
         case timeGPS = 0x20
         case timeUTC = 0x21
 
-        /// The least bytes of its payload.
+        /// The minimum size of the payload, bytes.
         fileprivate var size: Int {
             switch self {
             case .status, .timeGPS: 16
@@ -67,7 +68,7 @@ struct UBXEpoch {
         messageCount += 1
     }
 
-    /// Whether it has a position, or the statement that there is none.
+    /// Whether a position has arrived, or the statement that there is none.
     var hasSolution: Bool { payloads[.solution] != nil || payloads[.position] != nil }
 
     /// GPS time less UTC according to this epoch, seconds; nil when it is unknown.
@@ -76,7 +77,7 @@ struct UBXEpoch {
         return Int64(Int8(truncatingIfNeeded: time.unsigned(10, 1)))
     }
 
-    /// The stamp, ns since the Unix epoch; nil when the receiver does not know it.
+    /// The stamp, ns since the Unix epoch; nil when the receiver has no time.
     ///
     /// - Parameter leapSeconds: GPS time less UTC from an earlier epoch; nil takes that of the date.
     func stamp(leapSeconds: Int64?) -> Int64? {
@@ -138,13 +139,14 @@ struct UBXEpoch {
             return value
         }
         (fix.pdop, fix.vdop, fix.hdop) = (dop(dilution, 6) ?? dop(solution, 44), dop(dilution, 10), dop(dilution, 12))
-        // A time-only fix is at a known, fixed position, which gpsd reports, too. Where it has none, its time is left.
+        // A time-only fix has a known, fixed position, which gpsd reports, too. Without a position, only its time is
+        // used.
         guard place(&fix) else { return fix.fixType == .timeOnly ? time : nil }
         move(&fix)
         return fix
     }
 
-    /// The accuracy of a position from which there is no solution, mm.
+    /// The accuracy value from which on there is no solution, mm.
     private static let noAccuracy: UInt32 = 10_000_000
 
     /// Sets the position; false when it is not on the Earth.
@@ -161,7 +163,7 @@ struct UBXEpoch {
             guard let place else { return false }
             (fix.latitude, fix.longitude) = (place.latitude * 180 / .pi, place.longitude * 180 / .pi)
             fix.altitude = place.height
-            // The accuracy is that of all three dimensions.
+            // The accuracy is three-dimensional.
             let accuracy = Double(solution.unsigned(24, 4)) * 0.01
             if let all = fix.pdop, let horizontal = fix.hdop, let vertical = fix.vdop {
                 fix.horizontalAccuracyM = accuracy * min(horizontal / all, 1)
@@ -181,7 +183,7 @@ struct UBXEpoch {
             fix.velocityUpMps = -velocity.signed(12) * 0.01
             fix.speed = Double(velocity.unsigned(20, 4)) * 0.01
             fix.speedAccuracyMps = Double(velocity.unsigned(28, 4)) * 0.01
-            // As in NAV-PVT, the maximum of 180° says that any course is possible.
+            // As in NAV-PVT, the maximum of 180° means that any course is possible.
             let accuracy = Double(velocity.unsigned(32, 4)) * 1e-5
             if accuracy < 180 {
                 fix.course = bearingRadians(degrees: velocity.signed(24) * 1e-5)
@@ -206,7 +208,7 @@ struct UBXEpoch {
     }
 }
 
-/// A position of WGS84 that was given from the centre of the Earth.
+/// A WGS84 position converted from geocentric coordinates.
 private struct Geocentric {
     /// Radians.
     let latitude: Double
@@ -231,7 +233,7 @@ private struct Geocentric {
         height = axial * cos(latitude) + (z + square * normal * sin(latitude)) * sin(latitude) - normal
     }
 
-    /// Returns the parts of a vector towards the east, the north and upwards.
+    /// Returns the east, north and up components of a vector.
     func local(x: Double, y: Double, z: Double) -> (east: Double, north: Double, up: Double) {
         let outward = x * cos(longitude) + y * sin(longitude)
         return (

@@ -5,12 +5,13 @@ package import NavMessages
 /// Description", UBX-NAV-PVT).
 ///
 /// Without NAV-PVT, a fix combines the messages of one time of week: NAV-SOL or NAV-POSLLH, and NAV-VELNED, NAV-STATUS, NAV-DOP,
-/// NAV-TIMEGPS and NAV-TIMEUTC. It is complete when the next time of week begins, or with the message that ended the two before.
+/// NAV-TIMEGPS and NAV-TIMEUTC. It is complete when the next time of week begins, or with the kind of message that ended the two
+/// previous ones.
 ///
 /// Other messages, and NMEA between them, are skipped and counted. The result does not depend on how the bytes are split into
 /// chunks.
 package struct UBXParser: Sendable {
-    /// The largest payload in bytes: that of a RXM-RAWX with 255 signals is 8,176.
+    /// The largest payload in bytes: an RXM-RAWX with 255 signals has 8,176.
     package static let payloadLimit = 8 << 10
     private static let sync: [UInt8] = [0xb5, 0x62]
     /// The bytes of sync, class, id, length and checksum.
@@ -23,21 +24,21 @@ package struct UBXParser: Sendable {
     private var buffer: [UInt8] = []
     private var isInGarbage = false
 
-    /// The messages of the present time of week; nil once it is complete, and before the first.
+    /// The messages of the current time of week; nil once it is complete, and before the first.
     private var epoch: UBXEpoch?
     /// The time of week that was completed last, ms.
     private var completed: UInt32?
-    /// The kind that ended the last epoch, and the one that ended both of the last two.
+    /// The kind of message that ended the last epoch, and the kind that ended both of the last two.
     private var lastEnd: UBXEpoch.Kind?
     private var usualEnd: UBXEpoch.Kind?
     /// GPS time less UTC, seconds, according to the receiver.
     private var leapSeconds: Int64?
-    /// The epochs that may still pass before they count, since NAV-PVT has more than they.
+    /// The number of epochs still to be ignored in favour of NAV-PVT, which contains more.
     private var unusedEpochs = 0
-    /// The number of epochs without NAV-PVT after which they are used instead.
+    /// The number of epochs without NAV-PVT after which epochs are used instead.
     private static let patience = 10
 
-    /// Whether the last fix is that of a NAV-PVT message.
+    /// Whether the last fix came from a NAV-PVT message.
     private(set) var isWhole = false
 
     package init() {}
@@ -68,7 +69,7 @@ package struct UBXParser: Sendable {
             }
             guard rest.count >= size else { break }
             guard Self.isRight(rest.prefix(size)) else {
-                // An apparent message may be noise with a message in it.
+                // An apparent message may be noise that contains a message.
                 rejections.count(.checksum)
                 at += 1
                 continue
@@ -101,7 +102,7 @@ package struct UBXParser: Sendable {
         isInGarbage = true
     }
 
-    /// Returns the size of the message that begins here; nil when it is not known yet or too large.
+    /// Returns the size of the message that begins here; nil when it is incomplete or too large.
     private static func size(_ bytes: Bytes) -> Int? {
         guard bytes.count >= 6, bytes.starts(with: sync) else { return nil }
         let start = bytes.startIndex
@@ -111,12 +112,12 @@ package struct UBXParser: Sendable {
 
     /// Returns the largest payload of a kind of message, bytes.
     ///
-    /// The parser waits for the end of a message before it reads the next one, so a damaged length delays fixes by as much as it may claim.
+    /// The parser waits for the end of a message before it reads the next one, so the limit bounds the delay of fixes by a damaged length.
     private static func limit(kind: UInt8, id: UInt8) -> Int {
         switch (kind, id) {
         // NAV-PVT, 92 bytes in its latest version.
         case (0x01, 0x07): 128
-        // NAV and RXM have messages with a block per satellite or signal.
+        // NAV and RXM messages may have a block per satellite or signal.
         case (0x01, _), (0x02, _): payloadLimit
         default: 1 << 10
         }
@@ -149,7 +150,7 @@ package struct UBXParser: Sendable {
     private mutating func add(_ kind: UBXEpoch.Kind, _ payload: UBXPayload, into fixes: inout [GnssFix]) {
         let time = payload.unsigned(0, 4)
         if epoch == nil, time == completed {
-            // Its epoch ends later than usual.
+            // The epoch ended with a later message than usual.
             rejections.count(unusedEpochs > 0 ? .unusedKind : .late)
             (lastEnd, usualEnd) = (kind, nil)
             return
@@ -193,9 +194,9 @@ package struct UBXParser: Sendable {
         } else {
             rejections.count(.unknownDate)
         }
-        // The flag of an invalid longitude and latitude came with the message of 92 bytes.
+        // The flag for an invalid longitude and latitude exists only in messages of 92 bytes or more.
         let isInvalid = payload.count >= 92 && unsigned(78, 1) & 1 != 0
-        // Without gnssFixOK there is no fix, either.
+        // Without gnssFixOK there is no fix.
         let flags = isInvalid ? 0 : unsigned(21, 1)
         fix.satellitesUsed = unsigned(23, 1)
         fix.fixType = Self.fixType(unsigned(20, 1), flags)
@@ -235,7 +236,7 @@ package struct UBXParser: Sendable {
         return UTC.stamp(days: days, nanosecondOfDay: ofDay + nanosecond)
     }
 
-    /// Returns how a solution was obtained, from its type and the flags of NAV-PVT.
+    /// Returns the type of a solution, from its type field and the flags of NAV-PVT.
     static func fixType(_ type: UInt32, _ flags: UInt32) -> FixType {
         guard flags & 1 != 0 else { return type == 5 ? .timeOnly : .noFix }
         switch (type, flags >> 6 & 3) {

@@ -1,7 +1,7 @@
-/// A scanner of XML without a tree: elements, attributes and text, as far as documents of measurements need them.
+/// A scanner of XML without a tree: elements, attributes and text, sufficient for measurement documents.
 ///
-/// It is forgiving: end tags need not match, entities of a document type are not expanded, names lose their prefix. It
-/// does not recurse, so depth costs nothing.
+/// It is lenient: end tags need not match, entities of a document type are not expanded, prefixes of names are dropped.
+/// It does not recurse, so any depth is safe.
 struct XMLScanner {
     enum Event {
         case open(name: Bytes, attributes: Bytes)

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// An easy handle of libcurl, used for one exchange after the other.
+/// An easy handle of libcurl, reused for successive exchanges.
 ///
 /// libcurl calls back with the handle's address, but only while its owner runs libcurl.
 final class CurlHandle {
@@ -36,11 +36,11 @@ final class CurlHandle {
         let milliseconds = Int(max(configuration.limits.connectTimeout, 0.001) * 1_000)
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
-            // The client decides about redirects.
+            // Redirects are handled by the client.
             (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
             // The path is requested exactly as messages show it.
             (CURLOPT_PATH_AS_IS, 1), (CURLOPT_BUFFERSIZE, 32_768), (CURLOPT_NETRC, 0),
-            // A proxy's response to CONNECT is not the server's.
+            // A proxy's response to CONNECT is not the server's response.
             (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
         ]
         let secure: [(CURLoption, Int)] = [

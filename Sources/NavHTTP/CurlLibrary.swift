@@ -3,7 +3,7 @@ import Glibc
 
 /// The capabilities of a libcurl.
 ///
-/// A client that needs more fails on creation, since no later attempt would succeed.
+/// A client that needs a missing capability fails on creation, because no later attempt would succeed.
 package struct CurlLibrary: Sendable {
     package var version: String
     package var hasTLS: Bool

@@ -12,7 +12,7 @@ final class CurlMulti: @unchecked Sendable {
         errno = 0
         guard CurlLibrary.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("start") }
         self.multi = multi
-        // libcurl starts even without the files for wake-ups, and would then sleep while requests wait.
+        // libcurl starts even without descriptors for wake-ups, and would then sleep while requests wait.
         guard curl_multi_wakeup(multi) == CURLM_OK else { throw CurlLibrary.exhausted("wake its loop") }
         navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, connections)
     }
@@ -72,8 +72,8 @@ final class CurlLoop {
     func endAll() { end(.closed) { _ in true } }
 
     private func end(_ outcome: HTTPExchange.Outcome, _ isMeant: (HTTPExchange) -> Bool) {
-        // Evaluate the condition once for each exchange: another thread may cancel one at any moment, and each removed
-        // one must be ended.
+        // Evaluated once for each exchange: another thread may cancel an exchange at any moment, and each removed
+        // exchange must be ended.
         var removed: [HTTPExchange] = []
         func take(_ exchange: HTTPExchange) -> Bool {
             guard isMeant(exchange) else { return false }
@@ -159,7 +159,7 @@ final class CurlLoop {
         for handle in busy { breakOff(handle, .failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
         for exchange in queue { exchange.end(.failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
         queue.removeAll()
-        // Nothing else will release these exchanges.
+        // The meter will not release these exchanges any more.
         for done in whole { done.exchange.end(done.outcome) }
         whole.removeAll()
     }
@@ -183,7 +183,7 @@ final class CurlLoop {
             if code != CURLE_OK {
                 breakOff(handle, .failed(code: code.rawValue, reason: handle.reason(of: code)))
             } else {
-                // Bytes that arrived together may have to wait again.
+                // The exchange may be over the limit again at once.
                 _ = isHeld(exchange)
             }
         }
@@ -195,7 +195,7 @@ final class CurlLoop {
         return shortest
     }
 
-    /// Cancels exchanges that take too long.
+    /// Cancels exchanges that exceed a limit.
     private func check(at now: Duration) {
         guard now >= nextCheck else { return }
         nextCheck = now + .seconds(1)

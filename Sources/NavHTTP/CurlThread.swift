@@ -3,8 +3,8 @@ import Synchronization
 
 /// The thread that runs the exchanges of one client, from the first exchange until it is stopped.
 ///
-/// Connections end with their client, and no client waits for another. Tasks may run on the thread, so that they change
-/// no threads between an answer and the next request; a change costs more processor time than a small answer.
+/// Connections end with their client, and no client waits for another. Tasks may run on the thread, which avoids a
+/// thread switch between an answer and the next request; a switch costs more processor time than a small answer.
 final class CurlThread: TaskExecutor {
     private struct State {
         /// The multi handle for the loop, until the thread starts.
@@ -28,14 +28,15 @@ final class CurlThread: TaskExecutor {
     init(_ configuration: HTTPConfiguration) throws(HTTPError) {
         var configuration = configuration
         configuration.concurrency = min(max(configuration.concurrency, 1), 64)
-        // An option that is refused here would be refused for every exchange.
+        // Fails early: an option that is refused here would be refused for every exchange.
         _ = try CurlHandle(configuration)
-        // Limit the kept connections: there are never more handles, but idle connections may lead to several servers.
+        // Limits the kept connections: the number of handles is bounded, but idle connections may lead to several
+        // servers.
         state = Mutex(State(multi: try CurlMulti(connections: configuration.concurrency)))
         self.configuration = configuration
     }
 
-    // Wake after releasing the lock: a woken thread would otherwise wait for it.
+    // After the lock is released: a woken thread would otherwise wait for it.
 
     /// Accepts an exchange and guarantees that it ends.
     func submit(_ exchange: HTTPExchange) {
@@ -102,11 +103,11 @@ final class CurlThread: TaskExecutor {
 
     private func run() {
         Thread.current.name = "navbus.http"
-        // Signals belong to the program's threads, and a server that leaves in the middle of TLS must not raise
-        // SIGPIPE.
+        // Signals are handled by the program's threads, and a server that disconnects in the middle of TLS must not
+        // raise SIGPIPE.
         var blocked = sigset_t()
         sigfillset(&blocked)
-        // Signals of a fault belong to the thread that causes it, as the crash report needs.
+        // Fault signals stay with the thread that causes them, which the crash report needs.
         for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
         if let multi = state.withLock({ $0.multi.take() }) {

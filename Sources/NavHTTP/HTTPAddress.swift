@@ -7,7 +7,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         package let isSecure: Bool
         package let host: String
         package let port: Int
-        /// The common beginning of its addresses, such as `https://host:8443`.
+        /// The common prefix of its addresses, such as `https://host:8443`.
         package let text: String
 
         init(isSecure: Bool, host: String, port: Int) {

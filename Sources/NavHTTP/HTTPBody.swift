@@ -1,6 +1,6 @@
 import NavDigest
 
-/// The body of an answer as it arrives: bounded, hashed while it is in the processor's cache, unpacked once complete.
+/// The body of an answer as it arrives: limited in size, hashed while in the processor's cache, unpacked once complete.
 struct HTTPBody {
     private let request: HTTPRequest
     private let length: Int?
@@ -42,13 +42,12 @@ struct HTTPBody {
         stored.reserveCapacity(min(max((isKept ? request.expected : nil) ?? length ?? 0, 0), Self.greatestRoom))
     }
 
-    /// The most bytes that are reserved because a list or a server states that size; more is allocated as the bytes
-    /// arrive.
+    /// The most bytes reserved for a size that a list or a server states; more is allocated as the bytes arrive.
     private static let greatestRoom = 1 << 19
-    /// The greatest growth of a compressed body for which room is reserved, as a factor; road tiles compress to a half.
+    /// The largest decompression factor for which room is reserved; road tiles compress to half their size.
     private static let usualPacking = 8
 
-    /// Whether there is so much to unpack that other answers should not wait for it.
+    /// Whether unpacking takes so long that other answers should not wait for it.
     var isLarge: Bool { !isKept && stored.count > Self.muchToUnpack }
 
     private static let muchToUnpack = 131_072

@@ -9,7 +9,7 @@ package struct HTTPConfiguration: Sendable {
     package var limits = HTTPLimits()
     /// The most concurrent requests, each with its own connection, 1 to 64.
     package var concurrency = 6
-    /// A file of the only trusted certificates (PEM); nil to trust those of the machine.
+    /// A file of the trusted certificates (PEM), which replace those of the machine; nil to use the machine's.
     package var authorities: String?
     /// `HOST:PORT` of an HTTP proxy, nil for none; environment variables are never read.
     package var proxy: String?
@@ -34,7 +34,7 @@ package struct HTTPLimits: Sendable, Hashable {
     package var connectTimeout = 10.0
     /// Seconds until the head of an answer, and between two parts of its body.
     package var idleTimeout = 15.0
-    /// Seconds for one answer in all, without the time that a ``TransferMeter`` pauses it.
+    /// Seconds for one answer in total, excluding pauses by a ``TransferMeter``.
     package var totalTimeout = 300.0
     /// The minimum rate over ``slowestWindow``, bytes per second; 0 for no limit.
     package var slowestRate = 512.0
@@ -46,11 +46,11 @@ package struct HTTPLimits: Sendable, Hashable {
     package init() {}
 }
 
-/// An HTTP client over libcurl, which returns an answer of bounded size in bounded time, or a typed failure.
+/// An HTTP client over libcurl, which returns an answer of limited size in limited time, or a typed failure.
 ///
 /// Servers must present a certificate issued by a trusted authority. Redirects are followed as
 /// ``HTTPAddress/redirected(to:allowedHosts:)`` allows; a credential goes only to its own origin. Requests are not
-/// repeated: ``NavRemote`` decides about retries.
+/// retried: ``NavRemote`` decides about retries.
 package final class HTTPClient: Sendable {
     private let thread: CurlThread
     private let configuration: HTTPConfiguration
@@ -65,7 +65,7 @@ package final class HTTPClient: Sendable {
 
     deinit { thread.end() }
 
-    /// The thread that receives answers; a task that runs on it changes no threads between an answer and the next
+    /// The thread that receives answers; a task that runs on it needs no thread switch between an answer and the next
     /// request.
     package var executor: any TaskExecutor { thread }
 
@@ -173,7 +173,7 @@ package final class HTTPClient: Sendable {
 
     private static func rounded(_ seconds: Double) -> Double { (seconds * 100).rounded() / 100 }
 
-    /// Returns the failure that an error of libcurl means.
+    /// Returns the failure for an error of libcurl.
     private func failure(_ code: CURLcode, _ reason: String, _ request: HTTPRequest) -> HTTPError {
         if code == CURLE_UNSUPPORTED_PROTOCOL, let fault = configuration.library.fault(request.address) { return fault }
         let label = request.label

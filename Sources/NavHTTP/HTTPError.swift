@@ -1,7 +1,7 @@
 /// A failure to get an answer from a server.
 package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The configuration cannot work; the message says what to change.
+        /// The configuration is unusable; the message says what to change.
         case configuration
         /// The server redirects to an address that is not allowed, or too often.
         case redirected
@@ -14,7 +14,7 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case timedOut
         /// The body arrived more slowly than the minimum rate.
         case tooSlow
-        /// There is no connection, or it broke.
+        /// The connection failed or was lost.
         case unreachable
         /// This machine lacks the memory or open files for the request.
         case system

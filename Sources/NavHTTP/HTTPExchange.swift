@@ -9,7 +9,7 @@ final class HTTPExchange: @unchecked Sendable {
     // Unchecked: the thread's lock and the continuation order its owners' accesses; any thread may cancel it.
 
     enum Outcome: Sendable {
-        /// An answer, or this client's own reason to refuse it.
+        /// An answer, or the client's reason for refusing it.
         case answered
         /// An error of libcurl with its text.
         case failed(code: UInt32, reason: String)
@@ -25,7 +25,7 @@ final class HTTPExchange: @unchecked Sendable {
     private let cancelled = Atomic(false)
     var pace: TransferPace
     var continuation: CheckedContinuation<Outcome, Never>?
-    /// Its place in the meter's queue.
+    /// The place in the meter's queue.
     private(set) var ticket: TransferMeter.Ticket?
 
     private let now: @Sendable () -> Timestamp
@@ -63,7 +63,7 @@ final class HTTPExchange: @unchecked Sendable {
     /// Takes a line of a head or a trailer; returns false to cancel.
     ///
     /// - Parameters:
-    ///   - status: the status by all lines so far.
+    ///   - status: the status according to the lines so far.
     ///   - clock: the time.
     func takeLine(_ line: UnsafeBufferPointer<UInt8>, status: () -> Int, at clock: () -> Duration) -> Bool {
         headBytes += line.count

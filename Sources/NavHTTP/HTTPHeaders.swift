@@ -1,4 +1,4 @@
-/// The header fields of an answer, kept as bytes, since most of them are never looked at.
+/// The header fields of an answer, kept as bytes, because most of them are never read.
 package struct HTTPHeaders: Sendable {
     private struct Field: Sendable {
         var name: Range<Int>
@@ -18,7 +18,7 @@ package struct HTTPHeaders: Sendable {
         var colon = 0
         while colon < line.count, Self.isToken(line[colon]) { colon += 1 }
         guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { return false }
-        // Some values are sent back, so each must stay a single line (RFC 9110, 5.5).
+        // Some values are sent back, so each must be a single line (RFC 9110, 5.5).
         for byte in line[colon...] where (byte < 0x20 && byte != 0x09) || byte == 0x7f { return false }
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         var (start, end) = (colon + 1, line.count)
@@ -46,8 +46,8 @@ package struct HTTPHeaders: Sendable {
         guard field.name.count == name.utf8.count else { return false }
         var place = field.name.lowerBound
         for byte in name.utf8 {
-            // Among the characters of names only letters differ in this bit alone (and ^ from ~, which occur in no
-            // name).
+            // Among the characters of names, only letters differ in this bit alone (and ^ from ~, which do not occur in
+            // the names compared).
             guard bytes[place] | 0x20 == byte | 0x20 else { return false }
             place += 1
         }

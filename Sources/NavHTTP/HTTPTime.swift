@@ -19,13 +19,13 @@ package enum HTTPTime {
     /// Parses a Retry-After, a number or a date (RFC 9110, 10.2.3); returns the seconds to wait, nil when it is
     /// malformed or absent.
     ///
-    /// A date counts from the answer's own Date, since the vehicle's clock may be years off; without a Date, from that
-    /// clock.
+    /// A date is relative to the answer's own Date, because the vehicle's clock may be wrong by years; without a Date,
+    /// to that clock.
     ///
     /// - Parameters:
     ///   - text: the value of the field; nil when it is absent.
     ///   - date: the value of the answer's Date; nil when it is absent.
-    ///   - received: when the answer arrived, by the machine's clock.
+    ///   - received: the arrival of the answer on the machine's clock.
     package static func retryAfter(_ text: String?, date: String?, received: Timestamp) -> Double? {
         guard let text else { return nil }
         if let seconds = deltaSeconds(text) { return Double(seconds) }

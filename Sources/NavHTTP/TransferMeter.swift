@@ -2,8 +2,8 @@ import Synchronization
 
 /// A limit on the bytes received per second, shared by all transfers.
 ///
-/// A token bucket that holds a quarter of a second's worth of bytes. Received bytes are taken out, and a transfer that
-/// overdraws the bucket waits until it is filled again, in order of arrival.
+/// A token bucket that holds a quarter of a second's worth of bytes. Received bytes are taken out, and transfers that
+/// overdraw the bucket wait in order of arrival until it is refilled.
 package final class TransferMeter: Sendable {
     private struct State {
         var rate: Double?
@@ -59,7 +59,7 @@ package final class TransferMeter: Sendable {
         }
     }
 
-    /// Returns the seconds after which to ask again, at most 0.1 since the rate may change; nil when the ticket is
+    /// Returns the seconds until the next query, at most 0.1 because the rate may change; nil when the ticket is
     /// granted.
     package func pause(_ ticket: Ticket) -> Double? {
         state.withLock { state in

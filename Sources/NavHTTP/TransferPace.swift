@@ -21,7 +21,7 @@ package struct TransferPace: Sendable {
     }
 
     private enum Stage: Sendable {
-        /// Waits for a connection, which has a time limit of its own.
+        /// The request waits for a connection, which has its own time limit.
         case waiting
         case sent
         case body
@@ -33,7 +33,7 @@ package struct TransferPace: Sendable {
     private var lastPart: Duration
     private var windowBegan: Duration
     private var windowBytes = 0
-    /// The moment since when it waits for its meter, a delay that is not the server's fault.
+    /// The beginning of the current wait for the meter, which is not the server's fault.
     private var heldSince: Duration?
     private var held = Duration.zero
     /// The moment when the request was last sent.

@@ -16,7 +16,7 @@ package enum Packing: String, Sendable {
         }
     }
 
-    /// The packing that the first bytes indicate; nil for any other.
+    /// The packing indicated by the first bytes; nil when it is unknown.
     package init?(magic bytes: some Sequence<UInt8>) {
         if bytes.starts(with: [0x1f, 0x8b]) {
             self = .gzip
@@ -94,7 +94,7 @@ package enum Unpacker {
             stream.pointee.avail_in = UInt32(clamping: input.count)
             var code = Z_OK
             repeat {
-                // Several members form one content (RFC 1952, 2.2); anything else after the end is ignored.
+                // Several members form one content (RFC 1952, 2.2); other data after the end is ignored.
                 if code == Z_STREAM_END {
                     guard windowBits == 31, inflateReset(stream) == Z_OK else { throw .damaged }
                 }

@@ -2,7 +2,7 @@ package import NIOCore
 package import NIOHTTP1
 import NIOWebSocket
 
-/// What answers the requests of one connection; called on its event loop.
+/// The responder to the requests of one connection; called on its event loop.
 package protocol HTTPResponder: AnyObject {
     /// Answers a request, now or later.
     func respond(to request: ServedRequest)
@@ -17,7 +17,7 @@ package struct ServedRequest {
 
     /// Sends the answer.
     ///
-    /// - Parameter headers: The header fields besides those of every answer.
+    /// - Parameter headers: The header fields in addition to those of every answer.
     package func answer(_ status: Int, _ headers: HTTPHeaders, _ body: [UInt8]) {
         var headers = headers
         headers.add(name: "X-Content-Type-Options", value: "nosniff")
@@ -43,7 +43,7 @@ package struct ServedRequest {
     private func write(_ part: HTTPServerResponsePart) { context.write(NIOAny(part), promise: nil) }
 }
 
-/// A connection of HTTP/1.1, which handles one request after the other. A client that stalls, or sends or reads too slowly, is
+/// An HTTP/1.1 connection, which handles its requests one by one. A client that stalls, or sends or reads too slowly, is
 /// disconnected.
 ///
 /// It belongs to its event loop.
@@ -97,13 +97,13 @@ package final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandl
         }
     }
 
-    /// Leaves the connection, without a deadline, to another user.
+    /// Hands the connection over to another handler, without a deadline.
     func takeOver() {
         isUpgraded = true
         deadline?.cancel()
     }
 
-    /// Closes the connection unless something happens in time.
+    /// Closes the connection unless there is activity in time.
     fileprivate func expect(within seconds: Double, _ context: ChannelHandlerContext) {
         guard !isUpgraded else { return }
         deadline?.cancel()

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A TCP port that accepts HTTP connections on one thread, up to a limit; further ones are closed at once.
 package final class HTTPListener: Sendable {
-    /// The names of the settings in error messages, as the user knows them.
+    /// The user-visible names of the settings, for error messages.
     package struct Settings: Sendable {
         /// The option or key of the address.
         var address: String
@@ -71,7 +71,7 @@ package final class HTTPListener: Sendable {
 
     /// Closes all connections and ends the thread.
     ///
-    /// - Parameter wait: waits for work that still needs the thread.
+    /// - Parameter wait: called before the thread ends, to wait for work that still needs it.
     package func stop(_ wait: () -> Void = {}) {
         try? channel.close().wait()
         for connection in connections.all {

@@ -4,7 +4,7 @@ import Glibc
 package struct ListenAddress: Sendable, Equatable {
     /// A host name or an address; an IPv6 address is without brackets.
     package var host: String
-    /// The port; 0 for any that is free.
+    /// The port; 0 for a free one chosen by the system.
     package var port: Int
 
     /// Parses `HOST:PORT` or `[ADDRESS]:PORT`; nil for anything else.
@@ -26,7 +26,7 @@ package struct ListenAddress: Sendable, Equatable {
     /// Whether only this machine can reach it.
     package var isLoopback: Bool { Self.isLoopback(host) }
 
-    /// Whether a host is this machine's own and no other machine's.
+    /// Whether a host is the loopback interface.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }
         var address = in_addr()

@@ -5,8 +5,8 @@ import NIOHTTP1
 ///
 /// In a browser, any page can send requests here. Origin names the page's site. Host names this server, or another site whose
 /// name resolves to this machine (DNS rebinding). So a request is accepted only if Host is an address or the name of this
-/// machine, and Origin is absent (a program), the same host, a trusted origin, or, on a server for this machine alone, a page
-/// of this machine.
+/// machine, and Origin is absent (a program), the same host, a trusted origin, or, on a loopback-only server, a page of this
+/// machine.
 struct RequestRule: Sendable {
     var isLoopback: Bool
     /// Additional trusted origins.

@@ -5,13 +5,13 @@ import Synchronization
 
 /// A client of a ``WebServer`` that receives messages over server-sent events or a WebSocket.
 ///
-/// Its queue is bounded. It is disconnected when a message that must arrive finds no room, and when it has accepted nothing
-/// for half a minute while others were dropped.
+/// Its queue is bounded. The client is disconnected when there is no room for a mandatory message, or when it has accepted
+/// nothing for half a minute while optional messages were dropped.
 package final class WebClient: Sendable, Hashable {
-    /// The most queued bytes for which a message that may be dropped is accepted, unless it is the only one.
+    /// The most queued bytes for which an optional message is accepted, unless it is the only one.
     package static let longestQueue = 4 << 20
-    /// The most queued bytes for which a message that must arrive is accepted. The difference is room for these alone, so that a client
-    /// that is merely slow does not lose its connection to them.
+    /// The most queued bytes for which a mandatory message is accepted. The difference is reserved for mandatory messages, so that they
+    /// do not disconnect a merely slow client.
     private static let limit = 2 * longestQueue
     private static let patience = TimeAmount.seconds(30)
 
@@ -26,7 +26,7 @@ package final class WebClient: Sendable, Hashable {
     package static func == (left: WebClient, right: WebClient) -> Bool { left === right }
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// Sends a text that must arrive: lines of server-sent events, or a WebSocket text message.
+    /// Sends a mandatory text: lines of server-sent events, or a WebSocket text message.
     package func send(_ text: [UInt8]) { send(text, .text) }
 
     func send(_ bytes: [UInt8], _ opcode: WebSocketOpcode) {
@@ -58,8 +58,8 @@ package final class WebClient: Sendable, Hashable {
         guard queued == 0 || queued + bytes.count <= limit else { return false }
         if queued == 0 { noteProgress() }
         waiting.add(bytes.count, ordering: .relaxed)
-        // Always asynchronous, even on the channel's own thread: a failed write or a close notifies the service that the client has
-        // left, and the caller may hold the service's lock.
+        // Always asynchronous, even on the channel's own thread: a failed write or a close notifies the service of the client's
+        // end, and the caller may hold the service's lock.
         channel.eventLoop.execute { [self] in
             let buffer = channel.allocator.buffer(bytes: bytes)
             let written =

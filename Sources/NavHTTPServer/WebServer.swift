@@ -26,7 +26,7 @@ package protocol WebService: AnyObject, Sendable {
     func left(_ client: WebClient)
 }
 
-/// A small HTTP/1.1 server with server-sent events and WebSockets, on the loopback address unless more is allowed.
+/// A small HTTP/1.1 server with server-sent events and WebSockets, on the loopback address unless others are allowed.
 ///
 /// It answers GET and HEAD without a body. It refuses requests that a browser sends for a page of another site: see
 /// ``RequestRule``.

@@ -12,9 +12,9 @@ extension ParsableCommand {
     ///
     /// An error is one line on standard error.
     public static func runAndExit() -> Never {
-        // When a reader closes its pipe early, as `head` does, the write must fail rather than kill the process.
+        // After a reader has closed its pipe early, as `head` does, a write must fail rather than kill the process.
         signal(SIGPIPE, SIG_IGN)
-        // So must a write beyond the limit of a file's size.
+        // The same for a write beyond the file size limit.
         signal(SIGXFSZ, SIG_IGN)
         cprocess_hold_standard_streams()
         cprocess_report_crashes()
@@ -27,7 +27,7 @@ extension ParsableCommand {
         }
     }
 
-    /// Makes the kernel kill this process when its parent ends: a worker is of no use without its parent, and its work may take long.
+    /// Makes the kernel kill this process when its parent ends, for a worker whose result only its parent needs.
     package static func endWithParent() { cprocess_die_with_parent() }
 
     private static func end(_ error: any Error) -> Never {
@@ -55,7 +55,8 @@ extension ParsableCommand {
         }
     }
 
-    /// Returns the parser's explanation as one line: the problem, the meaning of the option, and where the help is.
+    /// Returns the parser's explanation as one line: the problem, the meaning of the option, and a reference to the
+    /// help.
     private static func usageLine(_ explanation: String) -> String {
         var problem = ""
         var meaning = ""
@@ -158,7 +159,7 @@ public struct NodeCommandOptions: ParsableArguments {
             prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
     }
 
-    /// Assembles the configuration, joins the bus and runs a node until it is asked to stop.
+    /// Assembles the configuration, joins the bus and runs a node until a stop is requested.
     public func run<Runnable: Node>(_ type: Runnable.Type) throws {
         let configuration = try configuration(type)
         if printConfig {

@@ -9,7 +9,7 @@ public enum HostOptions {
 
     /// Returns a node's configuration from the file in `NAVBUS_HOSTS`; nil without a file, or when it does not concern the node.
     ///
-    /// Events between hosts go to the node's log, by default to one on standard error.
+    /// Events between hosts go to the node's log, by default a log on standard error.
     public static func fromEnvironment(
         node: String, environment: [String: String]? = nil, log: NodeLog? = nil
     ) throws(NodeError) -> HostConfiguration? {
@@ -28,7 +28,8 @@ public enum HostOptions {
     /// Returns the configuration with which a tool queries the peers without joining the bus; nil without peers.
     public static func peers(environment: [String: String]? = nil) throws(NodeError) -> HostConfiguration? {
         let environment = environment ?? ProcessInfo.processInfo.environment
-        // A file without peers is of no use to a tool, but its mistakes keep the nodes apart.
+        // A tool does not need a file without peers, but mistakes in it prevent nodes from connecting, so it is checked
+        // all the same.
         guard try check(environment: environment) != nil, let (path, file) = try file(environment) else { return nil }
         return try configuration(of: "", file, path: path)
     }
@@ -41,7 +42,7 @@ public enum HostOptions {
         public var listen: [String: String]
         /// The endpoints of other hosts.
         public var peers: [String]
-        /// Whether connections have no encryption or keys.
+        /// Whether connections are unencrypted and need no keys.
         public var isInsecure: Bool
     }
 
@@ -56,7 +57,7 @@ public enum HostOptions {
         for node in file.listen.keys.sorted() + [""] {
             let own = try configuration(of: node, file, path: path)
             do throws(BusError) {
-                // Without nodes, the file's keys are not used yet.
+                // Without nodes, the file's keys have not been checked yet.
                 if let own { try own.check() } else { try configuration(file).check() }
             } catch {
                 throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
@@ -120,7 +121,7 @@ public enum HostOptions {
 
     private static func security(_ file: HostsFile) throws(BusError) -> HostConfiguration.Security {
         guard let secret = file.secretKeyFile else { return .insecure }
-        // A public key has the form of a secret one, and would only keep the other hosts from answering.
+        // A public key has the form of a secret key and would pass the checks, but no other host would answer.
         guard !secret.hasSuffix(".pub") else {
             throw BusError(
                 .invalidArgument,

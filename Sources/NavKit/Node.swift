@@ -2,8 +2,8 @@ public import NavConfig
 
 /// A node's own behaviour; a ``NodeRunner`` supplies the loop, stopping, the Node service, parameters, health and logs.
 ///
-/// Everything is called on the node's thread. The initializer configures the node: it reads and checks what it needs, and
-/// declares the node's publications, subscriptions and services to the context. The node is then inactive until ``activate()``.
+/// Everything is called on the node's thread. The initializer configures the node: it reads and checks its data, and declares
+/// the node's publications, subscriptions and services to the context. The node is then inactive until ``activate()``.
 public protocol Node: AnyObject {
     associatedtype Configuration: NodeConfiguration
 
@@ -13,12 +13,13 @@ public protocol Node: AnyObject {
     /// The purpose of the node, one sentence for its program's help.
     static var summary: String { get }
 
-    /// Returns a description of what another node has yet to provide before this one can be configured; nil when nothing is missing.
+    /// Returns a description of the input that another node must provide before this node can be configured; nil when nothing is
+    /// missing.
     ///
     /// The node's program waits for it.
     static func missingInput(_ configuration: Configuration) -> String?
 
-    /// Configures the node, which is then ready but does nothing yet.
+    /// Configures the node, which is then ready but inactive.
     init(configuration: Configuration, context: NodeContext) throws(NodeError)
 
     /// Starts work: messages arrive and publications go out from now on.
@@ -31,7 +32,7 @@ public protocol Node: AnyObject {
 
     /// Runs one iteration of an active node's loop, after handling a message if one has arrived.
     ///
-    /// It handles what is due and the results of other threads (which wake the loop with ``NodeContext/makeWaker()``).
+    /// It handles due work and the results of other threads (which wake the loop with ``NodeContext/makeWaker()``).
     ///
     /// - Parameter now: the monotonic time, in nanoseconds.
     /// - Returns: the latest time of the next iteration, on the same clock; `.max` when only messages matter.
@@ -45,7 +46,7 @@ public protocol Node: AnyObject {
     /// Applies changed live parameters, between two messages.
     func reconfigure(_ configuration: Configuration)
 
-    /// Returns the reasons why the node is unhealthy, apart from silent topics and losses, which the kit detects; called once a second.
+    /// Returns the reasons why the node is unhealthy, except silent topics and losses, which NavKit detects; called once a second.
     func findings(_ now: Int64) -> [HealthFinding]
 
     /// The amount of work on other threads that may still lead to publications.
@@ -66,13 +67,13 @@ extension Node {
     public func deactivate() {}
     /// Returns `.max`: nothing is due.
     public func turn(_ now: Int64) -> Int64 { .max }
-    /// Does nothing, as for a node without state between messages.
+    /// Does nothing, for a node without state between messages.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {}
-    /// Does nothing, as for a node without live parameters.
+    /// Does nothing, for a node without live parameters.
     public func reconfigure(_ configuration: Configuration) {}
     /// Returns no findings.
     public func findings(_ now: Int64) -> [HealthFinding] { [] }
-    /// Zero, as for a node without work on other threads.
+    /// Zero, for a node without work on other threads.
     public var pendingCount: Int { 0 }
     /// Does nothing.
     public func finish() {}

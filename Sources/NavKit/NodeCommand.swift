@@ -21,6 +21,6 @@ public struct NodeCommand<Runnable: Node>: ParsableCommand {
     /// A command with nothing given.
     public init() {}
 
-    /// Runs the node until it is asked to stop.
+    /// Runs the node until a stop is requested.
     public func run() throws { try options.run(Runnable.self) }
 }

@@ -2,7 +2,7 @@ public import NavBus
 public import NavGeo
 public import NavMessages
 
-/// A node's interface to the outside: what it publishes, subscribes to, serves, measures and logs.
+/// A node's interface to the outside: topics, services, measurements and log.
 ///
 /// It belongs to the node's thread.
 ///
@@ -14,7 +14,7 @@ public final class NodeContext {
     /// The node's log.
     public let log: NodeLog
     let link: NodeLink
-    /// Returns the node name for a publisher's boot id, if the registry knows it.
+    /// Returns the node name for a publisher's boot id, if the registry has it.
     private let publisherName: (UInt64) -> String?
 
     package private(set) var inputs: [NodeInput] = []
@@ -73,7 +73,8 @@ public final class NodeContext {
         }
     }
 
-    /// Subscribes to a topic while the node is active without decoding its messages, for large ones that another thread decodes.
+    /// Subscribes to a topic while the node is active, without decoding its messages: for large messages that another thread
+    /// decodes.
     public func subscribe(
         toBytesOf topic: any CatalogueTopic, handler: @escaping (Delivery) -> Void
     ) throws(NodeError) {
@@ -188,7 +189,7 @@ public final class NodeContext {
     /// The topics subscribed to now, by their names on this bus.
     var heardTopics: Set<String> { Set(inputs.filter { $0.subscription != nil }.map(\.name)) }
 
-    /// Passes a message to the node; one of an ended subscription is dropped.
+    /// Passes a message to the node; a message of an ended subscription is dropped.
     func dispatch(_ delivery: Delivery, at now: Int64) {
         guard let input = inputs.first(where: { $0.subscription == delivery.subscription }) else { return }
         report(input.handle(delivery, at: now), of: input)

@@ -6,7 +6,7 @@ public import NavMessages
 
 /// The `navbus.v1.Node` service of a running node.
 extension NodeRunner: NodeServiceProvider {
-    /// Answers with the node's identity, and the topics and services that it publishes, subscribes to and serves.
+    /// Answers with the node's identity, published and subscribed topics, and services.
     public func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
         var info = GetInfoResponse(
             node: context.name, version: NavbusVersion.full, pid: Int64(getpid()), host: hostName,

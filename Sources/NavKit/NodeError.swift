@@ -4,9 +4,9 @@ public struct NodeError: Error, Sendable, Equatable, CustomStringConvertible {
     public struct Code: Sendable, Hashable {
         private let name: String
 
-        /// Something that was named does not exist.
+        /// A named object does not exist.
         public static let missing = Code(name: "missing")
-        /// Something exists but is not valid.
+        /// An object exists but is not valid.
         public static let invalid = Code(name: "invalid")
         /// The usage is wrong: an option, a key, a value.
         public static let usage = Code(name: "usage")

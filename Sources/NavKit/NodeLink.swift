@@ -25,7 +25,8 @@ public final class NodeLink {
     /// - Parameters:
     ///   - remaps: the names on this bus, by catalogue name.
     ///   - simTime: whether the node's time comes from `/clock`.
-    ///   - directory: where players' names are looked up; without it players are still distinguished by boot id.
+    ///   - directory: the registry in which players' names are looked up; without it, players are still distinguished
+    /// by boot id.
     public init(
         _ bus: any Bus, remaps: [String: String] = [:], simTime: Bool = false, directory: BusDirectory? = nil,
         log: NodeLog
@@ -79,7 +80,7 @@ public final class NodeLink {
 
     /// Subscribes to a topic with its quality of service.
     ///
-    /// - Parameter qos: how many messages wait; by default as the catalogue says.
+    /// - Parameter qos: the rule for the queue; by default that of the catalogue.
     public func subscribe(to topic: any CatalogueTopic, qos: QoS? = nil) throws(NodeError) -> SubscriptionID {
         let entry = topic.entry
         do throws(BusError) {

@@ -7,7 +7,7 @@ import NavMessages
 
 /// A runner of a node: loop, lifecycle from configuration to shutdown, Node service, live parameters, health and logs.
 ///
-/// It is used by one thread, the one that polls the bus.
+/// It is used only by the thread that polls the bus.
 public final class NodeRunner<Runnable: Node> {
     /// The user's node, which the loop runs.
     public let node: Runnable
@@ -27,7 +27,7 @@ public final class NodeRunner<Runnable: Node> {
     private var monitor = HealthMonitor()
     private var nextHealth: Int64 = 0
     private var nextTurn: Int64 = 0
-    /// The time at which a node that was asked to shut down leaves, in monotonic nanoseconds.
+    /// The time at which a node leaves after a shutdown request, in monotonic nanoseconds.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
     private var supervisor = SupervisorNotifier()
@@ -39,7 +39,7 @@ public final class NodeRunner<Runnable: Node> {
     ///
     /// - Parameters:
     ///   - remaps: the topic names on this bus, by catalogue name.
-    ///   - directory: where publishers' names are found; nil on a bus without a registry.
+    ///   - directory: the registry in which publishers' names are looked up; nil on a bus without a registry.
     ///   - log: the node's log; by default a new one on standard error and `/log`.
     public init(
         _ bus: any Bus, remaps: [String: String] = [:], configuration: RunConfiguration<Runnable.Configuration>,
@@ -60,7 +60,7 @@ public final class NodeRunner<Runnable: Node> {
         turning = context.latency("loop")
         node = try Runnable(configuration: configuration.node, context: context)
         _ = lifecycle.take(.configure)
-        // A launch file may give all its nodes the same remaps, so one of another node's topics is no mistake.
+        // A launch file may give all its nodes the same remaps, so a remap of another node's topic is not an error.
         let own = context.inputs.map(\.entry.name) + link.published.map(\.entry.name)
         for topic in remaps.keys.sorted() where !own.contains(topic) && TopicCatalogue.topic(named: topic) == nil {
             let near = nearestName(to: topic, among: TopicCatalogue.all.map(\.name) + own)
@@ -94,7 +94,7 @@ public final class NodeRunner<Runnable: Node> {
         guard let nodes = try? directory?.inspect().nodes,
             nodes.contains(where: { $0.bootID != context.bus.bootID })
         else { return }
-        // Subscribers that discover a topic only now also need a moment, however long the configuration took.
+        // Subscribers that discover a topic only now also need a moment, even after a long configuration.
         let until = max(begin + 250_000_000, Clocks.monotonic() + 50_000_000)
         while case let left = until - Clocks.monotonic(), left > 0 { usleep(UInt32(left / 1_000) + 1) }
     }
@@ -125,13 +125,13 @@ public final class NodeRunner<Runnable: Node> {
     package func step(waiting timeout: Duration) throws(NodeError) {
         let delivery: Delivery?
         do throws(BusError) {
-            // In lockstep, messages may stop for ever, so the loop regularly checks whether the player is alive.
+            // In lockstep, messages may stop indefinitely, so the loop regularly checks whether the player is alive.
             let longest = lockstep.isInLockstep ? min(timeout, .milliseconds(500)) : timeout
             delivery = try context.bus.poll(timeout: context.clock.wait(atMost: longest))
             context.isInboxEmpty = delivery == nil
             let begin = Clocks.monotonic()
             if let delivery, let passed = lockstep.take(delivery) { handle(passed) }
-            // A barrier considers everything that has arrived, not only the message read first.
+            // A barrier covers every message that has arrived, not only the first one read.
             while lockstep.isInLockstep, let more = try context.bus.poll(timeout: .zero) {
                 if let passed = lockstep.take(more) { handle(passed) }
             }
@@ -152,7 +152,7 @@ public final class NodeRunner<Runnable: Node> {
         nextTurn = lifecycle.state == .active ? node.turn(Clocks.monotonic()) : .max
     }
 
-    /// Handles what other threads have done, and returns whether they have nothing left to do.
+    /// Handles the results of other threads, and returns whether they have no work left.
     private func isIdle() -> Bool {
         turn()
         return node.pendingCount == 0
@@ -234,7 +234,7 @@ public final class NodeRunner<Runnable: Node> {
         for counter in context.clock.counters {
             context.counter(counter.name ?? "").set(Int(clamping: counter.value ?? 0))
         }
-        // Read once at most, however many topics are silent.
+        // Read at most once, regardless of the number of silent topics.
         lazy var nodes = registry.nodes
         let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) { topic in
             nodes.map { $0.filter { $0.topics.contains { $0.name == topic } }.map(\.node).sorted() }

@@ -3,7 +3,7 @@ public import NavConfig
 
 /// The configuration that all nodes share.
 public struct KitConfiguration: NodeConfiguration {
-    /// Whether the node activates itself; a standby node waits for `ChangeState`.
+    /// Whether the node is activated at its start; otherwise it waits for `ChangeState`.
     public var autostart = true
     /// Whether the node's time comes from `/clock` instead of the machine's clocks.
     public var simTime = false
@@ -28,7 +28,7 @@ public struct KitConfiguration: NodeConfiguration {
 
 /// The configuration of a node that has no keys of its own.
 public struct NoConfiguration: NodeConfiguration {
-    /// Creates it.
+    /// Creates the empty configuration.
     public init() {}
 
     /// None.
@@ -50,7 +50,7 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
 
     /// A conflict between the node's own values.
     public var conflict: String? { node.conflict }
-    /// The message about a key that the node needs and that is not set.
+    /// The message about a missing mandatory key.
     public var omission: String? { node.omission }
 
     /// All keys, the node's own first.

@@ -8,13 +8,13 @@ public enum StandardError {
     /// The number of bytes written, and the error that stopped the writing.
     package struct Outcome: Equatable {
         package var written = 0
-        /// The errno of the write that failed; 0 when all of it was written.
+        /// The errno of the failed write; 0 when the whole text was written.
         package var error: Int32 = 0
     }
 
     /// Writes a text; up to 4 KiB go in a single write.
     ///
-    /// - Parameter patience: how long to wait for a stalled reader, in milliseconds; then the error is `EAGAIN`.
+    /// - Parameter patience: the longest wait for a stalled reader, in milliseconds; then the error is `EAGAIN`.
     @discardableResult
     public static func write(_ text: String, patience: Int32 = 1_000) -> Bool {
         write(Array(text.utf8), to: STDERR_FILENO, patience: patience).error == 0

@@ -28,7 +28,7 @@ public final class StopSignal: Sendable {
         source.setEventHandler { [flag] in
             flag.value.store(true, ordering: .relaxed)
             waker?.wake()
-            // Only the first signal matters. The counter is never read, so the source would keep firing.
+            // Only the first signal matters. The descriptor is never read, so the source would fire continuously.
             source.cancel()
         }
         source.resume()

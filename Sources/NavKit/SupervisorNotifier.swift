@@ -4,7 +4,7 @@ import NavBus
 
 /// The notifications to a supervisor (`navbus launch`, systemd), if there is one: ready, alive, stopping.
 package struct SupervisorNotifier {
-    /// The interval of heartbeats, in nanoseconds; the watchdog of systemd or the launcher may be set to no less than twice it.
+    /// The interval of heartbeats, in nanoseconds; the watchdog time of systemd or the launcher must be at least twice this.
     private static let interval: Int64 = 500_000_000
 
     /// The time of the next heartbeat, in monotonic nanoseconds; `.max` without a supervisor.

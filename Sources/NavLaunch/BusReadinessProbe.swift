@@ -1,14 +1,14 @@
 internal import NavBus
 internal import NavMessages
 
-/// A readiness probe that reads the bus's registry, and joins the bus only for nodes that must answer or send something.
+/// A readiness probe that reads the bus's registry, and joins the bus only when a condition requires a message or an
+/// answer.
 ///
-/// Reading files, receiving messages and making calls never wait. Announcements from an earlier run of a node, recognised
-/// by their `boot_id`, do not count.
+/// No operation blocks. Announcements from an earlier run of a node, recognised by their `boot_id`, do not count.
 package struct BusReadinessProbe: ReadinessProbe {
     /// The longest time of one `GetInfo` call, after which the next is made.
     private static let callTimeout = Duration.seconds(2)
-    /// The most messages received in one look, so that a flood does not block the launcher.
+    /// The most messages received in one check, so that a flood does not block the launcher.
     private static let maximumMessages = 4_096
 
     /// The observed state of one node.
@@ -71,7 +71,7 @@ package struct BusReadinessProbe: ReadinessProbe {
         if watches[node].run != awaited.run {
             watches[node] = Watch(run: awaited.run, earlierBootID: watches[node].bootID)
         }
-        // Subscribes at the first look, so that the first message is not missed.
+        // Subscribes at the first check, so that the first message is not missed.
         for case .message(let topic) in nodes[node].conditions { domains[index].subscribe(to: topic) }
         if let problem = domains[index].problem { return "a bus: \(problem)" }
         guard let announcement = domains[index].nodes[nodes[node].name],
@@ -103,7 +103,7 @@ package struct BusReadinessProbe: ReadinessProbe {
         return condition.description
     }
 
-    /// Calls the node's `GetInfo` until it answers.
+    /// Calls the node's `GetInfo` until it answers; returns the missing answer, nil when it has answered.
     private mutating func lackOfAnswer(_ node: Int, _ domain: Int) -> String? {
         let before = watches[node].call?.status
         if let before, before.code == .ok { return nil }
@@ -134,7 +134,7 @@ private struct DomainView {
     private var bus: BusNode?
     private var subscribed: Set<String> = []
     private var sources: Set<Source> = []
-    /// The live nodes at the last look.
+    /// The live nodes at the last check.
     private(set) var nodes: [String: Announcement] = [:]
     /// The reason why the domain cannot be observed.
     private(set) var problem: String?

@@ -32,7 +32,7 @@ struct ChildProcess {
 
     /// The most bytes read from one stream at a time, so that a chatty process does not starve the others.
     private static let readSize = 65_536
-    /// The most bytes read after the end, so that a grandchild that writes for ever does not block the launch.
+    /// The most bytes read after the end, so that a grandchild that writes endlessly does not block the launch.
     private static let drainLimit = 1 << 20
 
     let pid: pid_t
@@ -57,7 +57,7 @@ struct ChildProcess {
             throw Failure(step: "pipe2", error: failed)
         }
         var variables = environment
-        // The Swift runtime's crash report takes up to minutes, during which the process keeps its lock and its name.
+        // The Swift runtime's crash report may take minutes, during which the process keeps its lock and its name.
         if variables["SWIFT_BACKTRACE"] == nil { variables["SWIFT_BACKTRACE"] = "enable=no" }
         // The variables of the launcher's own supervisor do not concern its nodes.
         variables["WATCHDOG_PID"] = nil

@@ -9,7 +9,7 @@ package struct LaunchContext: Sendable {
     package var environment: [String: String]
     /// The processors that a process may use, ascending; empty when unknown.
     package var cpus: [Int]
-    /// The known topics, used to find misspelt ones; if empty, topics are not checked.
+    /// The known topics, used to detect misspelt names; if empty, topics are not checked.
     package var topics: [String]
     /// The known services, likewise.
     package var services: [String]

@@ -119,7 +119,7 @@ package struct EnvironmentVariable: Sendable, Equatable {
     }
 }
 
-/// A valid launch file: which processes to run, and how. <doc:LaunchFileReference> lists the keys.
+/// A valid launch file: the processes to run and their settings. <doc:LaunchFileReference> lists the keys.
 package struct LaunchFile: Sendable, Equatable {
     /// The nodes in the order of the files; they start in this order as far as `after` permits.
     package let nodes: [LaunchNode]
@@ -137,7 +137,7 @@ package struct LaunchFile: Sendable, Equatable {
     /// - Parameters:
     ///   - path: the YAML file, at most 1 MiB.
     ///   - arguments: values for the file's `arguments`, by name.
-    ///   - context: where executables are searched, and which environment `${env:…}` reads.
+    ///   - context: the folders of executables, and the environment that `${env:…}` reads.
     /// - Throws: every problem found, each with its file and line.
     package static func load(
         path: String, arguments: [String: String] = [:], context: LaunchContext = .current()

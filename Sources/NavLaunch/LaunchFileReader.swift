@@ -33,7 +33,7 @@ struct LaunchFileReader {
     private var places: [String: Place] = [:]
     /// The references in `after`, collected until all nodes are known.
     var references: [Reference] = []
-    /// The names of the nodes that `when` left out, which `after` may mention.
+    /// The names of the nodes left out by `when`, which `after` may contain.
     var leftOut: Set<String> = []
     /// Whether the files' nodes are started; if not, only their names are read.
     private let isWanted: Bool
@@ -190,7 +190,7 @@ struct LaunchFileReader {
         guard let file = include.required("file", substitution).map({ resolved($0, relativeTo: folder(of: path)) })
         else { return }
         guard wanted else {
-            // The problems of a file that is not wanted are dropped with its reader: it may not even exist.
+            // The problems of a file left out by `when` are dropped with its reader; the file may not even exist.
             var reader = LaunchFileReader(context: context, isWanted: false)
             reader.readFile(file, given: given, scope: scope, from: include.place(of: "file"))
             leftOut.formUnion(reader.leftOut)
@@ -341,7 +341,7 @@ struct LaunchFileReader {
         return scope.remaps.filter { outer in !own.contains { $0.from == outer.from } } + own
     }
 
-    /// Reads a node name or a namespace; it names a folder on the bus, so it must be short and plain.
+    /// Reads a node name or a namespace, which must be valid as a folder's name in the registry.
     private func name(_ key: String, of section: YAMLSection, _ substitution: Substitution) -> String? {
         guard let name = section.string(key, substitution) else { return nil }
         guard name.utf8.count <= Self.maximumNameLength, !name.isEmpty, name.utf8.allSatisfy(isNameByte) else {

@@ -3,7 +3,7 @@
 /// A nested launch appends its identifier to the outer one's, so that the outer launch finds everything.
 struct LaunchID {
     static let variable = "NAVBUS_LAUNCH_ID"
-    /// The most bytes of outer identifiers that are passed on; only a launch file that starts itself could exceed them.
+    /// The most bytes of outer identifiers that are passed on; only a launch file that starts itself could exceed this.
     private static let maximumLength = 1_024
 
     /// 16 hexadecimal digits.

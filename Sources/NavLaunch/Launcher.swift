@@ -3,7 +3,7 @@ internal import CSpawn
 internal import Glibc
 internal import NavBus
 
-/// A launcher that runs the processes of a launch file until they end, a required one ends, or it is told to stop.
+/// A launcher that runs the processes of a launch file until they end, a required one ends, or a stop is requested.
 ///
 /// Every process has its own process group and no stdin; its stdout and stderr go to one descriptor, each line prefixed
 /// with its name. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: when it
@@ -71,8 +71,8 @@ package final class Launcher: Sendable {
     ///
     /// It blocks its thread, which must not exit before it returns.
     ///
-    /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was requested, and every process that was then told
-    ///   to stop did so cleanly; 1 otherwise.
+    /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was requested, and every process that was then
+    ///   stopped ended cleanly; 1 otherwise.
     package func run() -> Int32 {
         let isTerminal =
             isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
@@ -94,7 +94,7 @@ private struct SupervisorLoop {
     /// The interval of polling for ended processes where the kernel has no process descriptors, in milliseconds.
     private static let lookInterval: Int64 = 50
     /// The interval of checking readiness while a node is awaited, in milliseconds; a start takes longer, and checking 50
-    /// nodes takes less than a hundredth of it.
+    /// nodes takes less than a hundredth of the interval.
     private static let probeInterval: Int64 = 20
 
     private enum Source {
@@ -253,7 +253,7 @@ private struct SupervisorLoop {
         }
     }
 
-    /// Checks which nodes are ready, if one is awaited and the last check is old enough.
+    /// Checks which nodes are ready, if one is awaited and ``probeInterval`` has passed since the last check.
     private mutating func look() {
         let awaited = machine.awaited
         guard !awaited.isEmpty else {

@@ -3,7 +3,7 @@ internal import NavSpelling
 internal import NavMessages
 internal import Yams
 
-/// The keys of a node that determine when it starts and its kernel settings.
+/// The keys of a node for its start, restarts and kernel settings.
 extension LaunchFileReader {
     /// A name in `after`, and the node that names it.
     struct Reference {
@@ -138,7 +138,7 @@ extension LaunchFileReader {
                 Self.fullName(Array(reference.namespace.prefix(depth)), reference.to)
             }
             if let name = candidates.first(where: { names.contains($0) || leftOut.contains($0) }) {
-                // A node that `when` left out is not waited for; an alternative of the same name is.
+                // A node left out by `when` is not waited for; an alternative of the same name is.
                 if names.contains(name) { nodes[reference.node].after.append(name) }
             } else {
                 problems.add(

@@ -3,8 +3,7 @@ internal import Glibc
 
 /// A writer of lines with an aligned name prefix that never waits for its reader.
 ///
-/// Output that a slow reader leaves unread is kept up to a limit. Beyond it, and on a full disk, whole lines are dropped
-/// and counted per node.
+/// Unread output is buffered up to a limit. Beyond it, and on a full disk, whole lines are dropped and counted per node.
 ///
 /// A flooding node takes at most half of the buffer, and a quarter is reserved for lines of the launch itself.
 struct OutputWriter {
@@ -87,7 +86,7 @@ struct OutputWriter {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno != EAGAIN {
-                    // A full disk may have room again; a reader that closed its end does not return.
+                    // A full disk may have room again; a closed pipe stays closed.
                     isBroken = errno == EPIPE || errno == EBADF
                     for case let (node?, _) in pieces { dropped[node] += 1 }
                     written = pending.count

@@ -1,4 +1,4 @@
-/// A moment of the monotonic clock; callers pass it in, and nothing here reads the clock.
+/// A moment of the monotonic clock, passed in by callers.
 package struct MonotonicTime: Sendable, Comparable {
     /// The time since an arbitrary origin.
     package var nanoseconds: Int64

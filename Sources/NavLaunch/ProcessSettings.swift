@@ -49,7 +49,7 @@ package struct ProcessSettings: Sendable, Equatable {
         self.openFiles = openFiles
     }
 
-    /// The settings given, each as the launch file writes it.
+    /// The given settings, each in the notation of the launch file.
     var details: [String] {
         var lines: [String] = []
         if !cpus.isEmpty { lines.append("cpus \(cpuText(cpus))") }

@@ -58,7 +58,8 @@ package struct AwaitedNode: Sendable, Hashable {
 ///
 /// `BusReadinessProbe` observes the bus; tests supply their own.
 package protocol ReadinessProbe {
-    /// Returns what each of `nodes` still lacks, in the same order; nil for a node that is ready.
+    /// Returns a description of the unmet conditions of each of `nodes`, in the same order; nil for a node that is
+    /// ready.
     ///
     /// It must not block.
     mutating func missing(_ nodes: [AwaitedNode]) -> [String?]

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The supervisor's state: which process to start, signal and restart, and when the launch is over.
+/// The supervisor's decisions: starts, signals, restarts, and the end of the launch.
 ///
 /// It accesses no process, clock or terminal: events come in with their time, and effects go out, to be carried out in order.
 package struct SupervisorStateMachine: Sendable {
@@ -9,12 +9,12 @@ package struct SupervisorStateMachine: Sendable {
         case start
         case spawned(node: Int)
         case spawnFailed(node: Int, reason: String)
-        /// An awaited node was checked: what it lacks, or nil when it is ready.
+        /// An awaited node was checked; `missing` describes its unmet conditions, nil when it is ready.
         case seen(AwaitedNode, missing: String?)
         case ended(node: Int, ProcessEnd, ProcessUsage = ProcessUsage())
         /// A process of the node sent a heartbeat.
         case alive(node: Int)
-        /// A stop was requested, as by Ctrl-C; a further request escalates at once.
+        /// A stop was requested, for example by Ctrl-C; a further request escalates at once.
         case stopRequested(by: String)
         /// `nextDeadline` has been reached.
         case timer
@@ -32,7 +32,7 @@ package struct SupervisorStateMachine: Sendable {
 
     /// The running time after which the count of a process's consecutive restarts is reset.
     package static let steadyAfter = Duration.seconds(10)
-    /// The time that a hung process has after SIGABRT to report where it hangs, before SIGKILL.
+    /// The time between SIGABRT, on which a hung process reports where it hangs, and SIGKILL.
     private static let abortGrace = Duration.seconds(2)
     /// The longest time between two events that counts as the launcher's running time.
     ///
@@ -114,7 +114,7 @@ package struct SupervisorStateMachine: Sendable {
             case .waiting(let until, _), .awaited(let until), .held(let until): return until
             case .running:
                 guard let silence = silence(of: process), let seenRunning else { return nil }
-                // Often enough to keep the launcher's running time up to date.
+                // At least once in `longestTurn`, to keep the launcher's running time up to date.
                 return seenRunning + max(.zero, min(process.watchdog - silence, Self.longestTurn))
             case .blocked, .starting, .ended: return nil
             }

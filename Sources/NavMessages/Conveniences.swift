@@ -66,7 +66,7 @@ extension GnssFix {
         set { timestamp = newValue.map { Timestamp(nanoseconds: $0) } }
     }
 
-    /// The name of the receiver: the frame of its antenna, or else its source; empty when the fix has neither.
+    /// The name of the receiver: the frame of its antenna, otherwise its source; empty when the fix has neither.
     package var receiverName: String { frameId ?? source ?? "" }
 
     /// Returns the fix; if it has no time, with the time of its message's header, ns since the Unix epoch.

@@ -1,6 +1,6 @@
 /// A pool of message types, enums and services read from a `google.protobuf.FileDescriptorSet` at run time.
 ///
-/// It reads and writes messages of types that this program was not built with as JSON: see
+/// It converts messages of types that are not compiled into this program to and from JSON: see
 /// ``json(decoding:as:indent:limit:)`` and ``encode(json:as:limit:)``. The set may be untrusted: its size is limited, and it
 /// is checked as a whole before it is used.
 public struct SchemaPool: Sendable {
@@ -63,7 +63,7 @@ public struct SchemaPool: Sendable {
         case names(EnumDeclaration)
         /// Text, bytes, messages and lists.
         case others
-        /// The values of an unknown type.
+        /// Values of unknown type.
         case unknown
     }
 
@@ -248,8 +248,8 @@ public struct EnumDeclaration: Sendable {
         return values.map { $0.name.hasPrefix(prefix) ? String($0.name.dropFirst(prefix.count)) : $0.name }
     }
 
-    /// Returns the numbers of the values meant by a name: that of the value with the full name or the short name, otherwise those of all
-    /// whose names end with it.
+    /// Returns the numbers of the values that match a name: of the value with that full or short name, otherwise of all values whose
+    /// names end with it.
     package func numbers(named name: String) -> [Int32] {
         if let number = numbers[name] { return [number] }
         guard !name.isEmpty else { return [] }

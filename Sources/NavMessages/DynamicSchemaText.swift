@@ -139,7 +139,7 @@ private struct DynamicWriter {
         }
     }
 
-    /// Keeps only the last member of each oneof, with the pieces of it that follow any other member.
+    /// Keeps only the last member of each oneof, with the pieces of it that follow the last other member.
     private mutating func keepLastOfOneofs(_ type: MessageDeclaration, _ base: Int) {
         var winners: [Int: (field: Int, isClosed: Bool)] = [:]
         var kept: [Entry] = []

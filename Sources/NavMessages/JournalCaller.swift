@@ -1,4 +1,4 @@
-/// The names in the journal of the sources of commands.
+/// The sources of commands, as named in the journal.
 package enum JournalCaller {
     /// A client's call. The frames of calls do not name the client.
     package static let call = "call"
@@ -6,7 +6,7 @@ package enum JournalCaller {
     package static let configuration = "configuration"
     /// The trip saved by the node's previous run.
     package static let tripFile = "trip file"
-    /// The trip under way in the recording that is replayed.
+    /// The trip in progress in the replayed recording.
     package static let recording = "recording"
     /// A clock jump, which ends the drive.
     package static let clock = "clock"

@@ -1,4 +1,4 @@
-/// A rule for which messages a topic keeps for a subscriber.
+/// The rule by which a topic keeps messages for a subscriber.
 public enum TopicQoS: Sendable, Equatable {
     /// A late joiner receives the last value immediately.
     case latched
@@ -25,7 +25,7 @@ public struct TopicEntry: Sendable {
     public fileprivate(set) var name: String
     /// The message type.
     public let type: any Message.Type
-    /// The rule for which messages are kept.
+    /// The rule by which messages are kept.
     public let qos: TopicQoS
     /// The messages per second in a usual drive, for queues and liveness; `nil` when published only on events.
     public let nominalRateHz: Double?
@@ -35,7 +35,7 @@ public struct TopicEntry: Sendable {
     public let isRecorded: Bool
     /// Whether its publisher may be silent for long, for example without guidance, so that silence is not an error.
     public let mayPause: Bool
-    /// A one-line description of when its messages are published.
+    /// The occasion of its messages, in a few words.
     public let when: String
 
     /// Returns the node's name in a topic name that this entry matches; empty when the entry has no `<node>`.
@@ -165,7 +165,7 @@ public struct TopicTable: Sendable {
 public enum Topics {
     @usableFromInline static let table = TopicTable()
 
-    /// Returns a row of the table; inlined, since a key path that is known then costs nothing.
+    /// Returns a row of the table; inlined, because a constant key path then costs nothing.
     @inlinable
     public static subscript<Content>(dynamicMember path: KeyPath<TopicTable, Topic<Content>>) -> Topic<Content> {
         table[keyPath: path]

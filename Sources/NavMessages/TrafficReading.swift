@@ -1,8 +1,7 @@
 extension TrafficSpeeds {
     /// Reads a message speed by speed, without building a list: a city has hundreds of thousands of speeds.
     ///
-    /// It refuses the same messages as ``init(decoding:limit:)``, except for errors inside unknown fields, and flags of another wire
-    /// type, which only it refuses.
+    /// Unlike ``init(decoding:limit:)``, it does not detect errors inside unknown fields, and refuses flags of another wire type.
     ///
     /// - Parameter each: Called with each speed, in order; discard the speeds if reading fails later.
     /// - Returns: The message without its speeds.

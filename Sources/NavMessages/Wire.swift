@@ -17,7 +17,7 @@ protocol WireMessage: Message {
 
 /// The codec that generated code calls, and the conversions between Swift values and protobuf-c's.
 ///
-/// Both directions use an arena that starts with 1 KiB of stack, so that a small message needs no heap apart from the Swift
+/// Both directions use an arena that starts with 1 KiB of stack, so that a small message needs no heap except for the Swift
 /// values themselves.
 enum Wire {
     typealias Arena = UnsafeMutablePointer<nav_arena>

@@ -34,7 +34,7 @@ INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
 
 
 def messages():
-    """A lookup of the message types of the .proto files by name."""
+    """Returns a lookup of the message types of the .proto files by name."""
     proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
     files = glob.glob(proto + "/navbus/v1/*.proto")
     command = ["protoc", "-I", proto, "--include_imports", "--descriptor_set_out=/dev/stdout", *files]
@@ -48,7 +48,7 @@ def messages():
 
 
 def claim(lock):
-    """Takes the lock of a node's name; False when a live node holds it. Others look by taking it for a moment, hence the retries."""
+    """Takes the lock of a node's name; False when a live node holds it. Others probe it by taking it briefly, hence the retries."""
     last = time.monotonic() + 1
     while True:
         try:
@@ -61,14 +61,14 @@ def claim(lock):
 
 
 def metres(latitude, longitude, other_latitude, other_longitude):
-    """The distance between two nearby places."""
+    """Returns the distance between two nearby places, in metres."""
     north = other_latitude - latitude
     east = (other_longitude - longitude) * math.cos(math.radians(latitude))
     return math.hypot(north, east) * 111_195
 
 
 class Policy:
-    """The decisions, with a method for each kind decided here; its question and its answer are protobuf messages."""
+    """The decisions: a method for each kind that is decided here, with protobuf messages as request and answer."""
 
     def __init__(self, message, depot):
         self.answer, self.depot = message("navbus.v1.PolicyAnswer"), depot
@@ -106,7 +106,7 @@ class Node:
         # The lock is the claim on the name, held as long as the process lives.
         self.lock = open(folder + "/lock", "a")
         if not claim(self.lock):
-            sys.exit(f"error: a node named '{name}' runs already: give another --name")
+            sys.exit(f"error: a node named '{name}' is already running: give another --name")
         self.frame, self.message = message("navbus.v1.ServiceFrame"), message
         self.open = collections.Counter()  # the calls without an answer, by client
         self.methods = message("navbus.v1.PolicyContext").DESCRIPTOR.file.services_by_name["Policy"].methods_by_name
@@ -120,21 +120,21 @@ class Node:
                         "services": [{"name": SERVICE, "methods": methods}]}
         with open(folder + "/.announcement", "w") as file:
             json.dump(announcement, file)
-        os.rename(folder + "/.announcement", folder + "/announcement.json")  # replaced whole: no reader sees half of it
+        os.rename(folder + "/.announcement", folder + "/announcement.json")  # atomic: no reader sees a partial file
 
     def serve(self, policy):
         """Answers calls forever, one after the other."""
         while True:
             client, header, payload = self.calls.recv_multipart()
             frame = self.frame.FromString(header)
-            if frame.kind == PING:  # its client gives up the calls that are not counted here
+            if frame.kind == PING:  # the client gives up calls that are not counted here
                 self.send(client, self.frame(kind=PONG, sequence=frame.sequence, credit=1 + self.open[client]))
             elif frame.kind == REQUEST:
                 self.open[client] += 1
                 self.answer(client, frame, payload, policy)
 
     def answer(self, client, frame, payload, policy):
-        """Answers one call. A copy that answers later must only end it later: until then it counts as open."""
+        """Answers one call. To answer later, call end() later: until then the call counts as open."""
         end = self.frame(kind=END, call_id=frame.call_id)
         method = self.methods.get(frame.method) if frame.service == SERVICE else None
         if method is None:
@@ -142,7 +142,7 @@ class Node:
             return self.end(client, end)
         try:
             question = self.message(method.input_type.full_name).FromString(payload)
-        except Exception as problem:  # protobuf's own: the request is none
+        except Exception as problem:  # any exception of protobuf: the request is malformed
             end.code, end.message = INVALID_ARGUMENT, str(problem)
             return self.end(client, end)
         answer = getattr(policy, frame.method, policy.decide)(question)
@@ -189,4 +189,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        pass  # the lock is freed with the process: whoever calls knows at once
+        pass  # the kernel frees the lock with the process, which callers notice at once

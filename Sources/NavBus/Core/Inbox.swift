@@ -1,9 +1,10 @@
 internal import DequeModule
 
-/// The subscriber's side without a transport: the wanted topics, the sequences seen, and the queues of unread messages.
+/// The subscriber's side without a transport: the subscribed topics, the sequences seen, and the queues of unread
+/// messages.
 ///
-/// A transport gives it frames and takes deliveries; neither call waits, and nothing here reads a clock. Deliveries come
-/// in the order of arrival across all subscriptions.
+/// A transport passes frames in and takes deliveries out; neither call blocks, and nothing here reads a clock.
+/// Deliveries come in the order of arrival across all subscriptions.
 package struct Inbox {
     /// The most topics that filters may add, so that a runaway registry cannot grow a node without bound.
     package static let maximumDiscoveredTopics = 4096
@@ -69,7 +70,7 @@ package struct Inbox {
 
     /// The number of messages whose topic frame is unknown.
     package private(set) var unattributedRejections: UInt64 = 0
-    /// The number of times that a filter did not get a topic, because filters had added ``maximumDiscoveredTopics``.
+    /// The number of topics refused to a filter because filters had already added ``maximumDiscoveredTopics``.
     package private(set) var refusedTopics: UInt64 = 0
     /// The number of messages queued and not yet taken.
     package private(set) var queued = 0
@@ -80,7 +81,8 @@ package struct Inbox {
 
     /// Creates an empty inbox for the node with boot id `node`.
     ///
-    /// - Parameter maximumQueuedBytes: how many payload bytes one queue holds, in addition to its depth; one message always fits.
+    /// - Parameter maximumQueuedBytes: the most payload bytes in one queue, in addition to the limit on its depth; one message
+    ///   always fits.
     package init(node: UInt64, maximumQueuedBytes: Int) {
         self.node = node
         self.maximumQueuedBytes = maximumQueuedBytes

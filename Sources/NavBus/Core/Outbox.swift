@@ -151,7 +151,8 @@ package struct Outbox {
 
     /// Records that the last message of a topic may not have reached every subscriber.
     ///
-    /// It counts as dropped. On a latched topic it is owed instead, because there may be no later message to reveal the gap.
+    /// It counts as dropped. On a latched topic it is scheduled for resending instead, because there may be no later message
+    /// to reveal the gap.
     package mutating func missed(_ index: Int) {
         if topics[index].latched == nil {
             topics[index].statistics.dropped &+= 1
@@ -164,7 +165,7 @@ package struct Outbox {
     /// The latched topics whose last value has not reached every subscriber.
     package var resends: [Int] { hasResends ? topics.indices.filter { topics[$0].needsResend } : [] }
 
-    /// Records that the last value of a topic has reached every subscriber, or is owed no longer.
+    /// Records that the last value of a topic has reached every subscriber, or need not be sent again.
     package mutating func paid(_ index: Int) {
         topics[index].needsResend = false
         updateHasResends()

@@ -1,7 +1,7 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// An epoll descriptor for many others, readable while any watched descriptor is.
+/// An epoll descriptor that is readable while any watched descriptor is.
 final class Poller {
     private let file: FileDescriptor
 
@@ -17,7 +17,7 @@ final class Poller {
 
     /// Watches a descriptor; ``collect(_:)`` reports it as `tag`.
     ///
-    /// - Returns: false when the system refuses, as for lack of memory.
+    /// - Returns: false when the system refuses, for example for lack of memory.
     @discardableResult
     func watch(_ descriptor: Int32, _ tag: UInt64) -> Bool {
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: tag))
@@ -32,7 +32,7 @@ final class Poller {
 
     /// Calls `body` with the tags of readable descriptors, 32 at most; while more are readable, so is this descriptor.
     ///
-    /// - Parameter milliseconds: how long to wait for the first one; 0 returns at once, -1 waits for ever.
+    /// - Parameter milliseconds: the longest wait for the first one; 0 returns at once, -1 waits indefinitely.
     /// - Returns: false when a signal ended the wait.
     @inline(__always) @discardableResult
     func collect(milliseconds: Int32 = 0, _ body: (UInt64) -> Void) -> Bool {

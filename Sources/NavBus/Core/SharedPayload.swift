@@ -3,10 +3,9 @@ internal import Synchronization
 
 /// The bytes of large payloads that a publisher's connections still hold.
 ///
-/// libzmq limits what waits for a slow subscriber by a number of messages, and that number must not change while a
-/// connection lives: both ends of its pipe count credit by the mark it was created with, and a connection whose mark is
-/// lowered may never be granted credit again. Therefore the marks are fixed, and large payloads are limited here, in
-/// bytes.
+/// libzmq limits a slow subscriber's queue by a number of messages, which must not change during a connection: both
+/// ends of its pipe count credit by the mark it was created with, and a connection whose mark is lowered may never be
+/// granted credit again. Therefore the marks are fixed, and large payloads are limited here, in bytes.
 final class QueuedBytes: Sendable {
     private let bytes = Atomic<Int>(0)
     private let releases = Atomic<UInt64>(0)

@@ -1,7 +1,7 @@
 /// A detector of live publishers whose messages do not arrive.
 ///
-/// Silence alone proves nothing, because a publisher may have nothing to say. So after an interval of silence a
-/// subscriber probes: it subscribes to a topic of its own that every publisher answers at once (``Probe``). A publisher
+/// Silence alone proves nothing, because a publisher may have nothing to publish. Therefore a subscriber probes after an
+/// interval of silence: it subscribes to a topic of its own that every publisher answers at once (``Probe``). A publisher
 /// that neither answers nor publishes anything within ``answerNanoseconds`` is reconnected to. It may be stopped or busy,
 /// so further reconnections follow after pauses that double up to ``longestPauseNanoseconds``.
 package struct SilenceMonitor {
@@ -46,7 +46,7 @@ package struct SilenceMonitor {
         if next == .max { next = now + interval }
     }
 
-    /// Checks which publishers were heard; call it when the socket has been read to its end.
+    /// Checks which publishers were heard; call it when the socket has been drained.
     ///
     /// - Parameters:
     ///   - heard: boot ids of the publishers that answer probes, each with a number that changes with every message.
@@ -89,8 +89,8 @@ package struct SilenceMonitor {
 
 /// The topics by which a subscriber tests whether messages of its publishers arrive.
 ///
-/// A publisher whose announcement says `"answers_probes": true` answers a subscription to a topic below ``prefix`` with
-/// one message on that topic: a header with its boot id and sequence 1, and an empty payload.
+/// A publisher whose announcement contains `"answers_probes": true` answers a subscription to a topic below ``prefix``
+/// with one message on that topic: a header with its boot id and sequence 1, and an empty payload.
 enum Probe {
     static let prefix = Array("/bus/probe/".utf8)
     /// The longest probe topic that is answered, in bytes.

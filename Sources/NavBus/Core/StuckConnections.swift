@@ -19,8 +19,8 @@ package struct StuckConnections {
     /// Takes a sample; call it every ``sampleNanoseconds`` of the publisher's own running time.
     ///
     /// - Parameters:
-    ///   - unread: identities of the connections whose subscriber has not read everything.
-    ///   - releaseCount: how many payloads have been released since the start.
+    ///   - unread: identities of the connections whose subscriber has unread bytes.
+    ///   - releaseCount: the number of payloads released since the start.
     /// - Returns: the connections that are stuck, in the order of `unread`.
     package mutating func sample(unread: [UInt64], releaseCount: UInt64) -> [UInt64] {
         if releaseCount != self.releaseCount { streaks = [:] }

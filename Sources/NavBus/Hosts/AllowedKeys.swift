@@ -16,7 +16,7 @@ package struct AllowedKeys: Sendable {
     package init(_ fixed: Set<CurvePublicKey>, file path: String?) throws(BusError) {
         (self.fixed, self.path, keys) = (fixed, path, fixed)
         guard let path else { return }
-        // Before the reading, so that a change in between is noticed later.
+        // Taken before the file is read, so that a change in between is detected later.
         state = FileState(path)
         keys.formUnion(try CurvePublicKey.list(contentsOf: path))
     }

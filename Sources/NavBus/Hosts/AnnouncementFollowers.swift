@@ -1,4 +1,4 @@
-/// The nodes of other hosts that follow this node's announcement, and what to send each.
+/// The nodes of other hosts that follow this node's announcement, and the messages to send to each.
 ///
 /// It has no socket.
 package struct AnnouncementFollowers {

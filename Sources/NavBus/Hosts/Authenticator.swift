@@ -56,8 +56,8 @@ package struct Authenticator {
 
     /// Records the end of a connection.
     ///
-    /// ZeroMQ does not say which one, so it counts as refused while any connection is neither admitted nor refused;
-    /// ``settle()`` undoes that when that connection turns out to be admitted.
+    /// ZeroMQ does not identify the connection, so it counts as refused while any connection is neither admitted nor
+    /// refused; ``settle()`` undoes that when that connection turns out to be admitted.
     package mutating func disconnected(from endpoint: String, now: Int64) -> HostEvent? {
         statistics.refused += 1
         settle()

@@ -38,7 +38,7 @@ final class AuthenticatorThread: Sendable {
         stop = try Waker()
         self.onEvent = onEvent
         let handover = Unmanaged.passRetained(Handover(self, admission, monitors, allowed))
-        // Signals are left to the program's other threads.
+        // Signals are delivered to the program's other threads.
         var (all, before) = (sigset_t(), sigset_t())
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, &before)

@@ -29,7 +29,8 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Empty lines and lines that start with `#` and a space are ignored.
     ///
-    /// - Throws: ``BusError`` when the file cannot be read, is writable by others than its owner, or has a malformed line.
+    /// - Throws: ``BusError`` when the file cannot be read, is writable by users other than its owner, or has a malformed
+    ///   line.
     public static func list(contentsOf path: String) throws(BusError) -> [CurvePublicKey] {
         let (bytes, status) = try FileSystem.read(path, limit: 1 << 20, ownedByRoot: true)
         guard status.st_mode & 0o022 == 0 else {
@@ -88,7 +89,7 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
 
     /// Reads a secret key file, as `navbus keygen` writes it.
     ///
-    /// - Throws: ``BusError`` when the file is not this user's alone (mode 0600) or holds no key.
+    /// - Throws: ``BusError`` when the file is accessible to other users (its mode must be 0600) or holds no key.
     public init(contentsOf path: String) throws(BusError) {
         try Self.checkCurve()
         let (bytes, status) = try FileSystem.read(path, limit: 4096)

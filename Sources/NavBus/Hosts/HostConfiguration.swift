@@ -47,13 +47,13 @@ public struct HostConfiguration: Sendable {
         return false
     }
 
-    /// Returns the allowed keys, with those that the file has now.
+    /// Returns the allowed keys, including those in the file now.
     func allowedKeys() throws(BusError) -> AllowedKeys {
         guard case .curve(_, let allowed) = security else { return try AllowedKeys([], file: nil) }
         return try AllowedKeys(allowed, file: allowedKeysFile)
     }
 
-    /// Checks everything that needs no socket; a node that joins the bus makes the same check.
+    /// Checks everything that needs no socket, as a node does when it joins the bus.
     package func check() throws(BusError) {
         guard peers.count <= Self.maximumPeers else {
             throw BusError(.invalidArgument, "a node has at most \(Self.maximumPeers) peers, not \(peers.count)")

@@ -4,7 +4,7 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
     case denied(key: CurvePublicKey, address: String)
     /// A connection failed its handshake: no encryption, no key, a wrong server key, or not a bus at all.
     case refused(endpoint: String)
-    /// The file of allowed keys was read again; so many keys are allowed now.
+    /// The file of allowed keys was read again; `count` keys are allowed now.
     case allowedKeysChanged(path: String, count: Int)
     /// The file of allowed keys changed and cannot be read; the keys read before stay allowed.
     case allowedKeysUnreadable(reason: String)
@@ -62,7 +62,7 @@ public struct HostStatistics: Sendable, Hashable {
     public init() {}
 }
 
-/// A limiter that reports each subject once in ten seconds, and only a bounded number of subjects.
+/// A limiter that admits one report per subject in ten seconds, for a bounded number of subjects.
 struct ReportLimiter<Subject: Hashable & Sendable>: Sendable {
     /// The time for which a subject is not reported again: ten seconds.
     static var pauseNanoseconds: Int64 { 10_000_000_000 }

@@ -17,7 +17,7 @@ extension HostConfiguration {
         func reason(of endpoint: TCPEndpoint) -> String? { reasons.withLock { $0[endpoint.description] } }
     }
 
-    /// Asks the peers for their announcements, without joining the bus.
+    /// Requests the peers' announcements, without joining the bus.
     ///
     /// - Parameter timeout: the longest wait for an answer; peers that have not answered by then are reported as
     ///   problems.
@@ -31,7 +31,7 @@ extension HostConfiguration {
             })
     }
 
-    /// Asks the peers for their announcements; returns these, and the peers that did not answer.
+    /// Requests the peers' announcements; returns them, and the peers that did not answer.
     package func ask(
         timeout: Duration = .seconds(2)
     ) throws(BusError) -> (nodes: [Announcement], unanswered: Unanswered) {

@@ -154,7 +154,7 @@ final class HostListener {
         }
     }
 
-    /// Answers requests for the announcement, for a node that publishes and never polls; all other messages wait.
+    /// Answers requests for the announcement while a node publishes without polling; all other messages are queued.
     func answerWatchers(_ now: Int64) throws(ZeroMQError) {
         while waiting.count < Self.maximumWaiting, let router,
             let (address, message) = try wire.receive(fromClientsOf: router, areRemote: true)
@@ -176,7 +176,7 @@ final class HostListener {
     /// Sends the node's current announcement to the followers.
     func announce(_ local: Announcement, _ now: Int64) throws(BusError) {
         var remote = local
-        // The reader fills in the address, because it may reach this host by an address other than the bound one.
+        // The reader inserts the address, because it may reach this host at an address other than the bound one.
         remote.publisherEndpoint = "tcp://*:\(endpoint.publisherPort)"
         remote.serviceEndpoint = "tcp://*:\(endpoint.port)"
         announcement = try remote.json

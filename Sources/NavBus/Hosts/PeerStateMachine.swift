@@ -55,7 +55,8 @@ package struct PeerStateMachine {
         switch state {
         case .absent(let askedAt):
             guard now - askedAt >= Self.attemptNanoseconds else {
-                // The connection's establishment may have woken the node, so look again soon rather than a second later.
+                // The connection may just have been established, so the next request follows soon rather than after a
+                // second.
                 nextTick = askedAt + Self.attemptNanoseconds
                 return []
             }

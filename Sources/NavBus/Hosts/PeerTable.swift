@@ -11,8 +11,8 @@ final class PeerTable {
         var monitor: ZeroMQSocket?
         /// The endpoint that SUB is connected to.
         ///
-        /// It is kept while the peer is away: ZeroMQ reconnects to a restarted node by itself, and a peer that is merely busy loses
-        /// nothing.
+        /// It is kept while the peer is absent: ZeroMQ reconnects to a restarted node by itself, and a peer that is merely busy
+        /// loses nothing.
         var subscribed: String?
         /// The time to reconnect unless the peer is present by then, in monotonic nanoseconds.
         ///
@@ -52,7 +52,7 @@ final class PeerTable {
     private var cut: CutConnections?
     /// The number of topic connections that were re-established after ZeroMQ gave them up.
     private(set) var cutConnections: UInt64 = 0
-    /// The time when ``mend(_:)`` has something to do, in monotonic nanoseconds; `.max` when nothing is expected.
+    /// The time when ``mend(_:)`` is due, in monotonic nanoseconds; `.max` when it is not.
     var nextMending: Int64 { cut?.next ?? .max }
     private let wire = ServiceWire()
     private var poller: (poller: Poller, tag: UInt64)?
@@ -117,7 +117,7 @@ final class PeerTable {
     }
 
     private func open(_ index: Int) throws(ZeroMQError) {
-        // A monitor's name remains in use for some time after it is closed, so each opening gets a new number.
+        // A monitor's name remains in use for some time after it is closed, so each monitor gets a new number.
         openings += 1
         let peer = entries[index].peer
         let socket = try ZeroMQSocket(.dealer, in: context)
@@ -169,7 +169,7 @@ final class PeerTable {
                     try askIfDue(index, socket, now)
                 }
             }
-            // After the tick, which knows whether the peer is still present.
+            // After the tick, which updates whether the peer is present.
             reopenIfDue(index, now)
         }
     }
@@ -242,13 +242,13 @@ final class PeerTable {
     }
 
     private func reopenIfDue(_ index: Int, _ now: Int64) {
-        // Not earlier: a peer whose connection was given up still counts as present for a while.
+        // Not earlier: a peer whose connection was given up counts as present until its heartbeats time out.
         guard let reopenAt = entries[index].reopenAt, now >= reopenAt else { return }
         if entries[index].machine.announcement != nil { return entries[index].reopenAt = nil }
         if let endpoint = entries[index].subscribed {
             try? subscriber?.disconnect(endpoint)
             entries[index].subscribed = nil
-            // The call may have consumed the signal of a message, so the subscriber must look.
+            // The call may have consumed the signal of a message, so the subscriber must check its socket.
             generation += 1
         }
         close(index)
@@ -265,7 +265,7 @@ final class PeerTable {
         entries.compactMap(\.machine.announcement).filter { $0.bootID != bootID && !local.contains($0.bootID) }
     }
 
-    /// Returns the present peers that offer services, as a ``ServiceClient`` knows them.
+    /// Returns the present peers that offer services, as entries for a ``ServiceClient``.
     func servers(excluding local: Set<UInt64>) -> [ServerInfo] {
         entries.compactMap { entry in
             guard let announcement = entry.machine.announcement, announcement.bootID != bootID,
@@ -334,7 +334,7 @@ final class PeerTable {
 
     var absentees: [TCPEndpoint] { entries.filter { $0.machine.announcement == nil }.map(\.peer.endpoint) }
 
-    /// Says goodbye, so that the peers drop this node's calls, and closes the sockets.
+    /// Sends a goodbye, so that the peers drop this node's calls, and closes the sockets.
     func close() {
         for index in entries.indices {
             if let socket = entries[index].socket, entries[index].machine.announcement != nil {

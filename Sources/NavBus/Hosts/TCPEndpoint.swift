@@ -2,8 +2,8 @@ internal import Glibc
 
 /// An address at which other hosts reach a node: `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
 ///
-/// `PORT` carries calls and announcements. `PUBPORT` carries topics and defaults to the next port, so that a firewall has
-/// two fixed numbers to open. The address is numeric, IPv6 in brackets: a host name would be resolved on the thread that
+/// `PORT` carries calls and announcements. `PUBPORT` carries topics and defaults to the next port, so that a firewall
+/// needs only two fixed ports. The address is numeric, IPv6 in brackets: a host name would be resolved on the thread that
 /// carries the traffic, which would stall while the name server is unreachable.
 public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// A numeric IPv4 or IPv6 address in its canonical form, without brackets, or `*` for all addresses of the machine.

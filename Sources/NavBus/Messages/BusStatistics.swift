@@ -27,7 +27,7 @@ public struct TopicStatistics: Sendable, Hashable {
     public var publishers = 0
     /// Messages rejected for a bad header or frame count, or for a payload over its limit (also at the publisher).
     public var rejected: UInt64 = 0
-    /// What was wrong with the last message that was rejected on arrival, for example `a header without stamp_ns`; nil before the first.
+    /// The defect of the last message rejected on arrival, for example `a header without stamp_ns`; nil before the first.
     public var lastRejection: String?
 
     init(topic: String) { self.topic = topic }
@@ -39,15 +39,15 @@ public struct BusStatistics: Sendable, Hashable {
     public var topics: [TopicStatistics]
     /// Messages rejected whose topic frame matches no subscription of this node.
     public var unattributedRejections: UInt64
-    /// The number of times that a filter did not get a topic, because filters had added as many as they may.
+    /// The number of topics refused to a filter because filters had already added the maximum.
     public var refusedTopics: UInt64 = 0
     /// Connections to publishers that ended because of a frame over ``BusConfiguration/maximumMessageSize`` or a protocol
     /// error; each is re-established after a second.
     public var cutConnections: UInt64 = 0
     /// Connections to live publishers that were re-established because no message arrived.
     public var silentConnections: UInt64 = 0
-    /// Connections that were ended because the subscriber took nothing while ``BusConfiguration/maximumQueuedBytes``
-    /// waited; the subscribers reconnect when they run again.
+    /// Connections that were ended because the subscriber read nothing while ``BusConfiguration/maximumQueuedBytes``
+    /// were queued; the subscribers reconnect when they run again.
     public var stuckSubscribers: UInt64 = 0
 
     /// The counts of one topic.

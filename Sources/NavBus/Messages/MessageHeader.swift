@@ -115,7 +115,7 @@ public struct MessageHeader: Sendable, Hashable {
         return found
     }
 
-    /// Returns what is wrong with a frame that ``init(decoding:)`` refuses, for example `a header without stamp_ns`.
+    /// Returns the defect of a frame that ``init(decoding:)`` refuses, for example `a header without stamp_ns`.
     static func defect(of bytes: UnsafeRawBufferPointer) -> String {
         guard bytes.count <= maximumEncodedSize else {
             return "a header of \(bytes.count) bytes, over \(maximumEncodedSize)"

@@ -11,7 +11,7 @@ public enum QoS: Sendable, Hashable {
     /// Only the newest message matters: queues hold one.
     case latest
 
-    /// The queue depth of a latched topic: state changes are few, and readers want each in order.
+    /// The queue depth of a latched topic: state changes are few, and readers need each in order.
     public static let latchedDepth = 64
 
     /// The largest depth of a queue.

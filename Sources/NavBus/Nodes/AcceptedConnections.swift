@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The connections that a bound socket of this process has accepted.
 ///
-/// libzmq reveals neither its peers nor what waits for each. The kernel provides both: an accepted connection has the local
+/// libzmq exposes neither its peers nor their queues. The kernel provides both: an accepted connection has the local
 /// address of its listening socket, and a count of the bytes its peer has not read.
 enum AcceptedConnections {
     /// The address that the socket is bound to.
@@ -36,7 +36,7 @@ enum AcceptedConnections {
         return found.sorted { $0.identity < $1.identity }
     }
 
-    /// Ends a connection; libzmq drops what waited for it, and its peer reconnects when it can.
+    /// Ends a connection; libzmq drops its queued messages, and the peer reconnects when it can.
     static func end(_ connection: Connection, at addresses: [Address]) {
         // A reused descriptor may by now belong to another file, or to another subscriber.
         guard inode(of: connection.descriptor) == connection.identity,

@@ -1,4 +1,4 @@
-/// A node's access to the bus: its publications, its subscriptions, and the messages that have arrived.
+/// A node's access to the bus: publications, subscriptions, received messages and service calls.
 ///
 /// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes; the tests have an equivalent
 /// within one process, without sockets, threads or waiting.
@@ -82,7 +82,7 @@ public protocol Bus: AnyObject {
     /// Allows the server of a stream to send `messages` more, when ``CallOptions/grantsAutomatically`` is false.
     func grant(_ call: CallID, messages: Int) throws(BusError)
 
-    /// Runs one iteration of the loop that serves calls and leaves topics' messages in their queues.
+    /// Runs one iteration of the loop: serves calls, and leaves the messages of topics queued.
     func runServices(timeout: Duration) throws(BusError)
 
     /// Makes a handle with which other threads end a wait.
@@ -91,7 +91,7 @@ public protocol Bus: AnyObject {
     /// Leaves the bus and frees the name; a second `close` has no effect, every other call that can throw then throws
     /// ``BusError/Code/closed``.
     ///
-    /// In a handler, it frees the name when the call of the bus that runs the handler ends.
+    /// Called in a handler, it frees the name when the bus call that runs the handler returns.
     func close()
 }
 
@@ -103,7 +103,7 @@ extension Bus {
         }
     }
 
-    /// Publishes a received payload like any other bytes; a bus that can share them overrides this.
+    /// Publishes a copy of a received payload; a bus that can share the bytes overrides this.
     public func publish(_ payload: Payload, on publication: Publication, stampNanoseconds: Int64) throws(BusError) {
         try payload.withUnsafeBytes { bytes throws(BusError) in
             try publish(bytes, on: publication, stampNanoseconds: stampNanoseconds)

@@ -60,7 +60,8 @@ public final class BusNode: Bus {
                 connections: sides.1.connectionsFileDescriptor)
             (publisher, subscriber, services) = sides
             try announce()
-            // A handler may close the node while its loop still uses the sockets: the lock outlives them in any case.
+            // A handler may close the node while its loop still uses the sockets, so the lock is released only after
+            // them.
             sides.2.context.whenEnded = { lock.release() }
         } catch {
             // The sockets must close before the name is freed: its next holder binds to the same files.
@@ -182,7 +183,8 @@ public final class BusNode: Bus {
         try hosts?.listener?.announce(announcement, Clocks.monotonic())
     }
 
-    /// Restores the node's files, which someone may have removed with the registry, so that others find the node again.
+    /// Restores the node's files if they were removed, for example with the whole registry, so that other nodes find it
+    /// again.
     private func checkFiles(_ publisher: PublisherSide, _ services: ServiceTransport, _ now: Int64) {
         nextCheck = now + configuration.safetyNetNanoseconds
         let directory = configuration.directory
@@ -237,7 +239,7 @@ public final class BusNode: Bus {
 
     /// Returns the oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
-        // A fast path for the rest of a batch: the full one would cost as much as receiving the message did.
+        // A fast path for the rest of a batch: the full path would cost as much as receiving the message.
         if let subscriber, subscriber.inbox.queued > 0, Clocks.coarse() - lastUpkeep <= Self.upkeepInterval {
             return subscriber.next()
         }
@@ -252,8 +254,8 @@ public final class BusNode: Bus {
                 return subscriber.next()
             }
             if isStreaming, now < deadline {
-                // Under load, each wake-up costs four system calls, shared by the messages that have arrived by then. Letting other threads
-                // run first, libzmq's among them, increases that number; on an idle machine, the call returns at once.
+                // Under load, each wake-up costs four system calls, shared by the messages that have arrived by then. Yielding to other
+                // threads first, including libzmq's, increases that number; on an idle machine, the call returns at once.
                 isStreaming = false
                 sched_yield()
                 now = Clocks.monotonic()

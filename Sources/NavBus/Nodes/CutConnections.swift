@@ -3,10 +3,10 @@ internal import CZeroMQ
 /// A detector of connections of a SUB socket that ZeroMQ has given up permanently.
 ///
 /// ZeroMQ reconnects when a publisher disappears, but not after a protocol violation such as a frame over
-/// `ZMQ_MAXMSGSIZE`: the publisher's other topics would then stay silent for ever. Therefore a connection that ended
-/// and is not retried within ``patienceNanoseconds`` is reported for reconnection.
+/// `ZMQ_MAXMSGSIZE`: the publisher's other topics would then stay silent indefinitely. Therefore a connection that
+/// ended and is not retried within ``patienceNanoseconds`` is reported for reconnection.
 struct CutConnections {
-    /// The time that ZeroMQ has for its own next attempt: a second; it announces the attempt at once.
+    /// The time allowed for ZeroMQ's own next attempt: a second; it reports the attempt at once.
     static let patienceNanoseconds: Int64 = 1_000_000_000
 
     private static let watchedEvents =

@@ -2,8 +2,8 @@ internal import CZeroMQ
 
 /// The sending half of a ``BusNode``: an XPUB socket around an ``Outbox``.
 ///
-/// The socket refuses a message when some subscriber's queue has no room (`ZMQ_XPUB_NODROP`), so that drops are also
-/// known here. The message then goes to the subscribers with room, and libzmq skips the full queue until it has been
+/// The socket refuses a message when some subscriber's queue has no room (`ZMQ_XPUB_NODROP`), so that drops are counted
+/// here, too. The message then goes to the subscribers with room, and libzmq skips the full queue until it has been
 /// read. Messages published until then count as dropped, and the last values of latched topics are sent again when the
 /// subscriber has caught up.
 final class PublisherSide {
@@ -46,7 +46,7 @@ final class PublisherSide {
     /// A check is a system call, which at 1 kHz would be one per message.
     private static let serviceInterval: Int64 = 10_000_000
 
-    /// The longest wait of a subscriber that subscribed just before the node slept: 50 ms.
+    /// The longest delay for a subscriber that subscribed just before the node slept: 50 ms.
     ///
     /// A shorter time would make each wait set a timer that expires before the kernel's own, which costs more than the wait.
     private static let patience: Int64 = 50_000_000
@@ -64,7 +64,7 @@ final class PublisherSide {
         maximumQueuedBytes = configuration.maximumQueuedBytes
         largeSize = maximumQueuedBytes / Int(configuration.sendHighWaterMark)
         socket = try ZeroMQSocket(.publisher, in: context)
-        // Verboser: reports every subscription and its end, not only the first and last of a topic.
+        // XPUB then reports every subscription and its end, not only the first and last of a topic.
         try socket.set(ZMQ_XPUB_VERBOSER, 1)
         try socket.set(ZMQ_XPUB_NODROP, 1)
         try remote?.set(ZMQ_XPUB_NODROP, 1)
@@ -124,7 +124,8 @@ final class PublisherSide {
         return min(hasSent || outbox.hasResends ? now + Self.patience : .max, sample)
     }
 
-    /// Handles new and ended subscriptions, sends new ones their last values, and sends owed values.
+    /// Handles new and ended subscriptions, sends last values to new subscribers, and resends those that did not reach
+    /// all.
     ///
     /// XPUB cannot address one subscriber, so all get the value again and drop it as a duplicate by its sequence.
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
@@ -182,7 +183,8 @@ final class PublisherSide {
     private func watchQueues(_ now: Int64) {
         let unread = AcceptedConnections.unread(at: addresses)
         if let before = late {
-            // Two checks must find everything read, because a queue may be full for a moment between two batches.
+            // Two consecutive checks must find everything read, because a queue may be full for a moment between two
+            // batches.
             let isOver = before.isEmpty && !isLateStale
             late = isOver ? nil : unread.map(\.identity).filter { isLateStale || before.contains($0) }
             isLateStale = false
@@ -284,11 +286,11 @@ final class PublisherSide {
         _ key: [UInt8], _ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket, _ now: Int64
     ) throws(ZeroMQError) {
         try socket.set(ZMQ_XPUB_NODROP, 0)
-        // Also after an error, because otherwise drops would go unnoticed from here on.
+        // Also after an error, because otherwise later drops would not be detected.
         defer { try? socket.set(ZMQ_XPUB_NODROP, 1) }
         if let error = key.withUnsafeBytes({ socket.send($0, more: true) }) { throw error }
         try sendRest(header, body, on: socket)
-        // The next check lists them: under a flood, a queue is found full thousands of times a second.
+        // Listed by the next check rather than here: under a flood, a queue is found full thousands of times a second.
         (late, isLateStale) = (late ?? [], true)
         nextSample = min(nextSample, now + StuckConnections.sampleNanoseconds)
     }

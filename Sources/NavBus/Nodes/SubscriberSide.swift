@@ -45,7 +45,7 @@ final class SubscriberSide {
 
     /// The time of the next connection upkeep, in monotonic nanoseconds; `.max` when none is due.
     var nextUpkeep: Int64 {
-        // Pairwise: `min` of more than three allocates an array, and this runs for each wait.
+        // Pairwise, because `min` of more than three values allocates an array, and this runs for each wait.
         min(min(nextRetirement, peers?.nextMending ?? .max), min(cut.next, silence.next))
     }
 
@@ -239,7 +239,7 @@ final class SubscriberSide {
     private func connect(_ node: String) throws(BusError) {
         if let index = connections.firstIndex(where: { $0.node == node }) {
             connections[index].retireAt = nil
-            // A check while the publisher was away may have been the last.
+            // Checks end while there are no publishers, so they are scheduled again.
             silence.arm(Clocks.monotonic())
             return
         }

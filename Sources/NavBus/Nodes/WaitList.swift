@@ -18,8 +18,8 @@ final class WaitList {
         static let interrupted = Ready(rawValue: 256)
     }
 
-    // epoll rather than poll(2): a wait then costs the same however many descriptors there are, and a busy subscriber waits
-    // once for every few messages.
+    // epoll rather than poll(2): the cost of a wait is then independent of the number of descriptors, and a busy subscriber
+    // waits once for every few messages.
     private let poller: Poller
     private var registry: Int32 = -1
     private var remoteSubscriber: Int32 = -1
@@ -50,7 +50,7 @@ final class WaitList {
     ///   - remoteSubscriber: likewise the descriptor of messages from other hosts, negative while there is none.
     @inline(__always)
     func wait(registry: Int32?, remoteSubscriber: Int32?, nanoseconds: Int64) -> Ready {
-        // Rounded up: a wait that ends early would busy-loop through its last millisecond.
+        // Rounded up: a wait that ended early would busy-loop through its last millisecond.
         let milliseconds = Int32(clamping: (max(0, min(nanoseconds, .max - 999_999)) + 999_999) / 1_000_000)
         if registry ?? -1 != self.registry { replace(&self.registry, with: registry ?? -1, .registry) }
         if remoteSubscriber ?? -1 != self.remoteSubscriber {
@@ -63,7 +63,7 @@ final class WaitList {
 
     private func replace(_ descriptor: inout Int32, with new: Int32, _ cause: Ready) {
         if descriptor >= 0 { poller.unwatch(descriptor) }
-        // A descriptor that cannot be watched is tried again with the next wait.
+        // A failed registration is retried at the next wait.
         descriptor = new < 0 || watch(new, cause) ? new : -1
     }
 }

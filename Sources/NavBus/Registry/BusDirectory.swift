@@ -22,10 +22,11 @@ public struct BusDirectory: Sendable, Hashable {
     /// The directory of all domains, without a trailing slash.
     public let path: String
 
-    /// The domain: nodes of different domains never meet.
+    /// The domain: nodes of different domains cannot see each other.
     public let domain: String
 
-    /// Whether this is the default location, whose mode must be 0700; a configured path only has to be safe from other writers.
+    /// Whether this is the default location, whose mode must be 0700; a configured path only must not be writable by other
+    /// users.
     let isPrivate: Bool
 
     /// Creates a registry at an absolute `path`; nothing is created on disk yet.

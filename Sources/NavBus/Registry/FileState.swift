@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file's identity, which shows without reading it whether the file is still the same.
+/// A file's identity and times, by which a change is detected without reading the file.
 package struct FileState: Equatable, Sendable {
     private var device: UInt64
     private var inode: UInt64

@@ -18,7 +18,7 @@ extension BusDirectory {
     /// The most nodes of a domain that are read.
     package static let maximumNodes = 1024
 
-    /// Reads the live nodes and their publications without joining: nothing is created, connected or held.
+    /// Reads the live nodes and their publications without joining: nothing is created, connected or locked.
     ///
     /// A domain that has never been used is empty, not an error.
     public func inspect() throws(BusError) -> RegistrySnapshot {

@@ -32,7 +32,7 @@ package final class NodeLock {
         let path = directory.lockPath(node)
         var refusals = 0
         while true {
-            // A node that starts at the same time may remove a dead directory between these steps; then try again.
+            // A node that starts at the same time may remove a dead directory between these steps, hence the retry.
             guard let file = try open(node, in: directory, mayVanish: refusals < attempts) else {
                 refusals += 1
                 continue
@@ -77,7 +77,7 @@ package final class NodeLock {
         }
     }
 
-    /// Removes the node's directory, unless it has become another process's, and frees the name.
+    /// Frees the name, and removes the node's directory unless another process has taken it over.
     package func release() {
         if !isTaken {
             Self.clear(directory.nodePath(node))

@@ -4,8 +4,8 @@ internal import Glibc
 ///
 /// It is created with the first subscription or call: a node that only publishes does not read the registry.
 ///
-/// The removal of the domain's directory says nothing about its nodes, which continue to work and register again: all are kept for two of
-/// the intervals at which nodes check their files.
+/// When the domain's directory is removed, its nodes continue to work and register again, so all are kept for two of the intervals at
+/// which nodes check their files.
 final class RegistryFollower {
     private let directory: BusDirectory
     private let watcher: RegistryWatcher
@@ -13,11 +13,11 @@ final class RegistryFollower {
     private var schedule: RegistrySchedule
 
     private(set) var nodes: [Announcement] = []
-    /// Counts the changes of ``nodes``; 0 before the first look.
+    /// Counts the changes of ``nodes``; 0 before the first read.
     private(set) var generation = 0
 
-    /// The nodes that vanished in the last ``vanishingNanoseconds``, and the times: their files may be the first that were removed with the
-    /// domain's directory.
+    /// The nodes that vanished in the last ``vanishingNanoseconds``, and the times: their files may have been the first to be removed with
+    /// the domain's directory.
     private var vanished: [String: (node: Announcement, at: Int64)] = [:]
     /// The nodes of a removed directory that have not registered again.
     private var unconfirmed: [Announcement] = []
@@ -75,7 +75,7 @@ final class RegistryFollower {
 
     private func update(_ snapshot: RegistrySnapshot?, _ now: Int64) {
         guard let snapshot else {
-            // While the directory cannot be read, nothing is known to have changed. Without inotify, only this reveals its removal.
+            // While the directory cannot be read, the nodes are kept. Without inotify, only this detects its removal.
             if access(directory.domainPath, F_OK) != 0, errno == ENOENT { keepAll() }
             return
         }
@@ -94,7 +94,7 @@ final class RegistryFollower {
         generation += 1
     }
 
-    /// Returns whether a node that is not live left its files behind: its lock is free, and not deleted.
+    /// Returns whether a node died and left its files behind: its lock file exists and is free.
     private func isDead(_ node: String) -> Bool {
         access(directory.announcementPath(node), F_OK) == 0 && access(directory.lockPath(node), F_OK) == 0
     }

@@ -1,9 +1,9 @@
-/// A schedule for reading the registry: it takes events and times, and returns what to read.
+/// A schedule for reading the registry: events and times in, the entries to read out.
 ///
 /// It reads no clock.
 ///
 /// Events come in bursts (a starting node announces each of its topics), so a read waits until ``coalescingNanoseconds``
-/// after the one before. A node whose lock was closed is checked again a moment later, because the kernel reports the
+/// after the previous one. A node whose lock was closed is checked again a moment later, because the kernel reports the
 /// close by a killed process before it frees the lock. Everything is read only at the beginning, after lost events, and
 /// at a safety-net interval.
 package struct RegistrySchedule {

@@ -7,7 +7,7 @@ public struct CallResponder: Sendable {
 
     init(_ channel: ResponderChannel) { self.channel = channel }
 
-    /// Whether the call is over, so that the answer is no longer awaited; a worker may stop.
+    /// Whether the call is over, so that a worker may stop.
     public var isCancelled: Bool { channel.isOver }
 
     /// Sends one message of a stream.

@@ -10,7 +10,7 @@ public struct StatusCode: RawRepresentable, Sendable, Hashable {
     public static let ok = StatusCode(rawValue: 0)
     /// The caller cancelled the call.
     public static let cancelled = StatusCode(rawValue: 1)
-    /// A failure of no other kind.
+    /// A failure that no other code describes.
     public static let unknown = StatusCode(rawValue: 2)
     /// The request is invalid, whatever the server's state.
     public static let invalidArgument = StatusCode(rawValue: 3)
@@ -34,7 +34,7 @@ public struct StatusCode: RawRepresentable, Sendable, Hashable {
     public static let unimplemented = StatusCode(rawValue: 12)
     /// An invariant was broken inside the server.
     public static let `internal` = StatusCode(rawValue: 13)
-    /// No such server is live now, or it died.
+    /// No live node serves this, or the server died.
     public static let unavailable = StatusCode(rawValue: 14)
     /// Data is lost or corrupted beyond repair.
     public static let dataLoss = StatusCode(rawValue: 15)

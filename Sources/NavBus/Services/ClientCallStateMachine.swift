@@ -18,11 +18,11 @@ package struct ClientCallStateMachine {
         case ended
     }
 
-    /// The longest wait for an absent server, long enough for a registry event on its way: 200 ms.
+    /// The longest wait for an absent server, long enough for a pending registry event: 200 ms.
     package static let absenceNanoseconds: Int64 = 200_000_000
     /// The first pause before a retry: 50 ms.
     ///
-    /// Each retry doubles it, up to 32 times as much.
+    /// It doubles with each retry, up to 32 times this value.
     package static let backOffNanoseconds: Int64 = 50_000_000
 
     package let deadline: Int64
@@ -163,7 +163,7 @@ package struct ClientCallStateMachine {
         }
     }
 
-    /// Shared, because each message of a stream needs one.
+    /// Shared, to avoid an allocation for each message of a stream.
     private static let delivery: [Effect] = [.deliver]
 
     private static let secondResponse = CallStatus(.internal, "the server answered a unary call more than once")

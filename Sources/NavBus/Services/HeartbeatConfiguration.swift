@@ -1,9 +1,9 @@
 /// The heartbeats by which a call gives up on a silent peer.
 ///
 /// On one host, heartbeats are not needed for processes that die or leave: the kernel reports the freed lock of a dead process at once, and
-/// a leaving one says goodbye. A server whose thread is busy in a handler is not dead, so silence ends its calls only after a limit well
-/// over the longest handler. Between hosts, silence is the only sign of a dead machine or a cut cable, so there the limit is short and a
-/// server must return to its loop within it.
+/// a leaving process sends a goodbye. A server whose thread is busy in a handler is not dead, so silence ends its calls only after a limit
+/// well over the longest handler. Between hosts, silence is the only sign of a dead machine or a cut cable, so there the limit is short and
+/// a server must return to its loop within it.
 public struct HeartbeatConfiguration: Sendable, Hashable {
     /// The interval of heartbeats to a server with calls in flight, in milliseconds, 10 to 60 000.
     public var intervalMilliseconds = 250

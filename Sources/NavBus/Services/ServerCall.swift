@@ -46,7 +46,7 @@ public final class ServerCall: TimerEntry {
         deadlineNanoseconds = machine.deadline
     }
 
-    /// Whether the call is over, so that the answer is no longer awaited.
+    /// Whether the call is over, so that no answer is expected any more.
     public var isCancelled: Bool { server == nil || machine.hasEnded }
 
     /// The number of messages that a stream may send now.

@@ -15,7 +15,7 @@ package struct ServerInfo: Hashable {
         isRemote = node.utf8.contains(UInt8(ascii: "@"))
     }
 
-    /// Returns whether a call to node `name` means this node.
+    /// Returns whether a call to node `name` is a call to this node.
     func isCalled(_ name: String) -> Bool {
         node == name || (isRemote && node.hasPrefix(name) && node.dropFirst(name.count).hasPrefix("@"))
     }
@@ -281,7 +281,7 @@ package final class ServiceClient {
 
     /// Handles a pong.
     ///
-    /// When the server knows of no call of this client, the calls that began before the ping were lost with their
+    /// When the server has no call of this client, the calls that began before the ping were lost with their
     /// connection: their answers would have arrived before the pong.
     private func pong(_ frame: ServiceFrame, _ peer: Peer, _ now: Int64) {
         guard frame.sequence == peer.lastPing, frame.credit == 1 else { return }
@@ -292,7 +292,7 @@ package final class ServiceClient {
 
     // MARK: Time
 
-    /// Handles deadlines, back-off and heartbeats; call it after all that arrived has been handled.
+    /// Handles deadlines, backoff and heartbeats; call it after all received frames have been handled.
     package func advance(_ now: Int64) {
         while let peer = peerTimers.due(now) { check(peer, now) }
         while let call = callTimers.due(now) {
@@ -304,7 +304,7 @@ package final class ServiceClient {
             }
             perform(call, effects, now)
             if call.machine.isWaiting { place(call, now) }
-            // A timer that stays due would make this loop endless.
+            // A timer that remained due would make this loop endless.
             if call.heapIndex >= 0, call.dueAt <= now { callTimers.set(call, now + 1_000_000) }
         }
     }

@@ -71,9 +71,9 @@ public struct CallOptions: Sendable, Hashable {
     public var timeout: Duration
     /// The metadata sent with the request.
     public var metadata: [MetadataEntry] = []
-    /// Whether repeating the call does no harm; only then is it retried after the loss of the server.
+    /// Whether the call may be repeated safely; only then is it retried after the loss of the server.
     public var isIdempotent = false
-    /// Whether to wait for an absent server until the deadline instead of a moment.
+    /// Whether to wait for an absent server until the deadline instead of 200 ms.
     public var waitForReady = false
     /// The node to call; nil for any node that serves the service (the first by name).
     public var node: String?
@@ -120,7 +120,7 @@ public struct ServiceStatistics: Sendable, Hashable {
     public var malformed: UInt64 = 0
     /// Connections to this node's services that failed their handshake: another protocol, or refused.
     public var refusedConnections: UInt64 = 0
-    /// Frames of calls that are over or unknown; a few are normal, as answers and cancellations cross.
+    /// Frames of calls that are over or unknown; a few are normal, because answers and cancellations cross.
     public var strayFrames: UInt64 = 0
     /// Calls ended by a protocol violation of the server: out of order, without credit, too large, a second answer.
     public var violations: UInt64 = 0

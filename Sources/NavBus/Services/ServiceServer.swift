@@ -265,7 +265,8 @@ package final class ServiceServer {
 
     // MARK: Time
 
-    /// Handles deadlines, silent clients and answers from other threads; call it after all that arrived has been handled.
+    /// Handles deadlines, silent clients and answers from other threads; call it after all received frames have been
+    /// handled.
     package func advance(_ now: Int64) {
         self.now = now
         for (serial, answer) in mailbox.take() {
@@ -345,7 +346,7 @@ package final class ServiceServer {
         drop(client, nil)
     }
 
-    /// Ends every call as unavailable and says goodbye, also to `others`.
+    /// Ends every call as unavailable and sends a goodbye, also to `others`.
     package func close(others: [ClientAddress] = []) {
         for address in others where clients[address] == nil {
             _ = transmit(address, ServiceFrame(.goodbye), UnsafeRawBufferPointer(start: nil, count: 0))

@@ -4,8 +4,8 @@ internal import Glibc
 /// The services' sockets of a ``BusNode``: a ROUTER around a ``ServiceServer``, and a DEALER for each called node
 /// around a ``ServiceClient``.
 ///
-/// One epoll descriptor represents all of them, so that a wait costs the same however many nodes are called, and only
-/// sockets with something to read are read.
+/// One epoll descriptor represents all of them, so that the cost of a wait is independent of the number of called
+/// nodes, and only readable sockets are read.
 final class ServiceTransport {
     private final class Link {
         let socket: ZeroMQSocket
@@ -75,7 +75,7 @@ final class ServiceTransport {
 
     /// The most messages that wait in one socket: the longest window of a stream and further answers.
     private static let highWaterMark: Int32 = 4096
-    /// The time that a departed node's last messages may take, and the interval of checking a departing one: 5 ms.
+    /// The time allowed for a departed node's last messages, and the interval of checking a departing node: 5 ms.
     private static let farewellNanoseconds: Int64 = 5_000_000
     /// The most messages received in one iteration.
     private static let batch = 4096
@@ -99,7 +99,7 @@ final class ServiceTransport {
     /// The endpoint of this node's services, nil while it serves nothing.
     var serviceEndpoint: String? { router == nil ? nil : endpoint }
 
-    /// Readable when ``run(_:isSignalled:)`` has something to do.
+    /// Readable when ``run(_:isSignalled:)`` has work.
     var fileDescriptor: Int32 { poller.fileDescriptor }
 
     var statistics: ServiceStatistics {
@@ -224,18 +224,18 @@ final class ServiceTransport {
 
     // MARK: The loop
 
-    /// Looks for servers; call it at the start of a call.
+    /// Starts the search for servers; call it at the start of a call.
     func lookAround(_ now: Int64) {
         // If the peers cannot be reached, local nodes can still be called; subscribing reports the error.
         try? hosts?.peers.lookAround()
-        // The loop handles later changes, after it has read what a server sent before it left.
+        // The loop handles later changes, after it has read the last messages of a departing server.
         guard generation == 0 else { return }
         registry.make().follow(now)
         followRegistry(now)
     }
 
     var nextTick: Int64 {
-        // Pairwise: `min` of more than three allocates an array, and this runs for each message.
+        // Pairwise, because `min` of more than three values allocates an array, and this runs for each message.
         min(min(client.nextTick, server.nextTick), min(leavingLookAt, hosts?.nextTick ?? .max))
     }
 
@@ -248,7 +248,7 @@ final class ServiceTransport {
     ///
     /// - Parameter isSignalled: whether ``fileDescriptor`` must be checked.
     func run(_ now: Int64, isSignalled: Bool) throws(BusError) {
-        // Messages that a server sent before it left are handled before its departure.
+        // The last messages of a departing server are handled before its departure.
         if isSignalled || registryHasChanged || now >= leavingLookAt { collectSignals() }
         var budget = Self.batch
         do throws(ZeroMQError) {

@@ -1,8 +1,8 @@
 /// An entry of a ``TimerHeap``; only the heap sets both values.
 protocol TimerEntry: AnyObject {
-    /// The time when it is due, in monotonic nanoseconds.
+    /// The time when the timer is due, in monotonic nanoseconds.
     var dueAt: Int64 { get set }
-    /// Its index in the heap, -1 when it is in none.
+    /// The index in the heap, -1 when it is in none.
     var heapIndex: Int { get set }
 }
 
@@ -13,7 +13,7 @@ struct TimerHeap<Entry: TimerEntry> {
 
     var count: Int { entries.count }
 
-    /// The time when the earliest is due, `Int64.max` when there is none.
+    /// The time when the earliest timer is due, `Int64.max` when there is none.
     var next: Int64 { entries.isEmpty ? .max : entries[0].dueAt }
 
     func due(_ now: Int64) -> Entry? { next <= now ? entries.first : nil }

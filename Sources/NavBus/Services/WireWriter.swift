@@ -1,8 +1,8 @@
-/// A writer of protobuf wire format into given memory; what does not fit is omitted and sets ``overflowed``.
+/// A writer of protobuf wire format into given memory; fields that do not fit are omitted and set ``overflowed``.
 struct WireWriter {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0
-    /// Whether something did not fit.
+    /// Whether a field did not fit.
     private(set) var overflowed = false
 
     init(_ target: UnsafeMutableRawBufferPointer) { self.target = target }

@@ -4,7 +4,7 @@ internal import Glibc
 /// A libzmq context with one I/O thread.
 ///
 /// Every ``ZeroMQSocket`` retains its context: `zmq_ctx_term` waits for the sockets to close, so ending the context first
-/// would block for ever.
+/// would block indefinitely.
 package final class ZeroMQContext {
     let handle: UnsafeMutableRawPointer
     /// Called after every socket has ended, with its last messages sent or given up.
@@ -18,7 +18,7 @@ package final class ZeroMQContext {
 
     /// Gives the I/O thread a real-time priority, 1 to 99; call it before the first socket is opened.
     ///
-    /// libzmq aborts the process when the system refuses, so the permission is tried on the calling thread first.
+    /// libzmq aborts the process when the system refuses, so the permission is first tested on the calling thread.
     func setPriority(_ priority: Int32) throws(BusError) {
         var (parameter, before) = (sched_param(), sched_param())
         parameter.sched_priority = priority

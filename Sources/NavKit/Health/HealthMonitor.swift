@@ -41,7 +41,7 @@ package struct HealthMonitor {
                 let seen = statistics[topic: input.name]
                 let silence = silence(of: input, context, now, publishers)
                 var refused = refusals(of: input, context, now) + rejections(of: input, seen, now, publishers)
-                // A publisher whose messages are rejected is not silent, but the node lacks them just the same.
+                // A publisher whose messages are rejected is not silent, but its data is missing all the same.
                 for index in refused.indices {
                     refused[index].severity = max(refused[index].severity, silence?.severity ?? .degraded)
                 }
@@ -149,7 +149,7 @@ package struct HealthMonitor {
         return findings
     }
 
-    /// Returns findings about connections that the bus had to end or re-establish.
+    /// Returns findings about connections that the bus ended or re-established.
     private mutating func connections(_ statistics: BusStatistics, _ now: Int64) -> [HealthFinding] {
         let stuck = memory.recentLoss("stuck", total: statistics.stuckSubscribers, at: now)
         let silent = memory.recentLoss("silent", total: statistics.silentConnections, at: now)

@@ -12,7 +12,7 @@ public struct HealthFinding: Sendable, Hashable {
     public var code: String
     /// A description of what is wrong and what to do.
     public var message: String
-    /// How far the finding limits the node.
+    /// The severity.
     public var severity: Severity
     /// The subject, for example a topic; findings with the same code but different subjects are distinct.
     public var subject: String
@@ -34,7 +34,7 @@ public struct HealthFinding: Sendable, Hashable {
     fileprivate var key: String { code + " " + subject }
 }
 
-/// A record of how long each finding has lasted and of recent losses.
+/// The duration of each finding, and recent losses.
 ///
 /// It reads no clock.
 package struct HealthMemory {
@@ -82,7 +82,7 @@ package struct HealthMemory {
         for key in losses.keys { losses[key]?.recent = [] }
     }
 
-    /// Returns whether a condition has now held for so many nanoseconds without interruption.
+    /// Returns whether a condition has now held for `duration` nanoseconds without interruption.
     package mutating func hasLasted(_ key: String, for duration: Int64, _ holds: Bool, at now: Int64) -> Bool {
         guard holds else {
             held[key] = nil
@@ -93,7 +93,7 @@ package struct HealthMemory {
         return now - first >= duration
     }
 
-    /// Returns how much a counter of losses grew in the last ten seconds.
+    /// Returns the growth of a loss counter in the last ten seconds.
     package mutating func recentLoss(_ key: String, total: UInt64, at now: Int64) -> UInt64 {
         var loss = losses[key] ?? Loss()
         loss.recent.removeAll { now - $0.at >= HealthMemory.lossNanoseconds }

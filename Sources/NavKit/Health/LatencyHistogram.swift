@@ -99,7 +99,7 @@ public final class LatencyRecorder {
 /// It belongs to the node's thread.
 public final class NodeCounter {
     let name: String
-    /// The sum of what was counted since the node started.
+    /// The total since the node started.
     public private(set) var value: UInt64 = 0
 
     init(_ name: String) { self.name = name }
@@ -107,6 +107,6 @@ public final class NodeCounter {
     /// Increases the count.
     public func add(_ count: Int = 1) { value &+= UInt64(clamping: count) }
 
-    /// Adopts a total that is counted elsewhere.
+    /// Sets the total from a count kept elsewhere.
     package func set(_ total: Int) { value = max(value, UInt64(clamping: total)) }
 }

@@ -33,9 +33,9 @@ package struct LockstepRequest: Sendable, Hashable {
     }
 }
 
-/// A node's side of lockstep playback: which messages are held, and which ones a barrier releases in which order.
+/// A node's side of lockstep playback: the messages to hold, and the order in which barriers release them.
 ///
-/// Outside a playback, messages pass. From BEGIN on, messages of the publishers it names are held until a wave names
+/// Outside a playback, messages pass. From BEGIN on, messages of the publishers named in it are held until a wave names
 /// them. They are then released publisher by publisher in order of name, and for each publisher in the order of
 /// publication, so the order of arrival on different sockets does not matter. The tracker uses no socket, clock or
 /// message type, and sends no answers itself: the shell calls ``next(isIdle:now:isSubscribed:)`` and acts on the result
@@ -100,7 +100,7 @@ package struct BarrierTracker<Content> {
     package mutating func take(_ content: Content, topic: String, bootID: UInt64, sequence: UInt64) -> Content? {
         let key = Key(bootID: bootID, topic: topic)
         guard session != nil, members[bootID] != nil else {
-            // Publishers restart and leave old entries; a barrier concerns only the current publishers.
+            // Restarted publishers leave old entries; a barrier concerns only the current publishers.
             if received.count >= Self.capacity, session == nil { received = [:] }
             if received.count < Self.capacity { received[key] = max(received[key] ?? 0, sequence) }
             return content
@@ -144,9 +144,9 @@ package struct BarrierTracker<Content> {
         isReleased = false
     }
 
-    /// Cancels the open barrier, whose answer is no longer awaited.
+    /// Cancels the open barrier, whose answer is no longer needed.
     ///
-    /// The messages it released are still handled.
+    /// The messages that it released are still handled.
     package mutating func cancel() { request = nil }
 
     /// Leaves the playback of a player that has exited; all held messages are handled, in order.
@@ -180,7 +180,7 @@ package struct BarrierTracker<Content> {
             guard received[key] ?? 0 >= point.sequence else { return .wait }
         }
         if request.phase == .plain {
-            // Nothing is held here: the messages that arrived have been handled, and `/clock` drives the time.
+            // Nothing is held here: received messages have been handled, and `/clock` drives the time.
             if let time = request.time, now.map({ $0 < time }) ?? true { return .wait }
             return finish(request)
         }

@@ -1,12 +1,12 @@
 package import NavGeo
 
-/// The player's side of lockstep playback: which participant to call with which request, and when a step is done.
+/// The player's side of lockstep playback: the requests to the participants, and the end of each step.
 ///
 /// It has no socket and no clock.
 ///
-/// A step is a moment of simulated time and what the player published for it. Its first wave goes to every participant.
-/// The messages that participants publish in response form the next wave, which goes to their subscribers. The step
-/// ends when no participant subscribes to anything published in the last wave.
+/// A step is a moment of simulated time with the messages that the player published for it. Its first wave goes to
+/// every participant. The messages that participants publish in response form the next wave, which goes to their
+/// subscribers. The step ends when no participant subscribes to anything published in the last wave.
 package struct LockstepCoordinator {
     /// A node that takes part.
     package struct Participant: Sendable, Hashable {
@@ -34,11 +34,11 @@ package struct LockstepCoordinator {
         ///
         /// `nextTimer` is when the first timer of any participant is due.
         case stepped(nextTimer: SimulatedTime?)
-        /// The playback cannot continue as it is.
+        /// The playback cannot continue with all participants.
         case failed(Failure)
     }
 
-    /// A reason why a playback is not repeatable.
+    /// A reason why a playback is not reproducible.
     package enum Failure: Error, Sendable, Hashable {
         /// A participant died, refused, or did not answer in time.
         case participant(String, String)

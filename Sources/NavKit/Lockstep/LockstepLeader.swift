@@ -2,8 +2,8 @@ package import NavBus
 package import NavGeo
 import NavMessages
 
-/// The player's part in lockstep playback: it finds the participants, makes sure that they are connected to each other,
-/// and leads them from step to step.
+/// The player's part in lockstep playback: it finds the participants, waits until they are connected to each other, and
+/// leads them from step to step.
 package final class LockstepLeader {
     package struct Options {
         /// The names of the participants; empty means every node of this host that uses `/clock`.
@@ -25,7 +25,7 @@ package final class LockstepLeader {
     private let isStopped: () -> Bool
     private var coordinator: LockstepCoordinator?
 
-    /// - Parameter directory: where nodes are looked up; if nil, the names are used as given.
+    /// - Parameter directory: the registry in which nodes are looked up; if nil, the names are used as given.
     package init(
         _ bus: any Bus, options: Options, directory: BusDirectory?, isStopped: @escaping () -> Bool,
         warn: @escaping (String) -> Void
@@ -72,7 +72,7 @@ package final class LockstepLeader {
             do throws(BusError) { snapshot = try directory.inspect() } catch {
                 throw NodeError(.system, error.description)
             }
-            // Of this host only: participants watch the registry for the player and for each other.
+            // Only nodes of this host: participants use the registry to find the player and each other.
             let nodes = snapshot.nodes
             let serving = nodes.filter { node in
                 node.node != bus.name && node.services.contains { $0.name == NodeService.name }
@@ -149,8 +149,8 @@ package final class LockstepLeader {
         return try result?.get()
     }
 
-    /// Returns a description of a missing connection, or of a participant that has published since it was asked; nil
-    /// when the playback can begin.
+    /// Returns a description of a missing connection, or of a participant that has published since its answer; nil when
+    /// the playback can begin.
     private func missingConnection(
         _ heard: [String: BarrierResponse], _ publications: [Publication], announced: [BarrierPoint], names: [String]
     ) throws(NodeError) -> String? {
@@ -201,7 +201,7 @@ package final class LockstepLeader {
 
     // MARK: Steps
 
-    /// Makes the participants handle what the player published for a moment, and everything that follows from it.
+    /// Makes the participants handle the player's messages of a moment, and all messages that follow from them.
     ///
     /// - Returns: when the first timer of a participant is due; nil when none has one, or when stopped.
     package func step(to time: SimulatedTime, epoch: UInt32, published: [LockstepPoint]) throws(NodeError)
@@ -271,7 +271,8 @@ package final class LockstepLeader {
 
     // MARK: End
 
-    /// Ends the playback for all participants; one that does not answer detects by itself that the player has exited.
+    /// Ends the playback for all participants; a participant that does not answer detects by itself that the player has
+    /// exited.
     package func end() {
         for name in participants {
             var options = CallOptions(timeout: .seconds(2))

@@ -5,7 +5,7 @@ package import NavMessages
 /// A node's part in lockstep playback: it filters the loop's messages and answers `navbus.v1.Node/Barrier`.
 ///
 /// It belongs to the node's thread. Use ``turn(waiting:isIdle:handle:event:)`` as the loop. A loop that polls the bus itself passes every
-/// delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to deliver.
+/// delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever no more messages are waiting.
 package final class LockstepParticipant {
     private let bus: any Bus
     private let clock: NodeClock
@@ -16,7 +16,7 @@ package final class LockstepParticipant {
     private var nextLook = MonotonicInstant(nanoseconds: 0)
     private let warn: (String) -> Void
 
-    /// Returns the topics whose messages the node waits for.
+    /// Returns the topics that the node is subscribed to.
     package var subscribed: () -> Set<String> = { [] }
     /// Returns whether the node will subscribe to a topic as soon as it finds its publisher; a playback must wait for that.
     package var wants: (String) -> Bool = { _ in false }
@@ -78,7 +78,8 @@ package final class LockstepParticipant {
         }
     }
 
-    /// Runs one iteration of a node's loop: waits for messages, takes all that have arrived, and does what is possible.
+    /// Runs one iteration of a node's loop: waits for messages, takes all that have arrived, and does the work that is
+    /// possible now.
     ///
     /// - Parameter handle: handles one message; the second argument states whether the message belongs to a wave.
     package func turn(
@@ -95,10 +96,10 @@ package final class LockstepParticipant {
         run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
     }
 
-    /// The most messages that one iteration takes, so that a flood does not keep the node from its other work.
+    /// The most messages of one iteration, so that a flood does not block the node's other work.
     private static let batch = 1_024
 
-    /// Does what is possible now: timers and messages that a barrier releases, and the barrier's answer.
+    /// Does the work that is possible now: timers and messages that a barrier releases, and the barrier's answer.
     ///
     /// - Parameters:
     ///   - isIdle: whether the node has no unfinished work caused by messages or timers.

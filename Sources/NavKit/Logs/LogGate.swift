@@ -34,7 +34,7 @@ package struct LogLine: Sendable, Equatable {
         if isClean { return text }
         let utf8 = Array(text.utf8)
         var end = min(limit, utf8.count)
-        // The cut falls between two characters.
+        // Cut between two characters.
         while end > 0, end < utf8.count, utf8[end] & 0xc0 == 0x80 { end -= 1 }
         let bytes = utf8[..<end].map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: " ") : $0 }
         return String(decoding: bytes, as: UTF8.self)
@@ -43,11 +43,11 @@ package struct LogLine: Sendable, Equatable {
 
 /// A rate limiter for log lines: repeated lines are collapsed into a count, and a storm is cut off.
 ///
-/// A line that was logged less than a second ago is held and counted; the count is logged a second later, with the time of the last of
-/// them. All lines together are limited to a burst of 200 and then 50 a second; critical lines are always logged. It reads no clock: the
-/// caller passes times in monotonic nanoseconds.
+/// A line that was logged less than a second ago is held and counted; the count is logged a second later, with the time of the last
+/// occurrence. All lines together are limited to a burst of 200 and then 50 a second; critical lines are always logged. It reads no
+/// clock: the caller passes times in monotonic nanoseconds.
 package struct LogGate {
-    /// A line to log, and how many times it occurred since it was last logged.
+    /// A line to log, and the number of its occurrences since it was last logged.
     package struct Passed: Equatable {
         package var line: LogLine
         package var count: UInt64

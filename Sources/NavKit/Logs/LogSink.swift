@@ -15,7 +15,7 @@ final class LogSink: Sendable {
         var waiting: [LogEntry] = []
         var overrun: UInt64 = 0
         var waker: Waker?
-        /// The number of lines that could not be written since the start, how many of them were reported, and the last errno.
+        /// The numbers of lines that could not be written since the start and of those already reported, and the last errno.
         var unwritten: (count: UInt64, reported: UInt64, error: Int32) = (0, 0, 0)
         /// Whether the last line was cut off in the middle.
         var isTorn = false
@@ -42,7 +42,8 @@ final class LogSink: Sendable {
     /// Makes the first waiting line wake the node's loop from now on.
     func attach(_ waker: Waker) { state.withLock { $0.waker = waker } }
 
-    /// The numbers of lines collapsed, of lines omitted or not taken in time, and of lines not written to standard error.
+    /// The numbers of lines collapsed, of lines omitted or dropped from the full queue, and of lines not written to
+    /// standard error.
     var counts: (collapsed: UInt64, leftOut: UInt64, unwritten: UInt64) {
         state.withLock { ($0.gate.collapsed, $0.gate.leftOut + $0.overrun, $0.unwritten.count) }
     }
@@ -69,7 +70,7 @@ final class LogSink: Sendable {
 
     private func emit(_ passed: [LogGate.Passed], _ state: inout State) {
         for item in passed {
-            // A held line has the time of its last occurrence, since a later one may have been logged meanwhile.
+            // A held line gets the time of its last occurrence, because later lines may have been logged meanwhile.
             let stamp = Clocks.wall() - (item.heldFor ?? 0)
             if let output { write(item, stamp, to: output, &state) }
             if state.waiting.count == LogSink.maximumWaiting {
@@ -106,7 +107,7 @@ final class LogSink: Sendable {
 
     /// Writes one line in a single write, so that lines of several threads and processes do not mix.
     private func write(_ text: String, to output: Int32, _ state: inout State) -> Bool {
-        // Wait for a stalled reader once, and then not again until it reads.
+        // Wait only once for a stalled reader, until it reads again.
         let isFailing = state.unwritten.reported < state.unwritten.count
         let outcome = StandardError.write(
             Array((state.isTorn ? "\n" : "").utf8) + Array(text.utf8), to: output, patience: isFailing ? 0 : 50)

@@ -45,7 +45,7 @@ public struct NodeLog: Sendable {
     public func info(_ message: @autoclosure () -> String, _ facts: [String: String] = [:]) {
         write(.info, message, facts)
     }
-    /// Logs something that the user should know.
+    /// Logs a problem that the user should know of.
     public func warning(_ message: @autoclosure () -> String, _ facts: [String: String] = [:]) {
         write(.warning, message, facts)
     }

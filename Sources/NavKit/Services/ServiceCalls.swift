@@ -2,7 +2,7 @@ public import NavBus
 public import NavMessages
 import Synchronization
 
-/// A unary call that awaits one answer; it belongs to the node's thread.
+/// A unary call without its answer yet; it belongs to the node's thread.
 ///
 /// A call that is released without an answer, and without a ``makeResponder()``, ends as ``StatusCode/internal`` at once instead of at its
 /// deadline.
@@ -20,7 +20,7 @@ public final class UnaryCall<Response: Message> {
     public var metadata: [MetadataEntry] { call.metadata }
     /// The client's deadline, in nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
-    /// Whether the call is over, so that the answer is no longer awaited.
+    /// Whether the call is over, so that no answer is expected any more.
     public var isCancelled: Bool { call.isCancelled }
     /// Called once when the call ends without the handler: cancelled, past its deadline, or its client disconnected.
     public var onCancel: (() -> Void)? {
@@ -96,7 +96,7 @@ public final class StreamCall<Response: Message> {
     public var metadata: [MetadataEntry] { call.metadata }
     /// The client's deadline, in nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
-    /// Whether the stream is over, so that its messages are no longer awaited.
+    /// Whether the stream is over, so that no messages are expected any more.
     public var isCancelled: Bool { call.isCancelled }
     /// The number of messages that may be sent now.
     public var credit: Int { call.credit }
@@ -105,7 +105,7 @@ public final class StreamCall<Response: Message> {
         get { call.onCancel }
         set { call.onCancel = newValue }
     }
-    /// Called when a stream without credit gets some.
+    /// Called when a stream without credit gets new credit.
     public var onCredit: (() -> Void)? {
         get { call.onCredit }
         set { call.onCredit = newValue }
@@ -193,7 +193,7 @@ enum ServiceDispatch {
     }
 
     private static func request<Request: Message>(of call: ServerCall) throws(MessageError) -> Request {
-        // The service's own limit has been checked already.
+        // The service's own size limit has already been checked.
         try call.request.withUnsafeBytes { bytes throws(MessageError) in
             try Request(decoding: bytes, limit: max(bytes.count, 1))
         }

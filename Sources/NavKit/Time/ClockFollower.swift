@@ -2,7 +2,7 @@ public import NavGeo
 
 /// The number of a continuous stretch of `/clock`, from 1; a loop, a seek or another player begins a new one.
 public struct ClockEpoch: Sendable, Hashable, Comparable {
-    /// The place of the stretch among all that the node has seen, from 1.
+    /// The number of the stretch in the order of observation, from 1.
     public let number: UInt64
 
     /// Compares by number, earlier first.
@@ -11,7 +11,7 @@ public struct ClockEpoch: Sendable, Hashable, Comparable {
 
 /// A moment of `/clock` and its epoch; times of different epochs are not comparable.
 public struct ClockMoment: Sendable, Hashable {
-    /// The epoch in which the time counts; times of two epochs have no order.
+    /// The epoch of the time.
     public let epoch: ClockEpoch
     /// The simulated time within the epoch.
     public let time: SimulatedTime
@@ -27,7 +27,7 @@ public enum ClockEvent: Sendable, Hashable {
     case jumped(from: ClockMoment, to: ClockMoment)
 }
 
-/// A policy for `/clock` messages: which publisher to follow, what counts as a jump, and what to ignore.
+/// A policy for `/clock` messages: the publisher to follow, the jumps, and the messages to ignore.
 ///
 /// - The first publisher is followed. Another one is ignored while the first is alive; after that, it takes over with a jump.
 /// - A higher epoch of the followed publisher is a jump. A time that runs backwards within an epoch is ignored.
@@ -56,7 +56,8 @@ package struct ClockFollower {
 
     package enum Verdict: Hashable {
         case event(ClockEvent)
-        /// The message is ignored; `isFirst` for the first with this reason in this epoch, so that one warning suffices.
+        /// The message is ignored; `isFirst` is true for the first with this reason in this epoch, so that each reason
+        /// is logged once.
         case ignored(Reason, isFirst: Bool)
     }
 
@@ -77,7 +78,7 @@ package struct ClockFollower {
 
     /// Handles a message.
     ///
-    /// - Parameter isAlive: whether the publisher with a boot id is still present; asked only about the followed
+    /// - Parameter isAlive: whether the publisher with a boot id is still present; called only for the followed
     ///   publisher when another one sends.
     package mutating func receive(_ sample: Sample, isAlive: (UInt64) -> Bool) -> Verdict {
         guard let present = moment, let source else {

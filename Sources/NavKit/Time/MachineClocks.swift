@@ -3,7 +3,7 @@ public import NavGeo
 
 /// The machine's wall clock.
 public enum WallClock {
-    /// The earliest plausible time of a clock that was ever set, 2025-01-01: no data of the bus is older than the bus.
+    /// The earliest plausible time of a clock that has been set, 2025-01-01: before navbus existed.
     package static let earliest = NavGeo.Timestamp(nanoseconds: 1_735_689_600_000_000_000)
 
     /// Returns the time now, UTC. It may jump when the clock is set.

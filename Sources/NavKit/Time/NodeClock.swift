@@ -137,7 +137,7 @@ public final class NodeClock {
                 epochStart = to.time
                 timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
             case .advanced(let time):
-                // A recording may have gaps, even of years; the timer periods within them are not run one by one.
+                // A recording may have gaps, even of years; the timer periods within a gap are skipped.
                 if let before, time - before.time > Self.longestStep { timers.skipMissed(at: NodeTime(time)) }
             }
             return event
@@ -234,7 +234,7 @@ public final class NodeClock {
 
     private func add(after delay: Duration, every period: Duration?, _ body: @escaping () -> Void) -> TimerID {
         guard let now else {
-            // The id is allocated in sequence, so that the timer keeps its place in the order.
+            // The id is allocated now, so that the timer keeps its place in the order.
             let id = timers.add(due: NodeTime(nanoseconds: .max))
             timers.remove(id)
             waiting.append((delay, period, body, id))
@@ -269,12 +269,13 @@ public final class NodeClock {
 
     /// Runs the due timers, in order.
     public func runDueTimers() {
-        // A timer that is immediately due again cannot keep this loop running: it continues in the next call.
+        // Bounded, so that a timer that is immediately due again cannot keep this loop running; the rest runs in the
+        // next call.
         for _ in 0..<1_000 where !runDueTimer() { return }
     }
 
-    /// Returns how long the node's loop may wait for messages, at most `longest`: a live node waits until its next timer,
-    /// while timers on `/clock` are driven by its messages.
+    /// Returns the time for which the node's loop may wait for messages, at most `longest`: until the next timer of a
+    /// live node, while timers on `/clock` are driven by its messages.
     public func wait(atMost longest: Duration) -> Duration {
         guard !isSimulated, let now, let next = timers.next else { return longest }
         return max(.zero, min(longest, next - now))

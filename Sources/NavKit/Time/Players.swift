@@ -6,7 +6,8 @@ extension BusDirectory {
         (try? inspect())?.nodes.reduce(into: [:]) { $0[$1.bootID] = $1.node }
     }
 
-    /// Returns the publishers of `/clock` that a node knows, on this host and others, name by boot id; nil when the registry cannot be read.
+    /// Returns the publishers of `/clock` visible to a node, on this host and others, name by boot id; nil when the registry cannot be
+    /// read.
     ///
     /// - Parameter topic: the name of `/clock` on this bus.
     package func players(for bus: any Bus, on topic: String) -> [UInt64: String]? {

@@ -2,7 +2,7 @@ public import NavGeo
 
 /// A moment of a node's time: the machine's monotonic clock, or `/clock` with `sim_time: true`.
 ///
-/// Timers and ages are measured in it. It is not a stamp: see ``NodeClock/stamp``.
+/// It measures timers and ages; for stamps see ``NodeClock/stamp``.
 public struct NodeTime: Moment {
     /// Nanoseconds since an arbitrary start.
     public var nanoseconds: Int64
@@ -51,7 +51,7 @@ package struct TimerQueue {
         insert(Entry(id: id, period: period.map { max($0, .nanoseconds(1)) }, due: due))
     }
 
-    /// Removes a timer; has no effect when the timer no longer exists.
+    /// Removes a timer; has no effect when it no longer exists.
     package mutating func remove(_ id: TimerID) { entries.removeAll { $0.id == id } }
 
     /// Removes and returns the next timer due at `now` or before, with its due time; a periodic one is rescheduled.

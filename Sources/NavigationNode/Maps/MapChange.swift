@@ -31,15 +31,15 @@ package struct MapChange: Sendable {
 
 /// The reason why a map came into force, as written to the journal.
 package struct MapCause: Sendable {
-    /// The provider name that stands for the expiry of speeds.
+    /// The pseudo provider for the expiry of speeds.
     package static let expiry = "expiry"
-    /// The provider name that stands for a reset to the node's initial speeds.
+    /// The pseudo provider for a reset to the node's initial speeds.
     package static let start = "start"
 
     package var number: UInt64
     package var mapVersion: String
-    /// The traffic messages that led to it, without their speeds, each with its sequence; the providers ``expiry`` and ``start`` mark
-    /// changes without a message.
+    /// The traffic messages that led to the map, without their speeds, each with its sequence; ``expiry`` and ``start`` mark changes
+    /// without a message.
     package var traffic: [(header: TrafficSpeeds, sequence: UInt64)]
     /// The tiles that were added or removed; nil when the roads are the same.
     package var tiles: TileSupply.Change?

@@ -6,14 +6,14 @@ import NavRouting
 package import NavWire
 import Synchronization
 
-/// The map in force, shared with searches: a search keeps its map while the next map is made.
+/// The map in force, shared with searches: a search keeps its map while the next map is built.
 ///
-/// The caller's thread of ``update(_:roads:at:)`` customises new traffic and new tiles, then swaps the map. No search waits: the lock is
-/// held only to copy a few references.
+/// The caller's thread of ``update(_:roads:at:)`` customises new traffic and new tiles, then swaps the map. Searches never wait: the
+/// lock is held only to copy a few references.
 package final class MapStore: Sendable {
     private let content: Mutex<MapSnapshot>
     private let expiry = Mutex<NavGeo.Timestamp?>(nil)
-    /// Held while the next map is made, so that updates are sequential.
+    /// Held while the next map is built, so that updates are sequential.
     private let traffic = Mutex(TrafficOverlay())
     private let isShared: Bool
     private let forEach: @Sendable (Int, @Sendable (Int) -> Void) -> Void
@@ -26,7 +26,7 @@ package final class MapStore: Sendable {
 
     /// A store with a map.
     ///
-    /// - Parameter cores: The number of cores that making the next map may use; more than 1 makes it parallel.
+    /// - Parameter cores: The number of cores for building the next map; more than 1 builds it in parallel.
     package init(_ map: MapSnapshot, cores: Int = 1) {
         content = Mutex(map)
         isShared = cores > 1
@@ -43,11 +43,11 @@ package final class MapStore: Sendable {
     /// The earliest expiry of a known speed; nil when none expires.
     package var nextExpiry: NavGeo.Timestamp? { expiry.withLock { $0 } }
 
-    /// Applies speeds and other roads, and drops expired speeds; returns once the new map is in force.
+    /// Applies new speeds and roads, and drops expired speeds; returns once the new map is in force.
     ///
     /// - Parameters:
     ///   - updates: The traffic updates, in order; one customisation serves them all.
-    ///   - roads: Other roads, for the same vehicle and with the known traffic; nil to keep the current roads.
+    ///   - roads: The new road graph, for the same vehicle; nil to keep the current one.
     ///   - now: The current time on the clock of the speeds.
     package func update(_ updates: [TrafficUpdate], roads: RoadGraph? = nil, at now: NavGeo.Timestamp) -> Result {
         // Sorting in halves is faster only when both run in parallel.
@@ -64,7 +64,7 @@ package final class MapStore: Sendable {
             }
             _ = traffic.dropExpired(at: now)
             expiry.withLock { $0 = traffic.nextExpiry }
-            // A provider that repeats the same speeds, as many do every minute, causes no customisation.
+            // Repeated equal speeds, which many providers send every minute, cause no customisation.
             guard roads != nil || traffic.speeds != before.speeds else {
                 traffic.stamp = before.stamp
                 return result

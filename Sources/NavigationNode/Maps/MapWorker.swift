@@ -10,10 +10,11 @@ import NavRouting
 import NavWire
 import Synchronization
 
-/// A worker that makes the next map on its own thread at lower priority, so that neither progress nor a route search waits for new traffic
-/// or tiles.
+/// A worker that builds the next map on its own thread at lower priority, so that neither progress nor a route search waits for new
+/// traffic or tiles.
 ///
-/// Updates that arrive in the meantime are batched into one map afterwards. None is lost unless the backlog exceeds ``greatestBacklog``.
+/// Updates that arrive in the meantime are batched into the following map. None is dropped unless the backlog exceeds
+/// ``greatestBacklog``.
 final class MapWorker: Sendable {
     /// The most bytes of queued traffic; a single message is accepted whatever its size.
     static let greatestBacklog = 64 << 20
@@ -59,7 +60,7 @@ final class MapWorker: Sendable {
     /// A worker for a store.
     ///
     /// - Parameters:
-    ///   - initial: The known traffic at the start of a drive; it replaces all other traffic.
+    ///   - initial: The traffic at the start of a drive; it replaces all other traffic.
     ///   - interval: The time between two refreshes of the tiles.
     ///   - waker: Wakes the node when a map or a report is available.
     init(
@@ -124,7 +125,7 @@ final class MapWorker: Sendable {
         pending.signal()
     }
 
-    /// Whether a map is being made or waits to be taken.
+    /// Whether a map is being built or waits to be taken.
     var isBusy: Bool {
         state.withLock { state in
             state.isWorking || !state.traffic.isEmpty || state.now != nil || state.needsRefresh
@@ -160,13 +161,13 @@ final class MapWorker: Sendable {
     // MARK: The thread
 
     private func work(_ tiles: TileSupply) {
-        // Lower the priority below all other threads of the process; a refusal does no harm.
+        // Lowers the priority below all other threads of the process; a failure is harmless.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
         var tiles = tiles
         store.current.turns.prepareForTraffic()
         var next = DispatchTime.now() + interval
         while true {
-            // A fixed moment, since traffic may arrive more often than the tiles are refreshed.
+            // A fixed deadline, because traffic may arrive more often than the tiles are refreshed.
             _ = pending.wait(timeout: next)
             let isDue = DispatchTime.now() >= next
             if isDue { next = DispatchTime.now() + interval }
@@ -181,13 +182,13 @@ final class MapWorker: Sendable {
             if isDue || job.needsRefresh { refreshTiles(&tiles) }
             if let now = job.now { take(job.traffic, resettingTraffic: job.needsReset, at: now) }
             state.withLock { $0.isWorking = false }
-            // A caller that asked in the meantime whether the worker is busy may ask again.
+            // A caller that found the worker busy in the meantime can check again.
             waker.wake()
         }
         finished.signal()
     }
 
-    /// Makes the map with new traffic.
+    /// Builds the map with new traffic.
     ///
     /// - Parameter resettingTraffic: Whether the node's initial speeds first replace all traffic.
     private func take(_ waiting: [Waiting], resettingTraffic: Bool, at now: NavGeo.Timestamp) {
@@ -239,7 +240,7 @@ final class MapWorker: Sendable {
                 "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles added, "
                     + "\(change.removed.count) removed, \(tiles.missingCount) missing, \(map.graph.edgeCount) edges"))
         deliver(MapChange(map: map, tiles: change, at: now))
-        // Prepare only now that the map is in force: the preparation is needed only when traffic arrives.
+        // Prepared only after the map is in force, because the preparation is needed only when traffic arrives.
         map.turns.prepareForTraffic()
     }
 
@@ -249,7 +250,7 @@ final class MapWorker: Sendable {
     }
 
     private func report(_ report: Report) {
-        // Bounded: a node that does not read reports is stuck anyway.
+        // Bounded, in case the node does not read reports.
         state.withLock { if $0.reports.count < 100 { $0.reports.append(report) } }
     }
 }

@@ -4,9 +4,9 @@ package import NavMap
 
 /// The loaded tiles of a directory, and those that have arrived since.
 ///
-/// It compares the files' sizes and times, which finds what inotify misses on network and overlay file systems and costs some microseconds
-/// per tile. A tile has to be renamed into place; a half-written one is refused until its file changes. A loaded tile is a copy in memory,
-/// unaffected by changes to its file; while the file differs from the tileset, that is reported.
+/// It compares the files' sizes and times, which also works on network and overlay file systems, where inotify misses changes, and costs a
+/// few microseconds per tile. A tile must be renamed into place; a partial one is refused until its file changes. A loaded tile is a copy
+/// in memory, unaffected by changes to its file; a file that differs from the tileset is reported.
 package struct TileSupply {
     /// The change that a refresh finds.
     package struct Change: Sendable, Equatable {
@@ -26,12 +26,12 @@ package struct TileSupply {
     private var newest: TilesetDirectory
     private var indexState: FileState?
     private var refused: [String: FileState?] = [:]
-    /// Whether a system error prevented reading a file at the last refresh, which says nothing about its content.
+    /// Whether a system error prevented reading a file at the last refresh; its content may be valid.
     private var isHindered = false
 
     /// Loaded tiles whose files have since changed on disk.
     private var spoiled: Set<RoadTileID> = []
-    /// Whether a newer tileset is present but some of its tiles are not sound.
+    /// Whether a newer tileset is present but some of its tiles are missing or damaged.
     private var isIncomplete = false
     /// The index at which the next check of the files of loaded tiles begins.
     private var nextWatched = 0
@@ -46,7 +46,7 @@ package struct TileSupply {
         var files: [FileState?]
     }
 
-    /// Loads and checks the tiles that are present; there may be none, as tiles may still arrive. A damaged tile is an error.
+    /// Loads and checks the tiles that are present; there may be none yet. A damaged tile is an error.
     package init(path: String) throws(NodeError) {
         indexState = FileState(path + "/tileset.json")
         directory = try TilesetDirectory(path: path)

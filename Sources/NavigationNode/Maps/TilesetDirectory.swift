@@ -12,7 +12,7 @@ package struct TilesetDirectory: Sendable {
     package let path: String
     package let tileset: Tileset
 
-    /// The largest `tileset.json`, bytes: a continent's.
+    /// The largest `tileset.json`, bytes; enough for a continent.
     private static let greatestIndex = 256 << 20
 
     package init(path: String) throws(NodeError) {
@@ -21,7 +21,7 @@ package struct TilesetDirectory: Sendable {
         do throws(ConfigError) {
             bytes = try TextFile.bytes(file, limit: Self.greatestIndex)
         } catch {
-            // A file that exists but cannot be read may be sound.
+            // A file that exists but cannot be read may be valid.
             guard FileState(file) == nil else { throw NodeError(.system, error.description) }
             let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
             throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
@@ -109,7 +109,7 @@ package struct TilesetDirectory: Sendable {
 
     package func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
 
-    /// Joins some of its tiles into a graph that knows which other tiles exist.
+    /// Joins some of its tiles into a graph that records which other tiles exist.
     package func graph(of tiles: some Sequence<RoadTile>) -> RoadGraph {
         RoadGraph(
             tiles: tiles.sorted { $0.id < $1.id }, mapVersion: tileset.mapVersion, catalogue: tileset.tileIDs)
@@ -118,7 +118,7 @@ package struct TilesetDirectory: Sendable {
     /// Loads and checks one tile.
     ///
     /// Its bytes are a copy, so later changes to the file do not affect the tile. A mapped file would raise SIGBUS when truncated or when
-    /// its disk fails, and would change when overwritten. Its hash needs all bytes to be read anyway.
+    /// its disk fails, and would change when overwritten. Computing the hash reads all bytes anyway.
     package func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
         do throws(Failure) { return try load(entry) } catch { throw explained(error, entry) }
     }
@@ -145,7 +145,7 @@ package struct TilesetDirectory: Sendable {
 
     /// Reads a file of the directory, which must have the size and the hash that the tileset gives.
     ///
-    /// - Throws: a ``NodeError`` `system` when a system error prevents reading the file, which may be sound.
+    /// - Throws: a ``NodeError`` `system` when a system error prevents reading the file, which may be valid.
     private func readFile(_ name: String, bytes size: Int, sha256: String) throws(Failure) -> TileStorage {
         let file = path + "/" + name
         func refused(_ what: String) -> Failure {
@@ -157,7 +157,7 @@ package struct TilesetDirectory: Sendable {
                         + "open-file limit (ulimit -n)"))
         }
         func damaged(_ what: String) -> Failure { .other(Self.damaged(file, what)) }
-        // A pipe in its place must not block the node.
+        // If the path is a pipe, opening it must not block the node.
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("opened") }
         defer { close(descriptor) }

@@ -1,11 +1,11 @@
 package import NavMessages
 
-/// Human-readable lines for following a drive; messages published with every fix have none.
+/// Human-readable lines for the events of a drive; messages published with every fix have none.
 package enum EventLine {
     /// Returns the line of a message; nil for a message without one.
     ///
-    /// - Parameter numbersRoutes: Whether the line gives a route's number, which counts up: in another drive the same route may have
-    ///   another number.
+    /// - Parameter numbersRoutes: Whether the line contains the route's number, which counts up and may differ between drives for
+    ///   the same route.
     package static func text(_ message: any Message, numbersRoutes: Bool = true) -> String? {
         switch message {
         case let event as NavMessages.RerouteEvent: reroute(event)
@@ -31,7 +31,7 @@ package enum EventLine {
         }
     }
 
-    /// Whether a message says that a route was not found and is not searched for again.
+    /// Whether a message reports that a route was not found and will not be retried.
     static func isLastingFailure(_ message: any Message) -> Bool {
         guard let event = message as? NavMessages.RerouteEvent else { return false }
         return event.phase == .failed && event.nextAttemptNs == nil

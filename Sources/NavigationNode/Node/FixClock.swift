@@ -13,7 +13,7 @@ package struct FixClock {
     private static let (longestTurn, longestTurnOfPlayback): (Int64, Int64) = (1_000_000_000, 250_000_000)
 
     private var last: (stamp: NavGeo.Timestamp, at: Int64, isFix: Bool)?
-    /// The time by which the next loop iteration was due, ns of the machine's monotonic clock.
+    /// The due time of the next loop iteration, ns of the machine's monotonic clock.
     private var expected: Int64?
     /// The moment at which the process resumed after a stall, on the same clock; nil once the inbox has been handled.
     private var resumed: Int64?
@@ -23,7 +23,7 @@ package struct FixClock {
     /// Records an accepted fix and the moment at which the node handled it, ns of its clock.
     package mutating func note(_ stamp: NavGeo.Timestamp, at now: Int64) { last = (stamp, now, true) }
 
-    /// Starts the clock at a moment that is known without a fix.
+    /// Starts the clock at a moment given without a fix.
     mutating func begin(_ stamp: NavGeo.Timestamp, at now: Int64) { if last == nil { last = (stamp, now, false) } }
 
     /// Returns the time of the fixes at a moment of the node's clock, ns; nil before it is known.
@@ -38,8 +38,8 @@ package struct FixClock {
         return overdue > last.stamp ? overdue : nil
     }
 
-    /// Records a loop iteration, ns of the machine's monotonic clock. After a stall, it returns the time of the next iteration until the
-    /// inbox has been handled, and nothing may be predicted; otherwise it returns nil.
+    /// Records a loop iteration, ns of the machine's monotonic clock. After a stall, returns the time of the next iteration, and
+    /// predictions are suspended until the inbox has been handled; otherwise returns nil.
     package mutating func turn(_ machine: Int64, isInboxEmpty: Bool, isPlayback: Bool = false) -> Int64? {
         let longest = isPlayback ? Self.longestTurnOfPlayback : Self.longestTurn
         if let expected, machine - expected > longest { resumed = machine }
@@ -63,7 +63,7 @@ struct ArrivalMonitor {
     private var earliest: Int64?
     /// The decay of the maximum at each fix, ns, for clocks that drift apart.
     private static let decay: Int64 = 1_000_000
-    /// The drop of an accepted fix's lead that shows that the receiver's clock was set, ns.
+    /// The drop in an accepted fix's lead from which the receiver's clock counts as set, ns.
     private static let clockSet: Int64 = 60_000_000_000
 
     /// Returns the seconds by which a fix is ahead of all earlier ones; nil before the first.

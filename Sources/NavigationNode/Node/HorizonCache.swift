@@ -35,7 +35,7 @@ struct HorizonCache {
             map: encoder.map.number, keys: keys)
     }
 
-    /// Returns the vehicle's place on a road that it may continue along.
+    /// Returns the vehicle's position on a road, from which a horizon can extend.
     private static func road(_ encoder: PublicationEncoder) -> NavMatching.MatchedPosition.RoadPosition? {
         encoder.vehiclePosition?.road.flatMap { $0.isAgainst ? nil : $0 }
     }
@@ -58,7 +58,7 @@ struct HorizonCache {
         now.rules = rules(encoder, now)
         let place = Self.road(encoder)?.offset
         if now != basis {
-            // The horizon extends as far ahead at the end of the edge as at its beginning.
+            // The horizon extends equally far beyond the end of the edge wherever the vehicle is on it.
             var extent = keys.extent
             extent.length += Self.rest(encoder)
             horizon = makeHorizon(encoder, extent)

@@ -2,9 +2,9 @@ package import NavConfig
 package import NavMessages
 import NavNavigator
 
-/// The use of configuration keys in a replay, as its published messages show.
+/// The use of configuration keys in a replay, according to its published messages.
 ///
-/// Each key that is read only after such a message, or for it, counts as unread without one.
+/// A key that is read only for or after such a message counts as unread without one.
 package struct KeyUse: Sendable, Equatable {
     /// Whether a reroute was announced, or the search for a route failed.
     package private(set) var hasRerouted = false
@@ -12,9 +12,9 @@ package struct KeyUse: Sendable, Equatable {
     package private(set) var hasFasterRoute = false
     /// Whether a stop before the destination was reached.
     package private(set) var hasReachedStop = false
-    /// Whether it was decided to take an alternative or not.
+    /// Whether there was a decision about taking an alternative.
     package private(set) var hasDecidedAlternative = false
-    /// Whether something was refused.
+    /// Whether there was a refusal.
     package private(set) var hasRefusal = false
 
     package init() {}
@@ -46,8 +46,9 @@ extension NavigationConfiguration {
         return keys.filter { key in !outside.contains { key.name.hasPrefix($0) } }
     }()
 
-    /// Returns the keys of ``replayedKeys`` that a replay read: none of a trip's without a destination, only the switch of a disabled
-    /// feature and what others read of it, and those of reroutes, faster routes, stops and the policy only as `use` shows. A recorded command may change any of them.
+    /// Returns the keys of ``replayedKeys`` that a replay read: no trip keys without a destination; of a disabled feature, only its switch
+    /// and the keys that other features read; the keys of reroutes, faster routes, stops and the policy according to `use`. A recorded
+    /// command may change any of them.
     package func readKeys(isCommanded: Bool, _ use: KeyUse) -> [ConfigKey<NavigationConfiguration>] {
         let keys = Self.replayedKeys
         if isCommanded { return keys }
@@ -67,13 +68,14 @@ extension NavigationConfiguration {
         if !use.hasFasterRoute { unread += ["faster.approval", "faster.accept_for_s"] }
         if !use.hasReachedStop { unread.append("legs.auto_advance") }
         let asked = navigator.policy.asked
-        // An alternative that the vehicle takes is kept from the next decision for this time even when no decision is requested.
+        // An alternative that the vehicle takes is not decided again for this time, even when decisions are not requested from
+        // the policy node.
         if asked.isEmpty, !use.hasDecidedAlternative { unread.append("policy.deadline_s") }
         if !asked.contains(.acceptFasterRoute) { unread.append("policy.approval_deadline_s") }
         if !use.hasRefusal { unread.append("policy.hold_s") }
         let off = keys.filter { $0.name.hasSuffix(".enabled") && $0.text(of: self) == "false" }
             .map { $0.name.dropLast("enabled".count) }
-        // A search for a faster route refreshes the durations for itself, unless they are as recent as this.
+        // A search for a faster route refreshes the durations unless they are as recent as this.
         let shared = navigator.faster.isEnabled ? "refresh.min_interval_s" : ""
         return keys.filter { key in
             !unread.contains { key.name.hasPrefix($0) }

@@ -6,7 +6,7 @@ import NavMessages
 import NavNavigator
 import NavRouting
 
-/// Calls of the Navigation service that wait for the core's answer.
+/// The pending calls of the Navigation service, which wait for the core's answer.
 ///
 /// Each call gets a number, under which the core answers. A call that is cancelled is removed, and `onEnd` notifies the
 /// core.
@@ -54,7 +54,7 @@ final class NavigationCalls {
         searches[request] = (id, call)
     }
 
-    /// Sends how much of a search is done. The last credit is for the routes.
+    /// Sends the completed share of a search. The last credit is reserved for the routes.
     func note(_ share: Double, of request: UInt64) {
         guard let call = searches[request]?.call, call.credit > 1 else { return }
         call.send(CalculateRouteResponse(progress: share))

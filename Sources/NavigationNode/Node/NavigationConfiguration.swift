@@ -19,17 +19,17 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var via: [Coordinate] = []
     /// The vehicle's type, and its differences from the usual vehicle of that type.
     package var vehicle = VehicleKeys()
-    /// Names of receivers in the order of preference; others rank behind them, by their accuracy.
+    /// Names of receivers in the order of preference; others rank below them, by their accuracy.
     package var receivers: [String] = [] { didSet { navigator.positioning.fixes.preferredReceivers = receivers.count } }
     /// The online route provider, if there is one.
     package var online = OnlineRoutingKeys() {
         didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
     }
     package var tileCache = TileCacheKeys()
-    /// The file that keeps the trip, so that it outlives the node; empty to keep none.
+    /// The file in which the trip is saved for a restart of the node; empty to save none.
     package var tripFile = ""
-    /// The age above which a kept trip is not resumed, seconds; 0 for no limit. A day: a trip resumes after a stop overnight, but not after
-    /// a week.
+    /// The age above which a saved trip is not resumed, seconds; 0 for no limit. A day: a trip resumes after a stop overnight, but not
+    /// after a week.
     package var tripMaximumAge = 86_400.0
     /// The policy node of the vehicle's owner; empty for any node that serves Policy.
     package var policyNode = ""
@@ -41,8 +41,8 @@ package struct NavigationConfiguration: NodeConfiguration {
 
     package init() { navigator.policy.grace = Self.policyGrace }
 
-    /// The time beyond a question's deadline after which the session decides without a timeout report: 5 s of the fixes' time, more than a
-    /// stalled node lags behind.
+    /// The time after a request's deadline at which the session decides without a timeout report: 5 s of the fixes' time, longer than the
+    /// lag of a stalled node.
     private static let policyGrace = 5.0
 
     /// The waypoints of the configured trip; empty without one.

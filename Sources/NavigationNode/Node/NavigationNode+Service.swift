@@ -6,7 +6,7 @@ package import NavMessages
 import NavNavigator
 import NavRouting
 
-/// The Navigation service: each method is a command to the core, which gives the answer.
+/// The Navigation service: each method is a command to the core, which answers it.
 extension NavigationNode: NavigationServiceProvider {
     private func give<Response: Message>(
         _ request: NavigationCommand.Request, _ call: UnaryCall<Response>,
@@ -67,7 +67,7 @@ extension NavigationNode: NavigationServiceProvider {
     /// Returns the last published state, position, progress and, on request, route.
     package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
         let latest = session.spoken
-        // Nothing is published before the first fix, for lack of a stamp.
+        // Before the first fix nothing is published, because there is no stamp.
         let state = latest.state ?? NavigationState(phase: .idle, mapVersion: session.mapVersion)
         call.finish(
             GetStateResponse(
@@ -97,7 +97,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Starts the next leg where the vehicle is held at a stop.
+    /// Starts the next leg when guidance waits at a stop.
     package func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws {
         give(.advanceLeg(request), call) { [weak self] reply in
             var response = AdvanceLegResponse(error: reply.error)

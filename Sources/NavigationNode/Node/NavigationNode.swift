@@ -31,7 +31,7 @@ package final class NavigationNode: Node {
     private var memory = HealthMemory()
     /// Replies held back until the trip that they confirm is on disk.
     private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
-    /// The reason why the trip is not kept, as last logged.
+    /// The last logged reason why the trip is not saved.
     private var loggedTripProblem: String?
 
     package static let topics: [any CatalogueTopic] = [
@@ -74,7 +74,7 @@ package final class NavigationNode: Node {
         if let problem = configuration.approvalProblem { context.log.part("policy").warning("\(problem)") }
         self.context = context
         tileKeys = configuration.tileCache
-        // The time of a playback is unrelated to that of the kept trip.
+        // The time of a playback is unrelated to that of the saved trip.
         let file =
             configuration.tripFile.isEmpty || context.clock.isSimulated
             ? nil : TripFile(path: configuration.tripFile, waker: context.makeWaker())
@@ -116,7 +116,7 @@ package final class NavigationNode: Node {
             guard outcome.hasProgress else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
-        // The thread that makes the map decodes the traffic, which may be that of a city.
+        // The traffic is decoded by the thread that builds the map, because it may cover a whole city.
         try context.subscribe(toBytesOf: Topics.trafficSpeeds) { [unowned self] delivery in
             maps.take(
                 delivery.payload, sequence: delivery.header.sequence, bootID: delivery.header.bootID,
@@ -140,7 +140,8 @@ package final class NavigationNode: Node {
         return fixClock.time(at: now) ?? context.stamp
     }
 
-    /// Lets the core predict while fixes are missing; returns its next deadline, ns of the monotonic clock.
+    /// Advances the core's time, in which it predicts positions while fixes are missing; returns its next deadline, ns
+    /// of the monotonic clock.
     private func pass(_ now: Int64) -> Int64 {
         // In lockstep, time is stopped while the process is suspended.
         let quiet =
@@ -162,7 +163,7 @@ package final class NavigationNode: Node {
         return wake
     }
 
-    /// Returns the trip kept from the node's last run.
+    /// Returns the trip saved by the node's last run.
     private static func savedTrip(
         _ file: TripFile, _ maximumAge: Double, _ now: NavGeo.Timestamp, _ log: NodeLog
     ) -> SavedTrip? {
@@ -179,7 +180,7 @@ package final class NavigationNode: Node {
         }
     }
 
-    /// Handles the maps that came into force and the routes that were found.
+    /// Handles new maps and found routes.
     package func turn(_ now: Int64) -> Int64 {
         let problem = tripFile?.problem
         if let problem, problem != loggedTripProblem {
@@ -214,10 +215,10 @@ package final class NavigationNode: Node {
         return pass(now)
     }
 
-    /// Tells the core whether the online provider is asked, before an event that may lead to a reroute.
+    /// Notifies the core whether the online provider is available, before an event that may lead to a reroute.
     func noteProvider() { carryOut(session.note(providerRests: finder.isResting)) }
 
-    /// Applies thresholds from the next message on, and writes them to the journal.
+    /// Applies changed thresholds from the next message on, and writes them to the journal.
     package func reconfigure(_ configuration: NavigationConfiguration) {
         let before = session.configuration.approvalProblem
         carryOut(session.reconfigure(configuration))
@@ -235,7 +236,7 @@ package final class NavigationNode: Node {
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
-    /// Returns whether positions are reliable, which receivers are silent and which input is defective, and counts the discarded input.
+    /// Returns findings about unreliable positions, silent receivers and defective input; counts the discarded input.
     package func findings(_ now: Int64) -> [HealthFinding] {
         let positioning = session.positioning
         for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
@@ -257,10 +258,11 @@ package final class NavigationNode: Node {
             }
     }
 
-    /// The time for which the map must lack what is needed before that is a finding, ns: a tile cache may fetch it meanwhile.
+    /// The time for which needed tiles must be missing before that is a finding, ns: a tile cache may fetch them meanwhile.
     private static let toleratedLack: Int64 = 30_000_000_000
 
-    /// Returns what the map has lacked for a while: tiles of the wanted route, or any around the vehicle.
+    /// Returns findings about tiles that have been missing for a while: those of the requested route, or all around the
+    /// vehicle.
     private func mapFindings(_ now: Int64) -> [HealthFinding] {
         let missing = session.routeMissingTiles
         let lacksRoute = memory.hasLasted(
@@ -293,7 +295,7 @@ package final class NavigationNode: Node {
     /// The number of workers that are busy with a route or a map.
     package var pendingCount: Int { (worker.isBusy ? 1 : 0) + (maps.isBusy ? 1 : 0) }
 
-    /// Ends the other threads, after which the node cannot be used.
+    /// Ends the other threads; the node cannot be used afterwards.
     package func finish() {
         tripFile?.stop()
         worker.stop()

@@ -46,7 +46,7 @@ package final class NavigationSession {
         package var hasProgress = false
         /// The new saved trip, with an inner nil for none; nil when it has not changed.
         package var trip: SavedTrip?? { savedTrips.last }
-        /// An array has its own memory and so keeps the outcome small: there is rarely a trip.
+        /// An array, to keep the outcome small: there is rarely a trip.
         fileprivate var savedTrips: [SavedTrip?] = []
         /// Replies to calls; for commands without a call, whose number is 0, failures only.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
@@ -81,13 +81,13 @@ package final class NavigationSession {
     private var configuredTrip: String?
     /// The calls that will replace or stop that trip if they succeed.
     private var replacingCalls: Set<UInt64> = []
-    /// Whether the online provider rests after failures.
+    /// Whether the online provider's circuit breaker is open after failures.
     private var providerRests = false
 
     /// A session on a map.
     ///
     /// - Parameters:
-    ///   - trip: The trip kept from the node's last run, which resumes unless other places have been configured since.
+    ///   - trip: The trip saved by the node's last run, which resumes unless other places have been configured since.
     ///   - hasJournal: Whether the journal is among the messages.
     package init(
         map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil,
@@ -122,8 +122,8 @@ package final class NavigationSession {
         carryOut(.resumeTrip(saved), call: 0, caller: JournalCaller.tripFile, at: stamp)
     }
 
-    /// Records whether the online provider rests after failures, before an event that may lead to a reroute; stamped with the last accepted
-    /// fix.
+    /// Records whether the online provider's circuit breaker is open, before an event that may lead to a reroute; stamped with the last
+    /// accepted fix.
     package func note(providerRests rests: Bool) -> Outcome {
         outcome = Outcome()
         guard rests != providerRests else { return outcome }
@@ -147,8 +147,8 @@ package final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
 
-    /// The lead of the node's clock over the last position from which the clock gives the current time instead, seconds; positions are
-    /// normally more frequent.
+    /// The age of the last position from which on the node's clock determines the current time, seconds; positions are normally more
+    /// frequent.
     private static let longestPause = 5.0
 
     /// Handles a command, stamped with the time of the last position, or with `now` if there is no recent one.
@@ -156,14 +156,14 @@ package final class NavigationSession {
     /// - Parameters:
     ///   - call: The call that waits for the reply; 0 for none.
     ///   - caller: The origin of the command, for the journal.
-    ///   - isRecorded: Whether the command comes from a recording, whose node carried it out.
+    ///   - isRecorded: Whether the command comes from a recording, in which it was carried out.
     package func handle(
         _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp,
         isRecorded: Bool = false
     ) -> Outcome {
         outcome = Outcome()
         if !isRecorded {
-            // A refused call stays out of the journal, or a replay would carry it out.
+            // A refused call is not journaled; otherwise a replay would carry it out.
             do throws(RouteFailure) {
                 try request.checkOptions(of: routeInForce)
             } catch {
@@ -221,9 +221,10 @@ package final class NavigationSession {
     /// Handles the answer to a policy question, stamped with the current time.
     package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
-        // An answer to a question of before the drive was started over.
+        // The answer belongs to a request from before the drive was restarted.
         guard journalSequence > 0 else { return outcome }
-        // A question may be newer than the last position. The request has the clock on which it was asked, the core the one in use.
+        // A request may be newer than the last position. Its stamp is on the clock at the time of the request, the core's on the
+        // current clock.
         let asked = navigator.stamp(ofQuestion: request.requestID)
         let stamp = max(present ?? request.stamp, asked ?? present ?? request.stamp)
         journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)
@@ -233,10 +234,10 @@ package final class NavigationSession {
 
     var hasRoads: Bool { map.graph.edgeCount > 0 }
 
-    /// The tiles whose absence keeps the wanted route from being found.
+    /// The missing tiles that prevent finding the requested route.
     var routeMissingTiles: [RoadTileID] { navigator.routeMissingTiles }
 
-    /// Whether the vehicle was measured at a place without tiles of the map around it.
+    /// Whether the last measured position has no map tiles around it.
     var isOutsideMap: Bool { navigator.isOutsideMap }
 
     /// The preferences of the published route; nil when there is none.
@@ -248,7 +249,7 @@ package final class NavigationSession {
     /// Handles a fix. A message without a time cannot be ordered among the events and is discarded.
     ///
     /// - Parameter arrival: The fix's arrival, ns of the node's monotonic clock; nil when only the stamps give the time, as in a replay,
-    ///   where everything due before the fix is done first.
+    ///   where timers due before the fix fire first.
     package func handle(_ message: NavMessages.GnssFix, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
         outcome = Outcome()
         guard var fix = Fix(message, sequence: sequence) else {
@@ -301,19 +302,19 @@ package final class NavigationSession {
     /// Receivers that are silent while others are heard, and the number of switches between receivers.
     var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
 
-    /// The counts of searches for faster routes since the drive began.
+    /// The counts of searches for faster routes since the beginning of the drive.
     var fasterRoutes: FasterRouteCounts { navigator.fasterRoutes }
 
     /// The core's next deadline, on the clock of the fixes; nil for none.
     package var due: NavGeo.Timestamp? { navigator.due }
 
-    /// The longest delay at which a timer still fires for its own due time, seconds.
+    /// The longest delay at which a timer still fires with its own due time, seconds.
     private static let longestDelay = 1.0
 
     /// Advances the time to a moment of the clock of the fixes.
     ///
-    /// - Parameter newestOnly: Whether overdue timers fire once, at this moment, instead of one by one: past positions are useless to a
-    ///   driver.
+    /// - Parameter newestOnly: Whether overdue timers fire once, at this moment, instead of one by one: past positions are of no use to
+    ///   a driver.
     package func pass(to stamp: NavGeo.Timestamp, newestOnly: Bool = false) -> Outcome {
         outcome = Outcome()
         if newestOnly, let due = navigator.due, stamp.seconds(since: due) > Self.longestDelay { fireTimer(at: stamp) }
@@ -356,10 +357,10 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Handles another map, with new tiles or new traffic, stamped with the last accepted fix.
+    /// Handles a new map, with new tiles or new traffic, stamped with the last accepted fix.
     ///
     /// The journal records the change, without the speeds, which are on `/traffic/speeds` under the same sequence. Before the first fix the
-    /// map is simply the drive's initial one.
+    /// map becomes the drive's initial map.
     package func handle(_ change: MapChange) -> Outcome {
         outcome = Outcome()
         encoder.map = change.map
@@ -387,8 +388,8 @@ package final class NavigationSession {
         }
     }
 
-    /// Handles changed thresholds, one event per key, stamped with the last accepted fix. Before the first fix they are simply the drive's
-    /// initial ones.
+    /// Handles changed thresholds, one event per key, stamped with the last accepted fix. Before the first fix they become the drive's
+    /// initial values.
     package func reconfigure(_ changed: NavigationConfiguration) -> Outcome {
         outcome = Outcome()
         guard journalSequence > 0, let stamp = present else {
@@ -407,7 +408,7 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Ends the drive after a jump in time: lasting publications are withdrawn, and the next fix starts another drive with its own journal,
+    /// Ends the drive after a jump in time: latched publications are withdrawn, and the next fix starts a new drive with its own journal,
     /// for the configured destination.
     package func startOver(at stamp: NavGeo.Timestamp) -> Outcome {
         outcome = Outcome()
@@ -422,7 +423,7 @@ package final class NavigationSession {
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals, replacingCalls) = (nil, 0, ArrivalMonitor(), [])
-        // The next drive's journal has to say it anew.
+        // The next drive's journal must record it again.
         providerRests = false
         horizon = HorizonCache()
         positioning.health = nil
@@ -446,7 +447,7 @@ package final class NavigationSession {
                 outcome.messages.append(OutgoingMessage(Topics.policyRequest, context.stamp, message))
             case .publish(let context, let publication): publish(publication, context)
             case .requestRoute(var query):
-                // A trip in progress is timed from now, whatever its planned departure.
+                // The departure of a trip in progress is now, whatever was planned.
                 if query.request.options.departure == nil || ![.calculate, .start].contains(query.purpose) {
                     query.request.options.departure = configuration.departure(at: event.stamp)
                 }
@@ -535,7 +536,7 @@ package final class NavigationSession {
     private func take(note publication: Publication, _ context: EventContext) {
         switch publication {
         case .position:
-            // Delayed or wrong fixes do not advance the time.
+            // Rejected fixes do not advance the time.
             present = context.stamp
             encoder.lastUsed = navigator.lastFix
         case .progress: outcome.hasProgress = true

@@ -8,9 +8,9 @@ import NavRouting
 
 /// A client that requests decisions from the owner's policy node and passes on its answers.
 ///
-/// A timeout, an absent node and an invalid answer are passed on as answers, too.
+/// Timeouts, absent nodes and invalid answers are passed on as answers, too.
 ///
-/// A method's first failure is logged, and so are the first one with another status and the first answer after that.
+/// It logs a method's first failure, each change of the failure's status, and the first answer after failures.
 final class PolicyClient {
     private let context: NodeContext
     private let log: NodeLog
@@ -18,7 +18,7 @@ final class PolicyClient {
     private let vehicle: NavRouting.VehicleProfile
     private let routeInForce: () -> RoutePreferences?
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
-    /// The pending questions and their calls; nil while the call is made, which may end before it has an id.
+    /// The pending requests and their calls; nil while a call is started, which may end before it has an id.
     private var open: [UInt64: CallID?] = [:]
     /// The status of the last failure of each method that fails.
     private var failing: [NavNavigator.PolicyKind: StatusCode] = [:]
@@ -27,7 +27,7 @@ final class PolicyClient {
     /// A client of the named node; empty for any node that serves Policy.
     ///
     /// - Parameters:
-    ///   - vehicle: The vehicle for preferences that name no other.
+    ///   - vehicle: The vehicle for preferences without a vehicle.
     ///   - routeInForce: Returns the preferences of the route in force.
     init(
         _ context: NodeContext, node: String, vehicle: NavRouting.VehicleProfile,
@@ -43,7 +43,7 @@ final class PolicyClient {
         failures = context.counter("policy_failures")
     }
 
-    /// Waits for the policy node, at most `seconds`, so that it receives the first questions.
+    /// Waits for the policy node, at most `seconds`, so that it receives the first requests.
     func waitUntilServed(_ seconds: Double) throws(NodeError) {
         let deadline = Clocks.monotonic() + Int64(seconds * 1e9)
         do throws(BusError) {
@@ -87,7 +87,7 @@ final class PolicyClient {
         }
     }
 
-    /// Withdraws a question whose answer is no longer needed.
+    /// Withdraws a request whose answer is no longer needed.
     func withdraw(_ id: UInt64) {
         if let call = open.removeValue(forKey: id) ?? nil { try? context.bus.cancel(call) }
     }
@@ -130,7 +130,7 @@ final class PolicyClient {
         if open.keys.contains(id) { open.updateValue(call, forKey: id) }
     }
 
-    /// Returns the seconds since a question was asked; nil in a playback, where only the stamps give the time.
+    /// Returns the seconds since a request; nil in a playback, where only the stamps give the time.
     private func latency(since asked: Int64) -> Double? {
         context.clock.isSimulated ? nil : Double(Clocks.monotonic() - asked) / 1e9
     }

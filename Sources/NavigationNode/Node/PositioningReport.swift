@@ -19,14 +19,14 @@ package struct PositioningReport: Sendable {
     package internal(set) var odometry: UInt64 = 0
     /// Discarded odometry: without a time, before the first accepted fix, or too far in time from the fixes.
     package internal(set) var odometryLeftOut: UInt64 = 0
-    /// The odometry of that which differed too much in time from the fixes, and by how many seconds the last of it led, negative when
+    /// The count of odometry that differed too much in time from the fixes, and the lead of the last of it, seconds; negative when
     /// behind.
     private var strays: (count: UInt64, lead: Double) = (0, 0)
 
     /// Values of one kind of input that were not used.
     package struct Defects: Sendable {
         package private(set) var count: UInt64 = 0
-        /// A recent one. It changes with the field only, so that the health does not change with every message.
+        /// A recent defect. It changes only with the field, so that the health does not change with every message.
         package private(set) var example: FieldDefect?
 
         mutating func add(_ defect: FieldDefect) {

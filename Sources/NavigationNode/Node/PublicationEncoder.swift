@@ -9,13 +9,13 @@ import NavPositioning
 import NavRouting
 import NavWire
 
-/// An encoder of the core's publications as messages, which keeps those that replies and policy questions repeat.
+/// An encoder of the core's publications as messages, which keeps the last messages for replies and policy requests.
 final class PublicationEncoder {
     var map: MapSnapshot
     /// The local clocks' offset from UTC, minutes; nil when unknown.
     var minutesAheadOfUTC: Int?
     var fix = NavMessages.GnssFix()
-    /// The last fixes that the owner was asked about.
+    /// The fixes of the last policy requests.
     private var askedFixes: [(fix: Fix, message: NavMessages.GnssFix)] = []
     private static let mostAskedFixes = 64
     /// The stamp of the last accepted fix.
@@ -38,7 +38,7 @@ final class PublicationEncoder {
         self.minutesAheadOfUTC = minutesAheadOfUTC
     }
 
-    /// The vehicle of the route in force, or else the node's.
+    /// The vehicle of the route in force, otherwise the node's.
     var vehicle: NavRouting.VehicleProfile { plan?.route.vehicle ?? map.metric.model.profile }
 
     /// Returns the speed limit of an edge at a moment for the vehicle; nil when the edge is not loaded.
@@ -63,7 +63,7 @@ final class PublicationEncoder {
     func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
         if case .shouldDiscardFix(let asked, _) = request.question {
             askedFixes.append((asked, fix))
-            // The encoder is not informed of the fixes that the owner accepts, so their number is bounded.
+            // Bounded, because the encoder is not notified when the owner accepts a fix.
             if askedFixes.count > Self.mostAskedFixes { askedFixes.removeFirst() }
         }
         return NavMessages.PolicyRequest(request, surroundings(context))

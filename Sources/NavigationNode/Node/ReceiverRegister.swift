@@ -10,13 +10,13 @@ package import NavMessages
 package struct ReceiverRegister {
     private struct Receiver {
         var name: String
-        /// Time of its last fix.
+        /// The time of the last fix.
         var heard: NavGeo.Timestamp?
     }
 
     /// The most receivers with their own numbers; any others share the last one.
     static let most = 8
-    /// The most preferred receivers: as many as are compared.
+    /// The maximum number of preferred receivers: as many as are compared.
     static let mostPreferred = 4
 
     private let preferred: Int
@@ -34,7 +34,7 @@ package struct ReceiverRegister {
 
     var names: [String] { receivers.map(\.name) }
 
-    /// Returns the number of a message's receiver, identified by its frame, else by its source.
+    /// Returns the number of a message's receiver, identified by its frame, otherwise by its source.
     package mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
         let name = message.receiverName
         if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
@@ -51,7 +51,7 @@ package struct ReceiverRegister {
         newest = fix.stamp
     }
 
-    /// Continues on a clock that was set: receivers that were not heard on it yet keep their silence.
+    /// Continues after the clock was set: receivers not heard since keep the duration of their silence.
     mutating func moveClock(from old: NavGeo.Timestamp, to new: NavGeo.Timestamp) {
         for index in receivers.indices {
             guard let heard = receivers[index].heard, abs(heard.seconds(since: old)) < abs(heard.seconds(since: new))
@@ -67,7 +67,7 @@ package struct ReceiverRegister {
         return selection(of: number, instead: nil, .first)
     }
 
-    /// Returns the selection of another receiver.
+    /// Returns the selection after a change of receiver.
     mutating func note(_ change: ReceiverChange) -> ReceiverSelection {
         active = change.new
         switches += 1
@@ -91,7 +91,7 @@ package struct ReceiverRegister {
         var seconds: Double?
     }
 
-    /// The silence after which one of several receivers counts as missing, and the time for which one that is not preferred is reported,
+    /// The silence after which one of several receivers counts as missing, and the time for which a non-preferred one is reported,
     /// seconds.
     private static let (silence, memory) = (2.5, 60.0)
 

@@ -22,7 +22,7 @@ struct CoverageSurvey: Sendable {
 
 /// The tiles that a path needs, and those of them that are not loaded.
 struct RouteCoverage: Sendable, Equatable {
-    /// The number of the tileset's tiles that the path needs.
+    /// The number of tiles of the tileset that the path needs.
     var wantedCount = 0
     /// The needed tiles that are not loaded, the soonest needed first.
     var missing: [RoadTileID] = []
@@ -31,7 +31,7 @@ struct RouteCoverage: Sendable, Equatable {
 
     /// Finds the path if it is not known, and checks the tiles around it.
     ///
-    /// When missing tiles prevent finding the path, the tiles along straight lines are used instead, since the path will be near them.
+    /// When missing tiles prevent finding the path, the tiles along straight lines are used instead, as an approximation.
     init(_ survey: CoverageSurvey, on map: MapSnapshot, _ planner: RoutePlanner) {
         let places = survey.request.waypoints.map(\.coordinate)
         var needed: [RoadTileID] = []
@@ -53,7 +53,7 @@ struct RouteCoverage: Sendable, Equatable {
             wantedCount += 1
             if !isLoaded, isMissing.insert(id).inserted { missing.append(id) }
         }
-        // Missing tiles that a search has reported may be off the straight line.
+        // Missing tiles reported by a search may be off the straight line.
         for id in needed where isMissing.insert(id).inserted {
             wantedCount += 1
             missing.append(id)

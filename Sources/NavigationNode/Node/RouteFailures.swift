@@ -7,7 +7,8 @@ package import NavRouting
 extension RouteOutcome {
     /// Returns the found route; throws the reason why there is none, worded for both bus and command line.
     ///
-    /// - Parameter isRest: Whether the request is for the rest of a trip, so that its waypoints are not numbered as the client's.
+    /// - Parameter isRest: Whether the request is for the rest of a trip, in which case the waypoints' numbers differ from the
+    ///   client's.
     package func route(of request: RouteRequest, isRest: Bool = false) throws(RouteFailure) -> Route {
         switch self {
         case .found(let route): return route
@@ -47,7 +48,7 @@ extension RouteOutcome {
         Int(request.waypoints.indices.contains(waypoint) ? request.snapRadius(of: waypoint) : request.snapRadius)
     }
 
-    /// Returns the course that a waypoint asks for in words; empty without one.
+    /// Returns the requested course of a waypoint in words; empty without one.
     private static func course(_ waypoint: Int, _ request: RouteRequest) -> String {
         guard request.waypoints.indices.contains(waypoint), let bearing = request.waypoints[waypoint].bearing else {
             return ""
@@ -56,7 +57,8 @@ extension RouteOutcome {
         return " within \(Int(tolerance.rounded()))° of the course \(Int(Angle.degrees(bearing).rounded()))°"
     }
 
-    /// Returns a waypoint in words. A request has its start apart from its waypoints, so the first of these is number 0.
+    /// Returns a waypoint in words. A client's request has the start separate from the waypoints, the first of which is
+    /// number 0.
     private static func place(_ waypoint: Int, _ request: RouteRequest, _ isRest: Bool) -> String {
         guard request.waypoints.indices.contains(waypoint) else { return "waypoint \(waypoint)" }
         let name =

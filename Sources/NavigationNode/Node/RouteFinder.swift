@@ -21,9 +21,10 @@ package struct FoundAnswer: Sendable {
     }
 }
 
-/// A finder of routes: from the online provider if there is one and it answers in time, else on board.
+/// A finder of routes: from the online provider if there is one and it answers in time, otherwise on board.
 ///
-/// One thread asks at a time; another thread may cancel the provider's call, in which case the route is found on board.
+/// One thread queries at a time; another thread may cancel the provider's call, in which case the route is found on
+/// board.
 package final class RouteFinder: Sendable {
     /// A change of the provider's state, for the log.
     package struct Report: Sendable {
@@ -44,7 +45,7 @@ package final class RouteFinder: Sendable {
 
     package init(provider: OnlineRouteProvider?) { self.provider = provider }
 
-    /// Whether the provider is not asked for a while, because it failed.
+    /// Whether the provider is skipped for a while after failures.
     package var isResting: Bool { provider?.rest != nil }
 
     /// Returns the answer to a query, using the caller's planner.
@@ -54,8 +55,8 @@ package final class RouteFinder: Sendable {
 
     /// Returns the provider's route; nil when it is not queried or has none.
     private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
-        // Alternatives need the forks of the on-board map. A provider is queried although it cannot prefer the chosen route, since
-        // every trip has one.
+        // Alternatives need the forks of the on-board map. A provider cannot prefer the chosen route, but is queried all the same,
+        // because every trip has one.
         guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
             return nil
         }
@@ -71,7 +72,7 @@ package final class RouteFinder: Sendable {
             state.call = nil
             note(result, &state)
         }
-        // The guidance is made without the lock, which the node's thread takes too.
+        // The guidance is prepared outside the lock, which the node's thread also takes.
         guard case .success(let online) = result, let answer = planner.answer(query, online, on: map) else {
             return nil
         }

@@ -19,12 +19,13 @@ package final class RoutePlanner {
     /// The junctions of the map and vehicle that were last used.
     private var junctions: JunctionModel?
 
-    /// - Parameter cancellation: The switch that ends searches through several waypoints early.
+    /// - Parameter cancellation: Cancels searches through several waypoints.
     package init(_ cancellation: SearchCancellation = SearchCancellation()) {
         workspace = SearchWorkspace(cancellation)
     }
 
-    /// Called when the way to another waypoint is found, with the number of these and of all waypoints but the start.
+    /// Called when the path to a further waypoint is found, with the numbers of such waypoints and of all waypoints
+    /// except the start.
     package var onWaypoint: ((_ found: Int, _ all: Int) -> Void)? {
         get { workspace.onWaypoint }
         set { workspace.onWaypoint = newValue }
@@ -58,7 +59,8 @@ package final class RoutePlanner {
     /// Returns the answer from a provider's routes that were matched to a map; nil without any.
     package func answer(_ query: RouteQuery, _ online: OnlineRoutes, on map: MapSnapshot) -> RouteAnswer? {
         guard let route = online.routes.first?.route else { return nil }
-        // A provider that ignores limits may have moved an end too far; the on-board search then reports the distance.
+        // A provider that ignores the limits may have snapped an end too far away; the on-board search then reports the
+        // distance.
         let ends = route.waypoints.enumerated()
         guard ends.allSatisfy({ $1.snapDistance <= query.request.snapRadius(of: $0) }) else { return nil }
         return .found(
@@ -109,7 +111,7 @@ package final class RoutePlanner {
     }
 
     private func plan(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RoutePlan {
-        // A search for alternatives needs the length of the current route's rest, but not its guidance.
+        // A search for alternatives needs the remaining length of the current route, but not its guidance.
         let isOnlyMeasured = query.purpose == .alternatives
         return RoutePlan(
             route: route,

@@ -9,14 +9,14 @@ final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, FoundAnswer)] = []
-        /// The share of the last calculation that is done.
+        /// The completed share of the last calculation.
         var progress = (requestID: UInt64(0), share: 0.0, isNew: false)
         var surveys: [CoverageSurvey] = []
         var coverages: [(id: UInt64, coverage: RouteCoverage)] = []
         var current: RouteQuery?
         /// Whether another map came into force.
         var isMapNew = false
-        /// Whether the answer being searched for is no longer needed.
+        /// Whether the answer of the running search is no longer needed.
         var dropped = false
         var isStopped = false
     }
@@ -48,11 +48,11 @@ final class RoutingWorker: Sendable {
 
     func submit(_ query: RouteQuery) {
         state.withLock { state in
-            // The trip's own route precedes routes that are only shown.
+            // The trip's own route takes precedence over previews.
             let place =
                 state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
             state.queries.insert(query, at: place)
-            // An urgent query does not wait for a provider's answer to another.
+            // An urgent query does not wait for a provider's answer to another query.
             if let current = state.current, current.purpose.urgency < query.purpose.urgency { finder.hurry() }
         }
         pending.signal()
@@ -75,7 +75,7 @@ final class RoutingWorker: Sendable {
     /// Drops a survey that has not started; one that has started is still answered.
     func cancelSurvey(_ id: UInt64) { state.withLock { $0.surveys.removeAll { $0.id == id } } }
 
-    /// Drops a query that has not started, or ends the search of one that has and drops its answer.
+    /// Drops a query that has not started, or ends its search and drops the answer.
     func cancel(_ requestID: UInt64) {
         state.withLock { state in
             state.queries.removeAll { $0.requestID == requestID }
@@ -118,7 +118,7 @@ final class RoutingWorker: Sendable {
         }
     }
 
-    /// Records how far a calculation is: the search for alternatives counts like that for the way to one more waypoint.
+    /// Records the progress of a calculation: the search for alternatives counts like the path to one more waypoint.
     private func note(_ found: Int, of all: Int, _ query: RouteQuery) {
         let share = Double(found) / Double(all + (query.alternatives > 0 ? 1 : 0))
         let isNew = state.withLock { state in

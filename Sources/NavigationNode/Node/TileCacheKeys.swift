@@ -2,7 +2,7 @@ package import NavConfig
 
 /// The configuration of fetching tiles that the navigation node lacks.
 package struct TileCacheKeys: NodeConfiguration, Equatable {
-    /// Whether missing tiles are requested from the tile cache; otherwise they have to be put into the directory by other
+    /// Whether missing tiles are requested from the tile cache; otherwise they must be put into the directory by other
     /// means.
     package var isAsked = true
     /// The tile cache's node; empty for any node that serves TileCache.
@@ -11,7 +11,7 @@ package struct TileCacheKeys: NodeConfiguration, Equatable {
     package var tileset = ""
     /// The longest wait for a tile, seconds.
     package var deadline = 30.0
-    /// Half width of the corridor for Coverage, metres. 500: the documents' route buffer.
+    /// Half width of the corridor for Coverage, metres. 500, as the tile cache's route buffer in the documents.
     package var corridor = 500.0
 
     package init() {}

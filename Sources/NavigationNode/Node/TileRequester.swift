@@ -6,7 +6,7 @@ import NavMessages
 
 /// A requester of road tiles that a route needs from the tile cache; the tiles arrive in the node's directory.
 ///
-/// Nothing waits for the tiles: a route that lacks them fails, and is searched for again once they have arrived.
+/// It does not block: a route that lacks tiles fails, and is searched for again once they have arrived.
 final class TileRequester {
     /// The most requests at once; a route that needs more tiles requests them at its next attempt.
     static let most = 64

@@ -7,7 +7,7 @@ package import NavMessages
 import NavStorage
 import Synchronization
 
-/// The file that keeps a trip beyond the lifetime of its node.
+/// The file that saves a trip for the next run of the node.
 ///
 /// It holds the line `navbus-trip FORM SHA256 LENGTH`, followed by the message ``SavedTrip``. A separate thread replaces it atomically, so
 /// that a slow disk blocks nothing. A file that is incomplete or of another format version is ignored.
@@ -46,11 +46,12 @@ package final class TripFile: Sendable {
         thread.start()
     }
 
-    /// Loads the kept trip; nil when there is none.
+    /// Loads the saved trip; nil when there is none.
     ///
     /// - Parameters:
     ///   - maximumAge: The age above which a trip is not resumed, seconds; 0 for no limit.
-    ///   - now: The time of day. If it is before the file's time, as until the clock is set, no trip is too old.
+    ///   - now: The time of day. If it is before the file's time, as with a clock that is not set yet, no trip is too
+    /// old.
     /// - Throws: ``NodeError`` for a file that cannot be read, holds no trip, or holds one that is too old.
     package func load(maximumAge: Double, now: NavGeo.Timestamp) throws(NodeError) -> SavedTrip? {
         guard let status = Files.status(path) else { return nil }
@@ -111,7 +112,7 @@ package final class TripFile: Sendable {
         return Array("navbus-trip \(Self.form) \(hash.hexadecimal) \(payload.count)\n".utf8) + payload
     }
 
-    /// Replaces the kept trip, nil for none; returns the number that ``done`` reaches once it is on disk.
+    /// Replaces the saved trip, nil for none; returns the number that ``done`` reaches once it is on disk.
     package func keep(_ trip: SavedTrip?) -> UInt64 {
         defer { pending.signal() }
         return state.withLock { state in
@@ -124,7 +125,7 @@ package final class TripFile: Sendable {
     /// The number of the last state whose writing succeeded or failed.
     package var done: UInt64 { state.withLock(\.done) }
 
-    /// The reason why the last trip is not kept; nil when it is.
+    /// The reason why the last trip is not saved; nil when it is.
     package var problem: String? { state.withLock(\.problem) }
 
     /// Ends the thread once everything is written.

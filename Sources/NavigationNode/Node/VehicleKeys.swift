@@ -1,8 +1,8 @@
 package import NavConfig
 package import NavRouting
 
-/// The configuration of the vehicle. Sizes that are not given have the usual values for its kind, regardless of the
-/// order of the keys.
+/// The configuration of the vehicle. Missing sizes have the usual values for its kind, regardless of the order of the
+/// keys.
 package struct VehicleKeys: NodeConfiguration, Equatable {
     package var kind = VehicleProfile.Kind.car
     package var avoid: Avoidance = []
@@ -68,7 +68,7 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
         ]
     }
 
-    /// Returns a description of the value that stands for an empty one.
+    /// Returns a description of the value used for an empty one.
     private static func usual(_ size: KeyPath<VehicleProfile, Float?>) -> String {
         let (truck, car) = (VehicleProfile(kind: .truck)[keyPath: size], VehicleProfile()[keyPath: size])
         let forCar = car.map { "\(plain($0)) for a car" } ?? "no limit for a car"
