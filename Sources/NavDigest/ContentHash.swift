@@ -1,8 +1,8 @@
 internal import CCrypto
 
-/// The SHA-256 of some content, which identifies it.
+/// A SHA-256 content hash.
 package struct ContentHash: Sendable, Hashable {
-    /// An explanation of a missing hash, with what to do.
+    /// The error message for a hash that could not be computed.
     package static let refusal =
         "libcrypto cannot compute SHA-256 hashes; check the free memory and what OPENSSL_CONF allows"
 
@@ -29,14 +29,14 @@ package struct ContentHash: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Creates the hash of some bytes; nil when the library refuses, for example for lack of memory.
+    /// Creates the hash of some bytes; nil when libcrypto fails, for example for lack of memory.
     package init?(of data: UnsafeRawBufferPointer) {
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_Digest(data.baseAddress, data.count, &digest, nil, EVP_sha256(), nil) == 1 else { return nil }
         bytes = digest
     }
 
-    /// Creates the hash of some bytes; nil when the library refuses.
+    /// Creates the hash of some bytes; nil when libcrypto fails.
     package init?(of data: [UInt8]) {
         guard let hash = data.withUnsafeBytes({ ContentHash(of: $0) }) else { return nil }
         self = hash

@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// A computation of the SHA-256 of bytes as they arrive.
+/// An incremental SHA-256 hasher.
 package final class ContentHasher {
     private let context: OpaquePointer?
     private var isSound: Bool
@@ -17,7 +17,7 @@ package final class ContentHasher {
         isSound = EVP_DigestUpdate(context, base, bytes.count) == 1
     }
 
-    /// Returns the hash of all bytes so far; nil when the library refused.
+    /// Returns the hash of all bytes so far; nil when libcrypto failed.
     package func finish() -> ContentHash? {
         var digest = [UInt8](repeating: 0, count: 32)
         guard isSound, EVP_DigestFinal_ex(context, &digest, nil) == 1 else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An access token of a provider, whose value is never shown.
+/// A provider's access token, whose value is never printed.
 package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     let value: String
 

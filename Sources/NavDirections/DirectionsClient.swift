@@ -1,7 +1,7 @@
 import Foundation
 package import NavHTTP
 
-/// The HTTP client of the provider, which follows no redirect, since the token would be sent along.
+/// The HTTP client of the provider, which follows no redirects, because they would forward the token.
 struct DirectionsClient: Sendable {
     private let http: HTTPClient
     private let maximumBytes: Int
@@ -52,7 +52,7 @@ struct DirectionsClient: Sendable {
 }
 
 extension DirectionsError {
-    /// Creates the provider's failure for an HTTP error; a code without a counterpart means a failed connection.
+    /// Creates the provider's failure for an HTTP error; codes without a counterpart become ``Code/unreachable``.
     package init(_ error: HTTPError) {
         let advice = error.code == .tooLarge ? "; directions.max_bytes is the limit" : ""
         self.init(Code(rawValue: error.code.rawValue) ?? .unreachable, "the provider: \(error.message)\(advice)")

@@ -3,9 +3,9 @@ import NavHTTP
 /// The configuration of an online provider: its address, its dialect and the limits of a request.
 package struct DirectionsConfiguration: Sendable, Hashable {
     package enum Dialect: String, Sendable, CaseIterable {
-        /// OSRM's HTTP API v1, whose answers contain the OSM nodes by which routes are found on the map.
+        /// OSRM's HTTP API v1, whose answers contain the OSM nodes that map routes onto edges.
         case osrm
-        /// Mapbox Directions v5: OSRM's shape with traffic.
+        /// Mapbox Directions v5: OSRM's response format, with traffic.
         case mapbox
         /// Valhalla's `/route` with `format=osrm`.
         case valhalla
@@ -16,11 +16,11 @@ package struct DirectionsConfiguration: Sendable, Hashable {
     package var url = ""
     /// The provider's protocol.
     package var dialect = Dialect.osrm
-    /// The profile of OSRM or Mapbox, or the costing of Valhalla; empty for the dialect's default for the vehicle.
+    /// The profile of OSRM or Mapbox, or the costing of Valhalla; empty for the dialect's default for the vehicle kind.
     package var profile = ""
-    /// The longest total wait for an answer, seconds, 0.05 ... 60.
+    /// The total time limit of a request, seconds, 0.05 ... 60.
     package var deadline = 3.0
-    /// The longest time of one attempt, seconds, 0.05 ... 60.
+    /// The time limit of one attempt, seconds, 0.05 ... 60.
     package var attemptTimeout = 2.0
     /// The number of retries after a transient failure, 0 ... 10.
     package var retries = 2
@@ -44,7 +44,7 @@ package struct DirectionsConfiguration: Sendable, Hashable {
     package var sendsDeparture = false
     /// `HOST:PORT` of an HTTP proxy, empty for none; environment variables are not read.
     package var proxy = ""
-    /// A file of the only trusted certificates (PEM); empty to trust those of the machine.
+    /// A PEM file with the only trusted certificates; empty to trust the system's.
     package var authorities = ""
     /// The number of consecutive failures that open the circuit breaker, 1 ... 100.
     package var failuresToOpen = 3
@@ -94,7 +94,7 @@ package struct DirectionsConfiguration: Sendable, Hashable {
             return "directions.profile: '\(profile)' is not a valid profile: use letters, digits, '_', '-' and '/'"
         }
         guard isPlain(language, "-") else {
-            return "directions.language: '\(language)' is not a valid language tag: use one such as en or pt-BR"
+            return "directions.language: '\(language)' is not a valid language tag: use a tag such as en or pt-BR"
         }
         let ranges: [(String, Double, ClosedRange<Double>)] = [
             ("deadline", deadline, 0.05...60), ("attemptTimeout", attemptTimeout, 0.05...60),

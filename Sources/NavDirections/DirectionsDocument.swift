@@ -1,6 +1,6 @@
 import Foundation
 
-/// A Directions answer as JSON, in OSRM's shape, which Mapbox and Valhalla share; fields that are not used are omitted.
+/// A directions response in OSRM's JSON format, which Mapbox and Valhalla share; unused fields are omitted.
 struct DirectionsDocument: Decodable {
     struct Route: Decodable {
         var geometry: String
@@ -30,7 +30,7 @@ struct DirectionsDocument: Decodable {
     var waypoints: [Waypoint?]?
 }
 
-/// The part of an answer that explains why there is no route, in the shapes of OSRM, Mapbox and Valhalla.
+/// The error fields of a response, in the formats of OSRM, Mapbox and Valhalla.
 struct FailureDocument: Decodable {
     var code: String?
     var message: String?
@@ -45,7 +45,7 @@ struct FailureDocument: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
-        // Any part may be missing or of another type, since it only explains.
+        // Any field may be missing or of another type, because it is only informative.
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try? container.decodeIfPresent(String.self, forKey: .code)
         message = try? container.decodeIfPresent(String.self, forKey: .message)

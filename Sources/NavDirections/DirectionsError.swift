@@ -3,7 +3,7 @@ package import NavMap
 /// A failure of the provider to give a route.
 package struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The configuration is invalid; the message says what to change.
+        /// The configuration is invalid; the message states what to change.
         case configuration
         /// The provider found no route between the places.
         case noRoute
@@ -13,7 +13,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
         case invalidInput
         /// The token is missing, wrong or insufficient.
         case unauthorized
-        /// Too many requests; ``DirectionsError/retryAfter`` says when to retry, if the provider does.
+        /// Too many requests; ``DirectionsError/retryAfter`` is the wait, if the provider states one.
         case rateLimited
         /// The provider failed (HTTP 5xx).
         case server
@@ -24,7 +24,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
         /// The answer is larger than the configured limit.
         case tooLarge
         case timedOut
-        /// There is no connection, or it broke.
+        /// The connection failed or was interrupted.
         case unreachable
         /// The caller has cancelled the request.
         case cancelled
@@ -35,7 +35,7 @@ package struct DirectionsError: Error, Sendable, Equatable, CustomStringConverti
     }
 
     package var code: Code
-    /// A description of what happened and what to do; never holds the token.
+    /// A description of the failure and its remedy; never contains the token.
     package var message: String
     /// The seconds after which a retry may succeed; nil when unknown.
     package var retryAfter: Double?

@@ -9,7 +9,7 @@ package struct DirectionsReply: Sendable {
     package init(status: Int, body: Data, retryAfter: Double? = nil) {
         self.status = status
         self.body = body
-        // The provider's wait is honoured up to a day.
+        // The wait that the provider requests is honoured up to a day.
         self.retryAfter = retryAfter.map { min($0, 86_400) }
     }
 

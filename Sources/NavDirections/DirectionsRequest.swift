@@ -3,9 +3,9 @@ import NavGeo
 import NavMap
 package import NavRouting
 
-/// A request for a route in the form of an HTTP request.
+/// A route request as an HTTP request.
 package struct DirectionsRequest: Sendable, Equatable {
-    /// The URL: for a GET without a body, for a POST with one.
+    /// The URL; the method is POST with a body, GET without.
     package var url: String
     /// The JSON body; nil for none.
     package var body: String?
@@ -143,7 +143,7 @@ private struct QuestionBuilder {
         return items
     }
 
-    /// The road classes to avoid that the dialect can exclude; the others are up to the provider.
+    /// The road classes to avoid that the dialect can exclude; the others are not sent.
     private var excluded: [String] {
         var names: [(Avoidance, String)] = [(.tolls, "toll"), (.motorways, "motorway"), (.ferries, "ferry")]
         if configuration.dialect == .mapbox { names.append((.unpaved, "unpaved")) }
@@ -219,7 +219,7 @@ private struct QuestionBuilder {
         return result
     }
 
-    /// Returns a dimension of the vehicle; nil when it is that of the default car, which the provider assumes anyway.
+    /// Returns a dimension of the vehicle; nil when it equals that of the default car, which the provider assumes.
     private func size(_ size: KeyPath<VehicleProfile, Float?>) -> Float? {
         let isUsual = vehicle.kind == .car && vehicle[keyPath: size] == VehicleProfile()[keyPath: size]
         return isUsual ? nil : vehicle[keyPath: size]

@@ -2,9 +2,9 @@ import Dispatch
 package import NavRouting
 import Synchronization
 
-/// A running request, for a thread that waits for it.
+/// A request in flight, for a thread that waits for it.
 ///
-/// The answer is produced on the threads of the runtime, so wait on a separate thread, never inside a task.
+/// The answer is produced on the threads of Swift's concurrency runtime: wait on a separate thread, never inside a task.
 package final class OnlineCall: Sendable {
     private let answer = Mutex<Result<OnlineRoutes, DirectionsError>?>(nil)
     private let finished = DispatchSemaphore(value: 0)
@@ -37,7 +37,7 @@ package final class OnlineCall: Sendable {
 }
 
 extension OnlineRouteProvider {
-    /// Starts a request as ``routes(_:on:deadline:)`` does, for a thread that waits for it.
+    /// Starts a request like ``routes(_:on:deadline:)``, for a thread that waits for it.
     package func call(_ request: RouteRequest, on router: Router, deadline: Double? = nil) -> OnlineCall {
         OnlineCall(self, request, on: router, deadline: deadline)
     }

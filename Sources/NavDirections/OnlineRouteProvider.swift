@@ -6,7 +6,7 @@ import Synchronization
 
 /// The routes of an online provider, mapped onto the on-board map.
 package struct OnlineRoutes: Sendable, Equatable {
-    /// The provider's best route, followed by those alternatives that are on the map; at least one route.
+    /// The provider's best route, followed by the alternatives that are on the map.
     package var routes: [MappedRoute]
     /// The number of attempts, at least 1.
     package var attempts: Int
@@ -19,7 +19,7 @@ package struct OnlineRoutes: Sendable, Equatable {
         try self.init(answer, request, router, attempts: 1)
     }
 
-    /// Creates the routes that are on the map, which must include the best one.
+    /// Maps a provider's routes and keeps those on the map; throws if the best one is not.
     fileprivate init(
         _ answer: ProviderAnswer, _ request: RouteRequest, _ router: Router, attempts: Int
     ) throws(DirectionsError) {
@@ -51,13 +51,13 @@ private struct ProviderAnswer {
     }
 }
 
-/// A source of routes from an online provider, which is off unless configured and never the only source.
+/// An online source of routes, disabled unless configured and never the only source.
 ///
-/// A request ends within the deadline, with routes on the on-board map or with a typed failure, after which the caller
-/// routes on board. A provider that fails repeatedly is not contacted for a while, so that no caller waits for it. Then a
-/// single request is let through, and the first answer ends the pause.
+/// A request ends within the deadline, with routes on the on-board map or with a typed failure, after which the caller routes on board. A
+/// provider that fails repeatedly is paused, so that no caller waits for it. Then a single trial request is admitted, and the first answer
+/// ends the pause.
 package struct OnlineRouteProvider: Sendable {
-    /// The state that copies share.
+    /// The state shared by copies.
     private final class Core: Sendable {
         let configuration: DirectionsConfiguration
         let token: AccessToken?
@@ -116,7 +116,7 @@ package struct OnlineRouteProvider: Sendable {
     ///
     /// - Parameters:
     ///   - token: sent with each request; nil for a provider that needs none.
-    ///   - random: the generator of the random pauses between attempts.
+    ///   - random: the random generator for the jitter of pauses.
     package init(
         _ configuration: DirectionsConfiguration, token: AccessToken? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
@@ -134,7 +134,7 @@ package struct OnlineRouteProvider: Sendable {
     /// Returns the provider's routes for a request, on a router's map.
     ///
     /// - Parameters:
-    ///   - router: the router whose map, vehicle and traffic the routes must be legal on.
+    ///   - router: the router; routes must be legal for its map, vehicle and traffic.
     ///   - deadline: the seconds that the caller can wait, limited by the configured deadline. Mapping the route to the
     ///     map takes extra time: milliseconds with node ids, up to a second for 500 km without.
     package func routes(
@@ -156,7 +156,7 @@ package struct OnlineRouteProvider: Sendable {
         return try OnlineRoutes(answer, request, router, attempts: attempts)
     }
 
-    /// Sends attempts until an answer arrives, a retry is useless, or the time is up.
+    /// Sends attempts until an answer arrives, a retry is pointless, or the deadline passes.
     private func ask(
         _ question: DirectionsRequest, _ request: RouteRequest, limit: Double, _ attempts: inout Int
     ) async throws(DirectionsError) -> ProviderAnswer {

@@ -2,17 +2,17 @@ import Foundation
 import NavGeo
 package import NavRouting
 
-/// A decoder of routes, which turns any answer into plausible routes or an error.
+/// A decoder that turns any response into validated routes or an error.
 package struct ResponseDecoder {
     let request: RouteRequest
 
     package init(request: RouteRequest) { self.request = request }
 
-    /// The most points of a route's line.
+    /// The maximum number of points of a route's line.
     static let maximumPoints = 1_000_000
     static let maximumRoutes = 8
 
-    /// Decodes the provider's routes, its best first.
+    /// Decodes the provider's routes, best first.
     package func routes(_ reply: DirectionsReply) throws(DirectionsError) -> [ProvidedRoute] {
         if let failure = reply.failure { throw failure }
         let document: DirectionsDocument
@@ -35,7 +35,7 @@ package struct ResponseDecoder {
         DirectionsError(.malformed, "the provider's answer does not conform to the dialect: \(what)")
     }
 
-    /// Returns the place where decoding failed, without the value found there.
+    /// Returns the path where decoding failed, without the value found there.
     private static func place(of error: any Error) -> String {
         func path(_ context: DecodingError.Context) -> String {
             let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
@@ -78,7 +78,7 @@ package struct ResponseDecoder {
         var result = ProvidedRoute.Leg(line: line, duration: leg.duration, length: leg.distance)
         guard let annotation = leg.annotation else { return result }
         let segments = line.count - 1
-        // A list of another length belongs to another line and is ignored.
+        // A list whose length differs from the line's is ignored.
         if let nodes = annotation.nodes, nodes.count == line.count { result.nodeIDs = nodes }
         if let durations = annotation.duration, durations.count == segments {
             let known = durations.compactMap { $0 }
@@ -92,7 +92,7 @@ package struct ResponseDecoder {
 
     // MARK: Legs
 
-    /// Returns the line of each leg, divided by the lengths of the annotations, or else at the stops.
+    /// Returns the line of each leg, split by the lengths of the annotations, or else at the stops.
     private func lines(
         _ points: [Coordinate], _ legs: [DirectionsDocument.Leg], _ waypoints: [DirectionsDocument.Waypoint?]
     ) -> [[Coordinate]] {
@@ -110,8 +110,7 @@ package struct ResponseDecoder {
         return divided(points, at: stops(waypoints).dropLast())
     }
 
-    /// Returns the positions of the stops after the start: where the provider put them, or else where they were
-    /// requested.
+    /// Returns the positions of the stops after the start: as snapped by the provider, or else as requested.
     private func stops(_ waypoints: [DirectionsDocument.Waypoint?]) -> [Coordinate] {
         let last = request.waypoints.count - 1
         let stops = request.waypoints.indices.filter { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
@@ -126,7 +125,7 @@ package struct ResponseDecoder {
         }
     }
 
-    /// Returns a line cut at the points where it passes given positions, in order.
+    /// Returns a line split where it passes given positions, in order.
     private func divided(_ points: [Coordinate], at places: ArraySlice<Coordinate>) -> [[Coordinate]] {
         let line = Polyline(points)
         var cuts = [0.0]

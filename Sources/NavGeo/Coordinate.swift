@@ -12,7 +12,7 @@ public struct Coordinate: Sendable, Hashable {
         self.longitude = longitude
     }
 
-    /// Creates a coordinate from degrees that may be any numbers; nil when one is unknown, not finite or out of range.
+    /// Creates a coordinate from unvalidated degrees; nil when one is unknown, not finite or out of range.
     package init?(ifValid latitude: Double?, _ longitude: Double?) {
         guard let latitude, let longitude else { return nil }
         self.init(latitude: latitude, longitude: longitude)

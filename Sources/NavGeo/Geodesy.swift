@@ -21,8 +21,8 @@ public enum Geodesy {
 
     /// Returns the direction from one position to another, radians clockwise from true north in 0 ..< 2π; 0 when they coincide.
     ///
-    /// It is the geodesic's direction at the midpoint, which on a road segment is its direction everywhere. Over tens of kilometres the
-    /// directions at the ends differ from it by half of the meridian convergence.
+    /// The result is the geodesic's direction at the midpoint, which on a road segment is constant. Over tens of kilometres the directions
+    /// at the ends differ from it by half of the meridian convergence.
     @inlinable
     public static func bearing(from first: Coordinate, to second: Coordinate) -> Double {
         let offset = LocalFrame(latitude: (first.latitude + second.latitude) / 2)
@@ -79,7 +79,7 @@ public struct LocalPoint: Sendable, Hashable {
     }
 }
 
-/// A flat east-north frame in metres around an origin: exact enough for matching and snapping within some 20 km.
+/// A flat east-north frame in metres around an origin, accurate enough for matching and snapping within some 20 km.
 public struct LocalFrame: Sendable, Hashable {
     /// The origin, at (0, 0).
     public let origin: Coordinate

@@ -1,4 +1,4 @@
-/// A Hilbert curve over the whole world with centimetre resolution, which orders positions so that neighbours are near.
+/// A Hilbert curve over the whole world with centimetre resolution, which orders positions by locality.
 public enum HilbertCurve {
     /// Returns a position's index on the curve; positions near on the curve are near on the ground.
     ///

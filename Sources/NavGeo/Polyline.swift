@@ -1,4 +1,4 @@
-/// A chain of positions with its running length.
+/// A chain of positions with cumulative lengths.
 public struct Polyline: Sendable, Equatable {
     /// The positions, in travel order.
     public let coordinates: [Coordinate]
@@ -18,7 +18,7 @@ public struct Polyline: Sendable, Equatable {
         cumulativeLengths = lengths
     }
 
-    /// Creates a polyline with the running length that the caller summed up with ``Geodesy/distance(_:_:)``.
+    /// Creates a polyline with cumulative lengths that the caller computed with ``Geodesy/distance(_:_:)``.
     package init(_ coordinates: [Coordinate], cumulativeLengths: [Double]) {
         precondition(coordinates.count == cumulativeLengths.count, "each coordinate needs one cumulative length")
         self.coordinates = coordinates
@@ -69,10 +69,11 @@ public struct Polyline: Sendable, Equatable {
         return Geodesy.bearing(from: coordinates[usable], to: coordinates[usable + 1])
     }
 
-    /// The difference up to which two distances along a polyline count as equal, metres: far above rounding, far below a road's shape.
+    /// The tolerance within which two distances along a polyline count as equal, metres: well above rounding errors, well below the detail
+    /// of a road's shape.
     private static let rounding = 0.1
 
-    /// Returns the direction of travel on the way to the point `distance` metres from the start, radians clockwise from north: at a corner,
+    /// Returns the direction of travel on arrival at the point `distance` metres from the start, radians clockwise from north: at a corner,
     /// that of the segment before it. At the start it is that of the first segment; nil when all segments have length 0.
     public func bearing(arrivingAt distance: Double) -> Double? {
         bearing(at: max(distance - Self.rounding, 0))

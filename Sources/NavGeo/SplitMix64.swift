@@ -12,7 +12,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     /// Draws a number in 0 ..< 1 with 53 random bits.
     package mutating func uniform() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// Returns a number of which each bit depends on all bits of the input; different inputs give different results.
+    /// Returns a hash in which every bit depends on all bits of the input; the mapping is one-to-one.
     package static func mixed(_ bits: UInt64) -> UInt64 {
         var bits = bits
         bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9

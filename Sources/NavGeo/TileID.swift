@@ -12,7 +12,7 @@ public struct TileID: Sendable, Hashable, Comparable {
     /// The highest zoom level.
     public static let maximumZoom: UInt8 = 22
 
-    /// Creates a tile; nil when a number is outside the pyramid.
+    /// Creates a tile; nil when a value is outside the pyramid.
     public init?(zoom: UInt8, x: UInt32, y: UInt32) {
         guard zoom <= TileID.maximumZoom, x < 1 << zoom, y < 1 << zoom else { return nil }
         self.zoom = zoom

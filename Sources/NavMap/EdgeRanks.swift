@@ -1,8 +1,8 @@
 internal import NavGeo
 
-/// The contraction ranks of a tile's edges: the place of each in the order in which the whole tileset is contracted.
+/// The contraction ranks of a tile's edges: their positions in the contraction order of the whole tileset.
 ///
-/// They have a small file beside the tile, since an edit far away changes the order but not the tile.
+/// They are a separate small file, because an edit far away changes the order but not the tile.
 ///
 /// Every order gives correct routes; a good one makes them fast. See <doc:RoadTileFormat>.
 public struct EdgeRanks: Sendable, Equatable {

@@ -1,4 +1,4 @@
-/// The properties that a tile holds of an edge, with the tile looked up once.
+/// An edge's properties in its tile, with the tile looked up once.
 package struct EdgeReading {
     private let tile: RoadTile
     private let record: EdgeRecord
@@ -15,7 +15,7 @@ package struct EdgeReading {
     package var wayID: Int64 { record.wayID }
     /// The geometry in travel order.
     package var shape: EdgeShape { EdgeShape(tile: tile, record: record) }
-    /// Equal for edges of one graph that share their attributes.
+    /// An identifier that is equal for edges of one graph with shared attributes.
     package var attributesID: UInt64 { UInt64(tileNumber) << 32 | UInt64(record.attributes) }
     /// The number of lanes in this direction; 0 when unknown.
     package var lanes: Int { Int(tile.attributeRecords[Int(record.attributes)].lanes) }
@@ -24,7 +24,7 @@ package struct EdgeReading {
 }
 
 extension RoadGraph {
-    /// Returns the properties that the tiles hold of an edge.
+    /// Returns the properties of an edge in its tile.
     package func reading(of edge: EdgeIndex) -> EdgeReading { EdgeReading(self, edge) }
 
     /// Returns the edges with the given keys; nil for a key without an edge or with an edge of another OSM way.

@@ -6,7 +6,7 @@ struct EndBearings {
     let start: Float
     let end: Float
 
-    /// Measures the bearings over the first and last metres, so that a short stub at a kerb does not decide a turn's angle.
+    /// Measures the bearings over the first and last metres, so that a short stub at a kerb does not distort a turn's angle.
     ///
     /// - Parameter shape: The points of the edge in travel order, at least 2, with indexes from 0.
     init<Shape: RandomAccessCollection>(_ shape: Shape) where Shape.Element == FixedCoordinate, Shape.Index == Int {
@@ -28,7 +28,7 @@ struct EndBearings {
     }
 }
 
-/// The end bearings of a tile's edges, computed when a graph first asks for them; concurrent callers wait.
+/// The end bearings of a tile's edges, computed on first use; concurrent callers wait.
 ///
 /// The computation takes half as long as joining the tiles; the result takes 8 bytes for each edge.
 final class LazyEndBearings: Sendable {

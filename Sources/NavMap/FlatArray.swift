@@ -1,4 +1,4 @@
-/// A fixed number of plain values at one address, which search loops read without checks, copies or reference counts.
+/// A fixed-size buffer of trivial values, which search loops read without bounds checks, copies or reference counting.
 ///
 /// The owner of the array ensures that indices are in range and that nothing is written while it is read.
 @usableFromInline

@@ -1,6 +1,6 @@
 internal import NavGeo
 
-/// The joining of tiles: assigns dense numbers to nodes and edges and resolves references across tiles.
+/// An assembler of tiles into a graph: it numbers nodes and edges densely and resolves references across tiles.
 struct GraphAssembly {
     let tiles: [RoadTile]
     var nodePositions: ContiguousArray<FixedCoordinate> = []
@@ -171,10 +171,10 @@ struct GraphAssembly {
 
     /// Resolves restrictions and prescribed maneuvers from OSM ids to paths of edges.
     ///
-    /// One with an edge in an unloaded tile cannot be driven and is left out.
+    /// Paths with an edge in an unloaded tile cannot be driven and are left out.
     private mutating func resolveRestrictions() {
         var wanted: Set<EdgeReference> = []
-        // A bitmap of the low bits of the way ids that restrictions name, which rules out most edges quickly.
+        // A bitmap of the low bits of the restrictions' way ids, which excludes most edges quickly.
         var named = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
         func digits(_ wayID: Int64) -> Int { Int(truncatingIfNeeded: UInt64(bitPattern: wayID) & 0xFFFF) }
         for tile in tiles {

@@ -1,9 +1,9 @@
-/// The names of a road besides the one on its signs: in other languages, and its pronunciation.
+/// A road's names in other languages than its signs, and its pronunciation.
 public struct LocalNames: Sendable, Hashable {
     /// `key=name` pairs separated by U+001F. A key is a language tag, ``international`` or ``pronunciation``.
     package let text: String
 
-    /// The key of the name for readers who do not know the signs' script (OSM's `int_name`).
+    /// The key of the name for readers unfamiliar with the signs' script (OSM's `int_name`).
     package static let international = "int"
     /// The key of the signs' name in the International Phonetic Alphabet (OSM's `name:pronunciation`).
     package static let pronunciation = "ipa"

@@ -3,8 +3,8 @@ public import NavGeo
 extension RoadGraph {
     /// Returns the unloaded tiles of some layers that reach to within `radius` metres of a place, the nearest first.
     ///
-    /// Without a catalogue, a tile is known to exist only if a loaded road leads into it. Then it takes time in
-    /// proportion to the number of nodes with missing edges, unless all tiles around the place are loaded.
+    /// Without a catalogue, a tile is known to exist only if a loaded road leads into it. The search then takes time
+    /// proportional to the number of nodes with missing edges, unless all tiles around the place are loaded.
     public func missingTiles(_ layers: [RoadLayer], within radius: Double, of place: Coordinate) -> [RoadTileID] {
         let unloaded = layers.flatMap { Self.tiles($0, within: radius, of: place) }
             .filter { !loadedTiles.contains($0.id) }

@@ -1,4 +1,4 @@
-/// An announcement that the map prescribes on a path, whatever its roads look like (OSM's `type=maneuver`).
+/// An announcement that the map prescribes on a path, regardless of the geometry (OSM's `type=maneuver`).
 public struct PrescribedManeuver: Sendable, Hashable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         /// Nothing is announced.
@@ -11,9 +11,9 @@ public struct PrescribedManeuver: Sendable, Hashable {
         case sharpRight, right, slightRight, straight, slightLeft, left, sharpLeft
     }
 
-    /// The kind; nil leaves it to the roads.
+    /// The kind; nil to derive it from the roads.
     public var kind: Kind?
-    /// The direction; nil leaves it to the roads.
+    /// The direction; nil to derive it from the roads.
     public var direction: Direction?
     /// The index in the path of the first edge after the announced junction, from 1 to ``lastPlace``.
     public var place: Int
@@ -30,7 +30,7 @@ public struct PrescribedManeuver: Sendable, Hashable {
     /// The kind and direction in one byte, not 0.
     package var code: UInt8 { (kind?.rawValue ?? 0) << 4 | (direction?.rawValue ?? 0) }
 
-    /// Reads the byte of ``code``; nil if it says nothing known.
+    /// Decodes ``code``; nil if neither kind nor direction is known.
     package init?(code: UInt8, place: Int) {
         self.init(Kind(rawValue: code >> 4), Direction(rawValue: code & 15), place: place)
         if kind == nil && direction == nil { return nil }

@@ -42,7 +42,7 @@ public struct VehicleAccess: OptionSet, Sendable, Hashable {
     public static let all: VehicleAccess = [.car, .truck, .bus, .taxi, .emergency]
 }
 
-/// The properties of a road besides its class.
+/// The boolean properties of a road.
 public struct RoadFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
     /// Creates a set from its bits; unknown bits are kept.
@@ -73,7 +73,7 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     /// For vehicles with several occupants only.
     public static let highOccupancy = RoadFlags(rawValue: 1 << 13)
     public static let leftHandTraffic = RoadFlags(rawValue: 1 << 14)
-    /// The speed limit comes from the road's tags instead of being implied by its class and country.
+    /// The speed limit is tagged on the road, not implied by its class and country.
     public static let taggedSpeedLimit = RoadFlags(rawValue: 1 << 15)
     /// No general speed limit (`maxspeed=none`).
     public static let unlimitedSpeed = RoadFlags(rawValue: 1 << 16)
@@ -153,7 +153,7 @@ public struct RoadAttributes: Sendable, Hashable {
     public var crossingTime: Float?
     /// Street name as signposted; empty when unnamed.
     public var name: String
-    /// The names besides the signposted one.
+    /// The names other than the signposted one.
     public var localNames: LocalNames
     /// Road numbers separated by semicolons, such as `A 1;E 35`; empty when unnumbered.
     public var reference: String
@@ -168,7 +168,7 @@ public struct RoadAttributes: Sendable, Hashable {
     /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
     ///
     /// The arrows of a lane that is closed to a kind of vehicle include ``laneClosedToCars`` or ``laneClosedToTrucks``, those of a narrow
-    /// one ``laneMark`` and its width in metres. Lanes without arrows are listed if one of them is closed or narrow.
+    /// lane ``laneMark`` and its width in metres. Lanes without arrows are listed if one of them is closed or narrow.
     public var turnLanes: String
     /// OSM's `change:lanes` of this direction, or one value for all lanes; empty if lanes may be changed everywhere.
     public var laneChanges: String
@@ -177,7 +177,7 @@ public struct RoadAttributes: Sendable, Hashable {
     /// The time-dependent conditions, at most 255.
     public var conditions: [RoadCondition]
 
-    /// The beginning of every mark among the arrows in ``turnLanes``.
+    /// The prefix of every mark among the arrows in ``turnLanes``.
     package static let laneMark = "no_"
     /// The mark in ``turnLanes`` of a lane that is closed to cars.
     package static let laneClosedToCars = "no_car"

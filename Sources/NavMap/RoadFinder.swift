@@ -1,13 +1,13 @@
 package import NavGeo
 
-/// A finder of the roads near successive positions that allocates no memory once it has warmed up.
+/// A search for the roads near successive positions, without memory allocation once its caches are filled.
 ///
-/// Results are those of ``RoadGraph/edges(near:radius:)`` for one direction of each road, in plane metres around the position.
+/// Results equal those of ``RoadGraph/edges(near:radius:)`` for one direction of each road, in a local plane around the position.
 ///
 /// Cost grows with the number of roads within the radius, not with the map, because the tiles near the last position
 /// are cached.
 package struct RoadFinder: Sendable {
-    /// The nearest point of a road, on the direction that the spatial index holds.
+    /// The nearest point of a road, in the direction that the spatial index holds.
     package struct Hit: Sendable {
         package var edge: EdgeIndex
         /// The opposite edge, or ``RoadGraph/noEdge``.
@@ -54,7 +54,7 @@ package struct RoadFinder: Sendable {
         var index: Int
     }
 
-    /// The graph, kept alive for the views.
+    /// The graph, retained for the tile views.
     private let graph: RoadGraph
     private let tiles: ContiguousArray<TileView>
     /// The number of boxes and the first box of each level of each tile's index.
@@ -64,7 +64,7 @@ package struct RoadFinder: Sendable {
     private var tileRegion = BoxRecord.empty
     /// The road segments that meet `pieceRegion`.
     ///
-    /// Most searches read only these, as a vehicle moves little between two searches.
+    /// Most searches read only these, because a vehicle moves little between searches.
     private var nearPieces: ContiguousArray<Piece> = []
     private var pieceRegion = BoxRecord.empty
     private var stack: ContiguousArray<Visit> = []
@@ -155,7 +155,7 @@ package struct RoadFinder: Sendable {
             let first = node.index * TileLayout.indexNodeSize
             let end = min(first + TileLayout.indexNodeSize, levels[tile.firstLevel + level].count)
             guard level > 0 else {
-                // In the order in which the stack gives nodes.
+                // In the order in which the stack yields nodes.
                 for leaf in stride(from: end - 1, through: first, by: -1) {
                     let box = box(0, leaf)
                     guard box.intersects(pieceRegion) else { continue }

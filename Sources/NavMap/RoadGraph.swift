@@ -25,7 +25,7 @@ public final class RoadGraph: Sendable {
     public let edgeStartBearings: ContiguousArray<Float>
     /// Direction of travel at the end of each edge, radians clockwise from north.
     public let edgeEndBearings: ContiguousArray<Float>
-    /// The angles from these bearings to those that drivers perceive.
+    /// The angles from these bearings to the perceived ones.
     let edgeTurnOffsets: ContiguousArray<TurnOffsets>
     /// The same road in the other direction, or ``noEdge``.
     public let edgeOpposites: ContiguousArray<EdgeIndex>
@@ -54,7 +54,7 @@ public final class RoadGraph: Sendable {
     let junctionNames: [NodeIndex: String]
     private let nodeLimits: [NodeIndex: SizeLimits]
     let loadedTiles: Set<RoadTileID>
-    /// Tiles of the tileset that are not loaded; nil when its list is not known.
+    /// Tiles of the tileset that are not loaded; nil when its catalogue is unknown.
     let absentTiles: Set<RoadTileID>?
     let missingArrivals: [NodeIndex: [RoadTileID]]
     let incompleteness: ContiguousArray<Incompleteness>
@@ -66,8 +66,8 @@ public final class RoadGraph: Sendable {
 
     /// Joins tiles into a graph; a tile given twice counts once.
     ///
-    /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000, and half of that for tiles that have been
-    /// in a graph before.
+    /// Takes time proportional to the number of edges: some 30 ms for 100,000, and half of that for tiles that were in
+    /// a graph before.
     ///
     /// The graph is independent of vehicle and time.
     ///
@@ -117,8 +117,8 @@ public final class RoadGraph: Sendable {
     /// Returns the angle that a driver perceives when turning from an edge into one that starts at its end, radians, clockwise positive,
     /// −π ... π.
     ///
-    /// The first metres of a road model the junction, not the road; ``RoadOutline`` measures it beyond when the map is built. In tiles from
-    /// before that, it is the angle between the last and the first metres.
+    /// The first metres of a road model the junction, not the road, so the map build measures the direction beyond them with
+    /// ``RoadOutline``. For tiles built without it, the result is the angle between the last and the first metres.
     public func turnAngle(_ first: EdgeIndex, _ second: EdgeIndex) -> Double {
         let offset = Int(edgeTurnOffsets[second.index].start) - Int(edgeTurnOffsets[first.index].end)
         return Angle.difference(

@@ -3,13 +3,12 @@ package import NavGeo
 
 /// The perceived direction of a road that leaves a junction.
 ///
-/// The first metres of a drawn road model the junction, not the road, since a road is drawn from the middle of the one that it leaves. The
-/// direction is taken from the part beyond, as far as it can be determined. The distances are those of OSRM's guidance. Turns are priced and
-/// told by it.
+/// A mapped road starts at the centre line of the road that it leaves, so its first metres model the junction, not the road. The direction
+/// is therefore measured beyond them where possible, with the distances of OSRM's guidance. Turn costs and instructions use it.
 package struct RoadOutline {
     /// The width of a lane, metres.
     package static let laneWidth = 3.25
-    /// The inaccuracy of drawn lines, metres.
+    /// The inaccuracy of mapped lines, metres.
     package static let inaccuracy = 2.0
     private static let nearReach = 10.0
     private static let farReach = 40.0
@@ -21,7 +20,7 @@ package struct RoadOutline {
 
     package init(_ points: [LocalPoint]) { self.points = points }
 
-    /// Takes the line of a road from a junction on, at least as far as `reach` from the origin of the frame, metres.
+    /// Creates an outline from a road's line, from a junction to at least `reach` metres from the frame's origin.
     ///
     /// - Parameters:
     ///   - count: The number of the line's points, at least 1.

@@ -23,13 +23,13 @@ public final class RoadTile: @unchecked Sendable {
     let indexLevels: [Int]
     /// The contraction rank of each edge; nil when no ranks were given.
     let ranks: ContiguousArray<UInt32>?
-    /// The end bearings of the edges, computed on demand and kept here because graphs are rebuilt with every tile that arrives.
+    /// The end bearings of the edges, computed on demand and cached, because every new tile rebuilds the graph.
     let endBearings = LazyEndBearings()
 
     /// Creates a view of a tile's bytes after checking every offset in them.
     ///
     /// - Parameters:
-    ///   - expected: The tile that these bytes should be; nil accepts any tile.
+    ///   - expected: The id that the tile must have; nil accepts any tile.
     ///   - ranks: The content of the ranks file, which makes route searches fast; it is decoded at once.
     public init(
         _ storage: TileStorage, expected: RoadTileID? = nil, ranks: TileStorage? = nil

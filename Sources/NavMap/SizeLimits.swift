@@ -23,12 +23,12 @@ public struct SizeLimits: Sendable, Hashable {
 
     public var isEmpty: Bool { self == SizeLimits() }
 
-    /// The form in which tiles store the limits of a node: the numbers in order, separated by semicolons, empty without a limit.
+    /// The stored form of a node's limits: the numbers in order, separated by semicolons, empty without a limit.
     package var text: String {
         [height, width, length, weight, axleLoad].map { $0.map { "\($0)" } ?? "" }.joined(separator: ";")
     }
 
-    /// Reads the stored form; anything but a number in the range of a tile's quantities is no limit.
+    /// Parses the stored form; any value but a number above 0, up to ``TileLayout/greatestQuantity``, counts as no limit.
     package init(text: String) {
         let parts = text.split(separator: ";", maxSplits: 5, omittingEmptySubsequences: false)
         func limit(_ index: Int) -> Float? {

@@ -25,8 +25,8 @@ public struct SpeedLimit: Sendable, Hashable {
 
     /// Determines the limit that applies to a vehicle on a road.
     ///
-    /// Goods vehicles keep the lower of their own limit and the limit for all vehicles. The map's general rules for
-    /// motorways and motorroads are those for cars, so it does not know the lower ones for goods vehicles.
+    /// Goods vehicles keep the lower of their own limit and the limit for all vehicles. The map's general limits for
+    /// motorways and motorroads are those for cars; the lower limits for goods vehicles are unknown.
     init(
         general: Float?, truck: Float?, flags: RoadFlags, roadClass: RoadClass, vehicle: VehicleAccess
     ) {

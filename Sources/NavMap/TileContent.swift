@@ -89,8 +89,8 @@ public struct TileContent: Sendable {
         public var attributes: Int
         /// Point features along it, by ascending shape index in travel order.
         public var features: [PointFeature]
-        /// The directions of travel that drivers perceive where it starts and ends, radians clockwise from north; nil for those of its first
-        /// and last metres. Turns are priced by them.
+        /// The directions of travel that drivers perceive where it starts and ends, radians clockwise from north; nil for those of its
+        /// first and last metres. Turn costs use them.
         public var perceivedStart: Double?
         public var perceivedEnd: Double?
 
@@ -141,7 +141,7 @@ public struct TileContent: Sendable {
     public var nodes: [Node] = []
     /// Nodes in other tiles that are heads of the tile's edges or tails of edges into the tile.
     public var externalNodes: [ExternalNode] = []
-    /// Edges of other tiles that end in this tile; they distinguish an open end from a dead end while those tiles are missing.
+    /// Edges of other tiles that end in this tile; they distinguish unloaded continuations from dead ends.
     public var arrivals: [Arrival] = []
     /// The edges, sorted by tail.
     public var edges: [Edge] = []
@@ -149,7 +149,7 @@ public struct TileContent: Sendable {
     public var attributes: [RoadAttributes] = []
     /// Prohibited paths, kept in the tile of their first edge.
     ///
-    /// Paths of more than 255 edges are left out; no real restriction has as many.
+    /// Paths of more than 255 edges are left out; no real restriction is that long.
     public var restrictions: [Restriction] = []
     /// Prescribed announcements, kept in the tile of their path's first edge, within the same limit.
     public var maneuvers: [Maneuver] = []

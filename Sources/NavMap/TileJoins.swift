@@ -2,7 +2,7 @@ internal import NavGeo
 
 /// A consistency check between the tiles of a whole tileset.
 ///
-/// Opening a tile checks that tile by itself. This check compares tiles: heads match arrivals, shared nodes have the
+/// Opening a tile checks that tile in isolation; this check compares tiles: heads match arrivals, shared nodes have the
 /// same position in all their layers, and restrictions name existing roads.
 public struct TileJoins: Sendable {
     public struct Problem: Sendable, Hashable {
@@ -62,7 +62,7 @@ public struct TileJoins: Sendable {
             layer: layer, containing: FixedCoordinate(latitudeE7: latitudeE7, longitudeE7: longitudeE7).coordinate)
     }
 
-    /// Checks that nodes lie in their tile and that the tiles of their other layers know them.
+    /// Checks that nodes lie in their tile and are present in the tiles of their other layers.
     private mutating func checkNodes(_ number: Int) {
         let layer = tiles[number].id.layer
         for node in tiles[number].nodes {

@@ -10,7 +10,7 @@ package enum TileLayout {
     package static let externalHead: UInt32 = 1 << 31
     package static let indexNodeSize = 16
     package static let segmentsPerIndexItem = 8
-    /// The longest prohibited path, edges; searches keep every prefix of every path, so their memory grows with its square.
+    /// The longest prohibited path, edges; searches store every prefix of every path, so memory grows with the square of the length.
     package static let longestPath = 255
     /// The longest edge, metres: half of the equator, longer than any road or ferry.
     package static let longestEdge: Float = 2e7

@@ -1,4 +1,4 @@
-/// The bytes of a tile in memory that the tile does not own: a mapped file or a buffer.
+/// The bytes of a tile in memory owned elsewhere: a mapped file or a buffer.
 public final class TileStorage: @unchecked Sendable {
     // Safe to share: the bytes are never written while the storage lives, and the pointer never changes.
     let bytes: UnsafeRawBufferPointer
@@ -26,7 +26,7 @@ public final class TileStorage: @unchecked Sendable {
     deinit { release() }
 }
 
-/// A reason why bytes are not a usable road tile.
+/// An error in the bytes of a road tile.
 public enum TileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The bytes do not start with the signature of a road tile.
     case notATile

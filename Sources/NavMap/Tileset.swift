@@ -51,13 +51,13 @@ public struct Tileset: Sendable, Codable, Equatable {
 
     /// The version of the tile format; ``formatVersion`` when this module wrote it.
     public var formatVersion: Int
-    /// The version of the map: a hash over the tiles' hashes, so that equal versions mean equal content.
+    /// The version of the map: a hash over the tiles' hashes, so equal versions mean equal content.
     public var mapVersion: String
     /// The OSM extract that the tileset was built from.
     public var source: String
     /// The extract's time stamp (UTC, ISO 8601), if it has one.
     public var sourceTimestamp: String?
-    /// The box around all roads. It does not cross the antimeridian: roads on both sides of it make the box go round the world.
+    /// The box around all roads. It does not cross the antimeridian: with roads on both sides, it spans all longitudes.
     public var bounds: BoundingBox
     /// The attribution that the data's licence requires.
     public var attribution: String

@@ -8,13 +8,13 @@ package enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRep
     case missingNodes
     /// Roads with fewer than two nodes: left out.
     case shortWays
-    /// Nodes that follow themselves in a road: they count once.
+    /// Nodes that follow themselves in a road: they are counted once.
     case repeatedNodes
     /// Objects that occur twice: the last one counts.
     case duplicateIDs
     /// Nodes with coordinates out of range: treated as missing.
     case invalidCoordinates
-    /// Unsupported conditions of access or speed, such as the weather: the unconditional value applies.
+    /// Unsupported conditions of access or speed limits, such as the weather: the unconditional value applies.
     case unknownConditions
     /// Kilometres of road in no known country: no general limits apply there, and traffic keeps to the right.
     case unknownCountry

@@ -1,4 +1,4 @@
-/// An error in building a map: what went wrong, where, and what to do about it.
+/// An error of a map build: what failed, where, and what to do.
 package struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         /// The input cannot be opened or read.

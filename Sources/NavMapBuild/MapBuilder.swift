@@ -8,15 +8,14 @@ package import NavMap
 /// The tiles depend on the data alone: two builds of the same input are byte-identical, whatever the number of jobs.
 package struct MapBuilder: Sendable {
     package struct Options: Sendable, Equatable {
-        /// The number of threads that work at once, at least 1.
+        /// The number of worker threads, at least 1.
         package var jobs: Int
         /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags decide for single roads.
         package var leftHandTraffic: Bool
         /// The country of the input, ISO 3166-1, two upper-case letters.
         ///
-        /// Its general limits and its side of the road apply where tags do not decide. Nil finds the country of each road:
-        /// from the borders in the input, else from the road's own zone tags, else from the addresses and zone tags of the
-        /// whole input.
+        /// Its general limits and its side of the road apply where tags give neither. With nil, each road's country is determined from the
+        /// borders in the input, else from the road's own zone tags, else from the addresses and zone tags of the whole input.
         package var country: String?
 
         /// Creates options; `jobs` defaults to the number of processors.
@@ -52,8 +51,8 @@ package struct MapBuilder: Sendable {
     ///
     /// - Parameters:
     ///   - input: The .osm.pbf or .osm file.
-    ///   - output: The directory to create. An empty directory or another tileset there is replaced as a whole, and
-    ///     only after the new one is complete; anything else is left alone and refused.
+    ///   - output: The directory to create. An empty directory or another tileset there is replaced as a whole, only
+    ///     after the new one is complete; anything else is an error.
     ///   - progress: Receives the progress of all phases, from the working threads.
     /// - Throws: ``MapBuildError`` when the input is invalid or the output cannot be written.
     package func build(
@@ -109,7 +108,7 @@ package struct MapBuilder: Sendable {
                 file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: try digest(tile.ranks, tile.id.ranksPath)))
     }
 
-    /// Creates all tiles and passes each to `consume`, several at once; the results are in the order of the tiles.
+    /// Creates all tiles in parallel and passes each to `consume`; returns the results in tile order.
     private func assemble<T: Sendable>(
         _ data: OSMData, source: String, progress: @escaping BuildProgress, _ report: inout BuildReport,
         _ consume: @Sendable (BuiltTile) throws(MapBuildError) -> T

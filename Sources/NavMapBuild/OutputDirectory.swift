@@ -2,12 +2,12 @@ internal import Foundation
 internal import Glibc
 internal import NavMap
 
-/// A directory that is replaced by a new one as a whole.
+/// An output directory that is replaced as a whole.
 struct OutputDirectory {
     private let path: String
 
     /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset, and no other file
-    /// system is mounted on it. A link stays; the directory to which it leads is replaced.
+    /// system is mounted on it. A symbolic link is kept; its target directory is replaced.
     init(_ path: String) throws(MapBuildError) {
         var trimmed = path
         while trimmed.count > 1 && trimmed.hasSuffix("/") { trimmed.removeLast() }
@@ -40,7 +40,7 @@ struct OutputDirectory {
         }
     }
 
-    /// Whether another file system than that of its parent is mounted on a directory.
+    /// Whether a directory is the mount point of another file system.
     private static func isMounted(_ path: String) -> Bool {
         var (own, parent) = (stat(), stat())
         return stat(path, &own) == 0 && stat(path + "/..", &parent) == 0 && own.st_dev != parent.st_dev
@@ -53,7 +53,7 @@ struct OutputDirectory {
         return object["formatVersion"] != nil && object["tiles"] != nil
     }
 
-    /// Lets `fill` write into a new directory beside the old one, then moves it to the old one's place.
+    /// Calls `fill` with a new directory beside the old one, then moves it into the old one's place.
     func replace<T>(_ fill: (Staging) throws(MapBuildError) -> T) throws(MapBuildError) -> T {
         let staging = Staging(path: "\(path).partial-\(getpid())")
         defer { try? FileManager.default.removeItem(atPath: staging.path) }

@@ -16,7 +16,7 @@ package enum TilesetChecker {
         package var mapVersion = ""
         /// The number of tiles in the tileset.
         package var tiles = 0
-        /// The tiles of which a file is missing.
+        /// The number of tiles with a missing file.
         package var missing = 0
         /// The directed edges, nodes and prohibited paths of the valid tiles.
         package var edges = 0, nodes = 0, prohibitedPaths = 0
@@ -52,7 +52,7 @@ package enum TilesetChecker {
             return report
         }
         try checkIndex(tileset, &report)
-        // An entry without a valid id is checked in any case: it is a fault of the tileset.
+        // An entry without a valid id is always checked: it is an error of the tileset.
         let present = tileset.tiles.filter { entry in
             entry.tile == nil
                 || [entry.file, entry.ranks.file].allSatisfy {
@@ -77,7 +77,7 @@ package enum TilesetChecker {
             report.prohibitedPaths += tile.prohibitedPathCount
             tiles.append(tile)
         }
-        // If a tile were missing, all its neighbours would report it.
+        // A missing tile would cause a problem in each of its neighbours.
         if tiles.count == tileset.tiles.count {
             report.problems += TileJoins.problems(tiles).map { Problem(file: $0.tile.path, reason: $0.reason) }
         }
@@ -154,7 +154,7 @@ package enum TilesetChecker {
         return (tile, size, problems)
     }
 
-    /// Returns a problem for each tile or ranks file in the directory that is not in the tileset.
+    /// Returns a problem for each tile or ranks file in the directory that the tileset does not list.
     private static func strangers(_ tileset: Tileset, _ directory: String) -> [Problem] {
         var known: Set<String> = []
         for entry in tileset.tiles { known.formUnion([entry.file, entry.ranks.file]) }

@@ -27,14 +27,14 @@ struct Place {
     var probability = 0.0
     /// Log probability of the most probable history that ends here, relative to the best of all.
     var best = 0.0
-    /// The place's index when the belief was computed; it does not change when other places are dropped.
+    /// The place's index when the belief was computed; unaffected when other places are dropped.
     var node: Int32 = 0
     /// The ``node`` of the previous step in that history.
     var parent = Belief.noParent
     /// The stretches driven since the previous step: the first one in the step's pool and their count.
     var firstStretch: Int32 = 0
     var stretchCount: Int32 = 0
-    /// The time and position of the fix that put the vehicle here.
+    /// The time and position of the fix that the place is derived from.
     var origin: MovementReference
     /// The number of later fixes that were treated as outliers.
     var holds: Int32 = 0

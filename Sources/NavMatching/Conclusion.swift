@@ -17,7 +17,7 @@ struct Conclusion {
         var candidates: [MatchedPosition.Candidate] = []
         candidates.reserveCapacity(belief.places.count)
         var onRoad = 0.0
-        // A place is large: by index, only the fields in use are read.
+        // Iterating by index avoids copying whole places, which are large.
         for index in belief.places.indices {
             onRoad += belief.places[index].probability
             candidates.append(candidate(index))

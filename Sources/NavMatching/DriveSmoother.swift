@@ -31,12 +31,12 @@ public struct SmoothedDrive: Sendable, Hashable {
 
 /// An offline matcher of whole drives that finds the most probable path given all fixes (Viterbi, 1967).
 ///
-/// It makes two passes over the drive. The first estimates the receiver's noise where the receiver does not state it;
-/// Newson and Krumm (2009) also derive it from the distances to the roads. The second postpones every decision until
-/// all histories agree or the drive ends.
+/// It makes two passes over the drive. If the receiver reports no noise, the first estimates it from the distances to
+/// the roads, like Newson and Krumm (2009). The second postpones every decision until all histories agree or the drive
+/// ends.
 ///
-/// Jumps, and gaps that no road bridges, split the path. The model is that of ``StreamingMatcher``. Memory grows with
-/// the stretches on which histories differ.
+/// Jumps and gaps without a connecting road split the path. The model is that of ``StreamingMatcher``. Memory grows
+/// with the stretches on which histories differ.
 public struct DriveSmoother: Sendable {
     private let metric: Metric
     private let config: MatcherConfig

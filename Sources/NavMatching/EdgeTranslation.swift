@@ -25,7 +25,7 @@ package struct EdgeTranslation {
         place.state = edge.rawValue
         place.length = Double(new.edgeLengths[edge.index])
         place.offset = min(place.offset, place.length)
-        // Another version may divide the way into other edges, and draw them otherwise.
+        // Another version may split the way into other edges with another geometry.
         if !sameMap, let there = new.project(place.coordinate, onto: edge) {
             (place.offset, place.segment) = (there.offset, Int32(there.segment))
             (place.coordinate, place.bearing) = (there.coordinate, there.bearing)
@@ -37,7 +37,7 @@ package struct EdgeTranslation {
     package func place(_ offset: Double, on edge: EdgeIndex) -> (edge: EdgeIndex, offset: Double)? {
         let coordinate = old.position(at: offset, of: edge).coordinate
         guard let found = self.edge(edge, at: coordinate) else { return nil }
-        // Another version may divide the way into other edges.
+        // Another version may split the way into other edges.
         return (found, sameMap ? offset : new.project(coordinate, onto: found)?.offset ?? 0)
     }
 

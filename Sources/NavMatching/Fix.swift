@@ -39,7 +39,7 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// A receiver's alarm about jamming, spoofing or doubtful integrity.
+/// A receiver's alarm about jamming, spoofing or loss of integrity.
 public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
     /// No alarm: the receiver does not check, or found nothing.
     case none

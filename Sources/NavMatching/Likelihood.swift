@@ -55,7 +55,7 @@ struct Movement {
     private let expected: (distance: Double, sigma: Double)?
     private let possible: Double
 
-    /// The lower bound of a distance's log likelihood given the reported speeds, which lag, and because wheels and
+    /// The lower bound of a distance's log likelihood given the reported speeds, because they lag and wheels and
     /// receivers disagree.
     private static let speedFloor = -6.0
 

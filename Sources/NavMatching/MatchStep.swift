@@ -20,7 +20,7 @@ public struct MatchStep: Sendable {
         public var best: Double
         /// The node of the previous step; nil at the start.
         public var parent: Int?
-        /// The stretches driven since the previous step, in ``MatchStep/stretches``; empty when no road leads here.
+        /// The stretches driven since the previous step, in ``MatchStep/stretches``; empty when no road connects them.
         public var stretches: Range<Int>
     }
 

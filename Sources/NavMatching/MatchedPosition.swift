@@ -5,7 +5,7 @@ public import NavMap
 public struct MatchedPosition: Sendable, Hashable {
     /// The matcher's conclusion.
     public enum State: UInt8, Sendable, CaseIterable {
-        /// The fix is unusable: it has no position, a number out of range, or a stamp before its predecessor's.
+        /// The fix is unusable: no position, a value out of range, or a stamp before its predecessor's.
         case unusable
         case onRoad
         /// Most likely on no mapped road, although one is near.
@@ -112,7 +112,7 @@ public struct MatchedPosition: Sendable, Hashable {
 extension MatchedPosition.RoadPosition {
     /// Creates the position at a distance from an edge's start.
     ///
-    /// - Parameter raw: The receiver's position; nil when the place has no fix behind it.
+    /// - Parameter raw: The receiver's position; nil for a place without a fix.
     package init(
         _ edge: EdgeIndex, at offset: Double, on graph: RoadGraph, raw: Coordinate?, alongSigma: Double,
         crossSigma: Double

@@ -4,7 +4,7 @@ import Glibc
 public struct MatcherConfig: Sendable, Hashable {
     /// The standard deviation per axis of a receiver that reports no accuracy, metres.
     ///
-    /// Newson and Krumm (2009) measured 4.07 m for a logger in the open; twice that allows for built-up streets and for the distance
+    /// Newson and Krumm (2009) measured 4.07 m for a logger under open sky; twice that allows for built-up streets and for the distance
     /// between a lane and the road's centreline.
     public var defaultSigma = 8.0
     /// Metres per unit of HDOP for a receiver that reports no accuracy (the user range error of single-frequency receivers).
@@ -43,9 +43,9 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumHoldTime = 3.0
     /// The longest time between two fixes after which the later one may be an outlier, seconds.
     ///
-    /// After a longer gap the vehicle may be anywhere, so its earlier place is no evidence against a fix.
+    /// After a longer gap the vehicle may be anywhere, so its earlier place does not count against a fix.
     public var maximumHoldGap = 25.0
-    /// The longest time for which a standing vehicle is kept at a place that its fixes contradict, seconds.
+    /// The longest time for which a stationary vehicle is kept at a place that its fixes contradict, seconds.
     ///
     /// Reflections rarely outlast a stop at traffic lights; the offset of a towed vehicle or of a converged receiver remains.
     public var maximumStandingHoldTime = 60.0

@@ -1,6 +1,6 @@
 import NavGeo
 
-/// A fix as a reference to measure movement from.
+/// A fix from which movement is measured.
 struct MovementReference {
     var stamp: Timestamp
     var coordinate: Coordinate
@@ -43,7 +43,7 @@ struct MotionState {
     private var elapsed = 0.0
     /// Speed over the last step, m/s; nil before the second.
     private(set) var speed: Double?
-    /// Set when the last position must not be held.
+    /// Whether the last position must not be held.
     var isInterrupted = false
 
     /// Fixes that the vehicle cannot have reached but that agree with each other.

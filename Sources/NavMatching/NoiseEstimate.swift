@@ -1,7 +1,7 @@
 /// An estimate of a receiver's noise from the distances between fixes and roads, for a receiver that reports no accuracy.
 ///
-/// It is the variance of the distances, with the default as a prior worth some observations. Outliers count as three
-/// deviations.
+/// Based on the variance of the distances, with the default as a prior of ``priorCount`` observations. Outliers are
+/// clipped to three deviations.
 struct NoiseEstimate {
     private var sum: Double
     private var count: Double
@@ -12,7 +12,7 @@ struct NoiseEstimate {
     private static let priorCount = 10.0
     /// The number of recent observations that count, because a drive's surroundings change.
     private static let memory = 100.0
-    /// The deviations at which a distance is clipped; beyond are reflections and wrong roads.
+    /// The number of deviations at which a distance is clipped; larger ones come from reflections and wrong roads.
     private static let cutoff = 3.0
 
     init(_ config: MatcherConfig) {

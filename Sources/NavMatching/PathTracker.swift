@@ -11,7 +11,7 @@ public struct DrivenSegment: Sendable, Hashable {
 
 /// A tracker of the driven path: every OSM segment from the first fix to the last, each once per traversal, in driving order.
 ///
-/// The Viterbi path is known, and is emitted, as soon as all histories share an ancestor; the lag bounds that wait.
+/// The Viterbi path is decided and emitted as soon as all histories share an ancestor; the lag bounds the wait.
 ///
 /// Emitted segments are never withdrawn. If a later fix contradicts them, the path continues along the other history.
 public struct PathTracker: Sendable {
@@ -39,7 +39,7 @@ public struct PathTracker: Sendable {
     /// Creates an empty tracker.
     ///
     /// - Parameters:
-    ///   - lag: The steps to wait for agreement, at least 0; after them the likelier history is taken.
+    ///   - lag: The number of steps to wait for agreement, at least 0; after it the most probable history is taken.
     ///   - includesPartialEnds: Whether partly driven segments at both ends of the path count.
     public init(lag: Int = PathTracker.usualLag, includesPartialEnds: Bool = false) {
         self.init(lag: lag, includesPartialEnds: includesPartialEnds, recordsPlaces: false)
@@ -51,7 +51,7 @@ public struct PathTracker: Sendable {
         writer = SegmentWriter(includesPartialEnds: includesPartialEnds)
     }
 
-    /// Adds the next step of a matcher and returns the segments that are now known to have been driven.
+    /// Adds the next step of a matcher and returns the segments that it confirms as driven.
     public mutating func append(_ step: MatchStep) -> [DrivenSegment] {
         var segments: [DrivenSegment] = []
         if step.isRestart { segments = finish() }
@@ -129,7 +129,7 @@ public struct PathTracker: Sendable {
         }
     }
 
-    /// The number of emitted steps that are kept before they are removed all at once.
+    /// The number of emitted steps that are kept before they are removed in one batch.
     private static let trimming = 256
 
     private static func mask(of step: MatchStep) -> UInt64 {

@@ -15,7 +15,7 @@ public struct RouteMappingError: Error, Sendable, Equatable {
     public enum Code: String, Sendable, CaseIterable {
         /// The provided route is invalid or does not answer the request.
         case invalid
-        /// Too much of it runs over roads that the map lacks or that the vehicle may not use.
+        /// Too much of it runs over roads that are not on the map or are closed to the vehicle.
         case unmapped
         /// It is not drivable under the map's rules.
         case interrupted
@@ -30,7 +30,7 @@ public struct RouteMappingError: Error, Sendable, Equatable {
     public var missingTiles: [RoadTileID] = []
 }
 
-/// A mapping of routes from other providers onto the map, so that they are matched, guided and preferred like its own.
+/// A mapper of external routes onto the map, so that they can be used like its own.
 ///
 /// A leg with OSM node ids is looked up; any other leg's line is matched like a drive. The result is connected and
 /// legal for the vehicle on this map. It is compared with the provided line and rejected when too little agrees.
@@ -41,7 +41,7 @@ public struct RouteMapping: Sendable {
     public struct Config: Sendable, Hashable {
         /// The least share of the provided route that must be followed, 0 ... 1.
         ///
-        /// A new roundabout, or a road closed to this vehicle, may take a twentieth of a drive through a town.
+        /// A new roundabout, or a road closed to this vehicle, may affect a twentieth of a drive through a town.
         public var minimumShare = 0.95
         /// The greatest distance between two lines of the same road, metres.
         ///
@@ -55,11 +55,11 @@ public struct RouteMapping: Sendable {
         public var spacing = 12.0
         /// The maximum number of points of a provided route; more are rejected.
         public var maximumPoints = 1_000_000
-        /// The maximum number of points that are matched like a drive: those of legs without OSM node ids, sampled at ``spacing``. More
-        /// are rejected, since a few distant points can stand for hours of driving.
+        /// The maximum number of points that are matched like a drive: those of legs without OSM node ids, sampled at ``spacing``. More are
+        /// rejected, because a few distant points can represent hours of driving.
         public var maximumSamples = 1_000_000
-        /// The maximum number of states that are settled in all searches between roads that do not continue one another. A route that takes
-        /// more is rejected, since node ids in any order can make each road need a long search.
+        /// The maximum number of states that are settled in all searches between roads that do not continue one another. A route that needs
+        /// more is rejected, because node ids in arbitrary order can require a long search for each road.
         public var maximumSettled = 1_000_000
 
         public init() {}
@@ -88,8 +88,8 @@ public struct RouteMapping: Sendable {
         let points = provided.legs.reduce(0) { $0 + $1.line.count }
         guard points <= config.maximumPoints else {
             throw RouteMappingError(
-                code: .invalid, message: "the provided route has \(points) points; the most are \(config.maximumPoints)"
-            )
+                code: .invalid,
+                message: "the provided route has \(points) points; at most \(config.maximumPoints) are supported")
         }
         let matched = provided.legs.filter(\.nodeIDs.isEmpty)
         let length = matched.reduce(0) { $0 + Polyline($1.line).length }
@@ -99,7 +99,7 @@ public struct RouteMapping: Sendable {
                 code: .invalid,
                 message:
                     "\(matched.reduce(0) { $0 + $1.line.count }) points on \(Int(length / 1_000)) km of the provided route have "
-                    + "no OSM node ids; with a sample every \(Int(config.spacing)) m that makes \(Int(samples)), and at most "
+                    + "no OSM node ids; sampling every \(Int(config.spacing)) m gives \(Int(samples)) points, and at most "
                     + "\(config.maximumSamples) are matched"
             )
         }

@@ -42,7 +42,7 @@ struct RouteSearch {
     private var heap: ContiguousArray<Entry> = []
     private var search: UInt32 = 0
     private var candidates: ContiguousArray<EdgeIndex> = []
-    /// A bitmap of the low six bits of each candidate's edge number, which rules out most edges quickly.
+    /// A bitmap of the low six bits of each candidate's edge number, which excludes most edges quickly.
     private var filter: UInt64 = 0
     /// The candidates that the last search reached.
     private(set) var reached: ContiguousArray<Reach> = []
@@ -74,7 +74,7 @@ struct RouteSearch {
     ///   - opposite: The opposite edge, or ``RoadGraph/noEdge``.
     ///   - uTurnCost: Metres that a U-turn counts as when paths are compared.
     ///   - bounds: For each candidate the maximum distance to its edge's start, metres; below 0 to skip the candidate.
-    ///   - budget: The number of states that may still be settled, which the search reduces.
+    ///   - budget: The number of states that may still be settled; reduced by the search.
     mutating func run(
         _ turns: TurnGraph, _ metric: Metric, from state: TurnState, toEnd: Double, toStart: Double,
         opposite: EdgeIndex, uTurnCost: Float, bounds: ContiguousArray<Float>, budget: inout Int

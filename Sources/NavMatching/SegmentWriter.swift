@@ -10,7 +10,7 @@ struct SegmentWriter {
         let shape: EdgeShape
         /// Metres from the edge's start to where it was entered.
         let from: Double
-        /// Whether the path begins on this edge, so that the part before was not driven.
+        /// Whether the path begins on this edge, so that the part before ``from`` was not driven.
         let beginsPath: Bool
         /// Metres from the edge's start that have been reached.
         var reached: Double

@@ -3,19 +3,19 @@ import NavGeo
 import NavMap
 public import NavRouting
 
-/// A streaming map matcher: one fix in, one position out, using only the fixes so far.
+/// A streaming map matcher that returns a position for each fix, using only the fixes so far.
 ///
 /// The model is a hidden Markov model (Newson and Krumm, 2009). Its states are places on directed edges and "on no
-/// mapped road". A fix is more likely near a place and with a course that fits it. A movement is more likely when the
+/// mapped road". A fix is more likely near a place and with a matching course. A movement is more likely when the
 /// distance by road fits the distance between the fixes. Paths are searched on the turn graph, so restrictions hold.
 ///
 /// Probabilities come from the forward algorithm. Viterbi's algorithm runs alongside, and ``PathTracker`` turns its
 /// back-pointers into the driven path.
 ///
-/// Only fixes that moved by more than the receiver's noise update the belief. Between such steps each fix is matched
-/// against the last step's belief without changing it. A stationary vehicle therefore keeps its place, direction and
-/// probabilities, and 10 Hz is no more certain than 1 Hz. Only when its fixes contradict
-/// its place for a minute, or after a gap, is a fix matched like the first one: the vehicle was towed, or the receiver has converged.
+/// Only fixes that moved by more than the receiver's noise update the belief. Between such steps each fix is matched against the last
+/// step's belief without changing it. A stationary vehicle therefore keeps its place, direction and probabilities, and fixes at 10 Hz give
+/// no more certainty than at 1 Hz. If fixes contradict its place for a minute, or after a gap, a fix is matched like the first one: the
+/// vehicle was towed, or the receiver has converged.
 ///
 /// Work per fix is bounded by the configuration, not by the map.
 public struct StreamingMatcher: Sendable {
@@ -38,14 +38,14 @@ public struct StreamingMatcher: Sendable {
     private var motion = MotionState()
     private var noise: NoiseEstimate
     private var output: MatchedPosition?
-    /// The time of the last fix that did not contradict the vehicle's place.
+    /// The time of the last fix that agreed with the vehicle's place.
     private var agreedAt: Timestamp?
     private var wrongWay = WrongWayTracker()
 
     /// Creates a matcher without history.
     ///
     /// - Parameters:
-    ///   - metric: The vehicle's metric, which decides the edges it may be on and provides the turn graph and the roads.
+    ///   - metric: The vehicle's metric, which determines the permitted edges and provides the turn graph and the roads.
     ///   - recordsPath: Whether ``step`` is filled for a ``PathTracker``.
     public init(metric: Metric, config: MatcherConfig = MatcherConfig(), recordsPath: Bool = false) {
         self.metric = metric
@@ -141,7 +141,7 @@ public struct StreamingMatcher: Sendable {
         return fix.stamp.seconds(since: agreedAt) > config.maximumStandingHoldTime
     }
 
-    /// Forgets the vehicle's place and matches the fix like the first one.
+    /// Discards the belief and matches the fix like the first one.
     private mutating func placeAnew(
         _ fix: Fix, _ frame: LocalFrame, _ sigma: Double, _ routePrior: RoutePrior?
     ) -> MatchedPosition {

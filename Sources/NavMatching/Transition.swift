@@ -3,7 +3,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// The computation of one belief from another; it owns both and the scratch memory.
+/// The computation of one belief from another; owns both and the scratch memory.
 struct Transition {
     private let config: MatcherConfig
     private let recordsPath: Bool
@@ -18,14 +18,14 @@ struct Transition {
     /// Log probability of the most probable history computed so far; paths far below it are not searched.
     private var greatest = -Double.infinity
 
-    /// A candidate's place, as the searches need it, and what they have found so far.
+    /// A candidate's place and the results of the searches so far.
     private struct Goal {
         var edge: EdgeIndex
         var offset: Double
         var emission: Double
         /// The sum of the probabilities of all paths to it.
         var sum = 0.0
-        /// A bitmap of the sources that reach it along their own edge so well that no search for a detour is needed.
+        /// A bitmap of the sources that reach it along their own edge with such a likelihood that no search is needed.
         var settledBy: UInt64 = 0
     }
 
@@ -194,7 +194,7 @@ struct Transition {
         }
     }
 
-    /// Adds driving on along the same edge and U-turns on it.
+    /// Adds transitions along the same edge and U-turns on it.
     private mutating func addOwnEdges(_ prepared: PreparedFix, _ routePrior: RoutePrior?) {
         movements.removeAll(keepingCapacity: true)
         for (rank, source) in order.enumerated() {
@@ -238,7 +238,7 @@ struct Transition {
         next.places[target].stretchCount = Int32(count)
     }
 
-    /// Adds paths over other roads, from every place to every place where they may matter.
+    /// Adds paths over other roads, between all places where they may matter.
     private mutating func addRoads(_ prepared: PreparedFix, _ metric: Metric, _ routePrior: RoutePrior?) {
         var budget = config.maximumSettled
         for (rank, source) in order.enumerated() {

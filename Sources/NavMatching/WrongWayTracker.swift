@@ -5,9 +5,8 @@ import NavRouting
 
 /// A tracker of a vehicle that drives against a one-way road.
 ///
-/// The belief has no state for such a vehicle: it would place it off the roads or on another carriageway. This tracker therefore follows
-/// the road from the place where the vehicle was last known to be on it, or at its end, while the course opposes the road and no road of
-/// the belief fits.
+/// The belief has no state for such a vehicle: it would be matched off the roads or on another carriageway. This tracker therefore follows
+/// the road from the vehicle's last known place on it, or from its end, while the course opposes the road and no road of the belief fits.
 ///
 /// It changes the published position, never the belief.
 struct WrongWayTracker {
@@ -16,10 +15,10 @@ struct WrongWayTracker {
     /// The number of steps in a row against it.
     private var steps = 0
 
-    /// The number of steps that confirm it; a single one may be a turn.
+    /// The number of steps that confirm wrong-way driving; a single step may be a turn.
     private static let leastSteps = 2
-    /// Standard deviations within which a fix fits a road of the belief, and a road driven against; the latter is less
-    /// because of car parks beside roads.
+    /// Standard deviations within which a fix fits a road of the belief, and a road driven against; the latter is
+    /// smaller because of car parks beside roads.
     private static let (fit, nearness) = (2.5, 1.5)
     /// Probability from which a road is certain.
     private static let sureness = 0.8
@@ -65,8 +64,8 @@ struct WrongWayTracker {
         if isStep { self.edge = best.edge }
     }
 
-    /// Whether a vehicle on one edge can enter another against its direction: it is the same edge, or one that ends at
-    /// the first.
+    /// Whether a vehicle on one edge can enter another against its direction: it is the same edge, or it ends at a node
+    /// of the first.
     private func leads(from edge: EdgeIndex, backInto other: EdgeIndex, _ graph: RoadGraph) -> Bool {
         edge == other || graph.edgeHeads[other.index] == graph.edgeTails[edge.index]
             || graph.edgeHeads[other.index] == graph.edgeHeads[edge.index]

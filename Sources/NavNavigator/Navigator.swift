@@ -5,21 +5,21 @@ package import NavMatching
 package import NavPositioning
 import NavRouting
 
-/// The navigation core: events in, effects out.
+/// The navigation core, a deterministic state machine with events in and effects out.
 ///
-/// It uses no clock, socket or file. Only ``handle(_:)`` changes it, so the same events give the same effects. Slow work, such as finding a
-/// route, is an effect whose result comes back as an event with an id; nothing blocks.
+/// It uses no clock, socket or file. Only events change it, so the same events give the same effects. Slow work, such as a route search, is
+/// an effect whose result returns as an event with an id; nothing blocks.
 ///
-/// Each concern has a type that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives,
-/// faster routes, preview, refresh, legs, simulation and policy. Those with kilobytes of state that are used at each fix are classes: a call
-/// of a struct's method copies it.
+/// Each concern has a type that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives, faster
+/// routes, preview, refresh, legs, simulation and policy. Concerns with kilobytes of state used at each fix are classes, because calling a
+/// struct's method copies it.
 package final class Navigator {
     var config: NavigatorConfig
     var map: MapSnapshot
     // Positioning.
     var positioning: Positioning
     var lastPosition: VehiclePosition?
-    /// Whether the prediction of positions was given up since then.
+    /// Whether the prediction of positions has been abandoned since.
     var isLost = false
     var simulation: DriveAlong?
     // The trip.
@@ -31,7 +31,7 @@ package final class Navigator {
     var faster: FasterRouteMonitor
     var refresh: RefreshSchedule
     var preview = PreviewState()
-    /// Whether the online provider is not asked, because it failed.
+    /// Whether the online provider is paused after failures.
     var providerRests = false
     // Pending requests.
     var routes = PendingRequests<PendingRoute>()
@@ -69,7 +69,7 @@ package final class Navigator {
         }
         var isPresent = true
         switch event.kind {
-        // A discarded fix may carry any stamp.
+        // A discarded fix may have any stamp.
         case .fix(let fix): isPresent = position(.fix(fix), event)
         case .odometry(let odometry): position(.odometry(odometry), event)
         case .timer: break
@@ -87,8 +87,8 @@ package final class Navigator {
         return effects
     }
 
-    /// Ends the drive after its last event and returns the effects: no further answer can arrive, so that calls that wait for routes fail
-    /// and questions to the owner are withdrawn.
+    /// Ends the drive after its last event and returns the effects. No further answers can arrive, so calls that wait for routes fail and
+    /// questions to the owner are withdrawn.
     package func endDrive() -> [Effect] {
         effects = []
         for calculation in cancelRequests(for: { _ in true }) {
@@ -98,7 +98,7 @@ package final class Navigator {
         return effects
     }
 
-    /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event arrives first; nil for never.
+    /// The moment at which to send ``NavigatorEvent/Kind/timer`` unless another event arrives first; nil for never.
     package var due: Timestamp? {
         func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
             guard let one, let other else { return one ?? other }
@@ -113,15 +113,15 @@ package final class Navigator {
 
     package var fasterRoutes: FasterRouteCounts { faster.counts }
 
-    /// The tiles whose absence keeps the wanted route from being found; empty when nothing is wanted, or when it fails for other reasons.
+    /// The missing tiles that prevent the requested route; empty without a request, or when it fails for other reasons.
     package var routeMissingTiles: [RoadTileID] { search.missingTiles }
 
-    /// Whether fixes give the vehicle's position, it is on no road, and the map has no tile around it, loaded or missing.
+    /// Whether the position comes from fixes, is on no road, and has no tile of the map around it, loaded or missing.
     package var isOutsideMap: Bool {
         guard let position = lastPosition, !isLost, position.isSeen, position.road == nil, position.coordinate.isValid
         else { return false }
         let place = position.coordinate
-        // The tiles beside a tile of the highways reach a thousand kilometres.
+        // Neighbouring highway tiles reach as far as a thousand kilometres.
         let tiles =
             [RoadTileID(layer: .highway, containing: place)]
             + MapSurroundings.tiles(around: place, in: [.arterial, .local])
@@ -131,19 +131,19 @@ package final class Navigator {
     /// Seconds by which odometry is ahead of the fixes (negative when behind) while it is unused for that reason; nil while it is used.
     package var odometryLead: Double? { positioning.odometryLead }
 
-    /// Whether odometry is close enough in time to the fixes; odometry that is not must not become an event.
+    /// Whether odometry is consistent with the clock of the fixes; other odometry must not become an event.
     package func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
     /// Returns the current time implied by a fix's arrival and the usual delay of fixes; nil when it cannot be derived.
     package func time(reportedBy fix: Fix) -> Timestamp? { positioning.timing.time(reportedBy: fix) }
 
-    /// Performs everything that is due by the time of an event.
+    /// Performs all actions that are due by an event's time.
     private func passTime(_ event: NavigatorEvent) {
         if case .timer = event.kind {
             now = event.stamp
             position(.timer, event)
         }
-        // Their stamps may be of several clocks: the latest leaves no deadline behind.
+        // Their stamps may come from several clocks; with the latest, no deadline is overdue.
         if lastFix == nil { now = max(now ?? event.stamp, event.stamp) }
         simulate(at: event.stamp, event)
         decideOverdue(event)
@@ -169,7 +169,8 @@ package final class Navigator {
         noteTraffic(event)
     }
 
-    /// Translates the previewed routes to another map version, and withdraws those that are being decided: better ones will be found.
+    /// Translates the previewed routes to another map version, and withdraws proposed routes, because better ones will be found on the new
+    /// map.
     private func adoptRoutes(from old: RoadGraph, to new: RoadGraph, _ event: NavigatorEvent) {
         supersedeOffers(event)
         if search.proposal != nil { cancelSearch(event) }
@@ -244,7 +245,7 @@ package final class Navigator {
             destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
             positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph),
             mapVersion: map.graph.mapVersion)
-        // The message carries the session and the route, so it is published again when either changes.
+        // The message contains the session and the route, so it is published again when either changes.
         let reported = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
         if let publishedState, publishedState == reported { return }
         publishedState = reported

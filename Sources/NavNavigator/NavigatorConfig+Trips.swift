@@ -1,34 +1,34 @@
-/// When faster routes are searched for, and how they are approved.
+/// The configuration of searches for faster routes and their approval.
 package struct FasterRouteConfig: Sendable, Hashable {
     /// The party that approves a faster route.
     package enum Approval: String, Sendable, Hashable, CaseIterable {
-        /// No approval is required: the route is taken.
+        /// No approval: the route is taken.
         case automatic = "auto"
-        /// The owner's policy; no answer is a refusal.
+        /// The owner's policy; a missing answer is a refusal.
         case policy
-        /// A user, by a call; no call in time is a refusal.
+        /// A user, by a call; a missing call is a refusal.
         case manual
     }
 
     package var isEnabled = true
     /// Time between two searches, seconds. 120: Mapbox.
     package var interval = 120.0
-    /// Shortest remaining time for a search, seconds. 120: one interval, so that the last search of a drive can still gain something. With
-    /// Mapbox's 600, a drive through a city would never be searched.
+    /// Shortest remaining time for a search, seconds. 120: one interval, so that the last search of a drive can still yield a gain. With
+    /// Mapbox's 600, city drives would never be searched.
     package var minimumRemaining = 120.0
-    /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself
+    /// Shortest time to where the faster route leaves the one in force, seconds. 15: Mapbox's time to announce a maneuver. Mapbox itself
     /// requires 70 s to the next maneuver of any kind, which is rare in a city.
     package var minimumToManeuver = 15.0
     /// The least gain as a share of the remaining time. 0.1: Mapbox.
     package var minimumGain = 0.1
-    /// The least gain, seconds. 30: the change from which MapLibre reports a new arrival time.
+    /// The least gain, seconds. 30: MapLibre's threshold for reporting a new arrival time.
     package var minimumGainSeconds = 30.0
     package var approval = Approval.automatic
-    /// The time that a user has for approval, seconds. 30: our own judgement; less than the time to the first maneuver.
+    /// The time limit for a user's approval, seconds. 30: our own estimate; less than the time to the first maneuver.
     package var acceptFor = 30.0
 }
 
-/// When alternatives are searched for, and which are shown.
+/// The configuration of searches for alternatives.
 package struct AlternativesConfig: Sendable, Hashable {
     package enum Acceptance: String, Sendable, Hashable, CaseIterable {
         case unfiltered
@@ -46,16 +46,16 @@ package struct AlternativesConfig: Sendable, Hashable {
     /// The largest number of alternatives, 0 ... 2.
     package var limit = 2
     package var acceptance = Acceptance.unfiltered
-    /// The least movement between two searches, metres. 50: as between two reroutes; a stationary vehicle never searches.
+    /// The least movement between two searches, metres. 50: as between two reroutes; no search is made while the vehicle is stationary.
     package var minimumMovement = 50.0
-    /// The consecutive fixes on an alternative, past its fork, that switch to it. 2: one alone may be noise, and the debounce of a
+    /// The consecutive fixes on an alternative, past its fork, that switch to it. 2: a single fix may be noise, and the debounce of a
     /// deviation would be too late.
     package var takingFixes = 2
     /// The least matching probability of the alternative's road for a fix to count.
     package var takingProbability = 0.6
 }
 
-/// When the route's durations are refreshed.
+/// The configuration of refreshes of the route's durations.
 package struct RefreshConfig: Sendable, Hashable {
     package var isEnabled = true
     /// Longest time between two refreshes, seconds. 120: Mapbox.

@@ -9,7 +9,7 @@ package struct NavigatorConfig: Sendable, Hashable {
     package var positioning = PositioningConfig()
     /// Whether an online route provider is queried first.
     package var hasOnlineProvider = false
-    /// The language and units of guidance when a request names none, and the announcements besides the turns.
+    /// The language and units of guidance when a request has none, and the notices other than maneuvers.
     package var wording = Wording()
     /// The local clocks' offset from UTC, minutes; nil when unknown, in which case time-dependent rules are ignored.
     package var minutesAheadOfUTC: Int?
@@ -31,15 +31,15 @@ package struct NavigatorConfig: Sendable, Hashable {
     /// The least probability of an edge off the route for the edge to count against the route.
     package var deviationEdgeProbability = 0.6
     /// The least distance from the route for the matched edge to count against it, metres. 12.5: half of the smallest distance that counts
-    /// by itself. A receiver in a street is often this far off, and a parallel road is nearer still.
+    /// by itself. Receivers between buildings often have this error, and parallel roads are even closer.
     package var deviationEdgeDistance = 12.5
     /// The least probability of an edge off the route from which ``deviationFirmDistance`` applies instead of ``deviationEdgeDistance``.
     package var deviationFirmProbability = 0.95
-    /// The least distance from the route for such an edge to count against it, metres. 6: ramps run beside their motorway this closely, for
-    /// up to half a kilometre.
+    /// The least distance from the route for such an edge to count against it, metres. 6: ramps run this close to their motorway for up to
+    /// half a kilometre.
     package var deviationFirmDistance = 6.0
     /// Lateral movement, computed from speed and course, from which the distance from the route is trusted, metres. 10: a lane and a half
-    /// more than a lane change takes. Reflected signals move the position, but not the velocity.
+    /// more than a lane change. Reflected signals move the position, but not the velocity.
     package var deviationExcursion = 10.0
     /// The least duration of a distance that speed and course do not confirm, seconds. 20: reflections in streets last some ten seconds.
     package var deviationUnexplained = 20.0
@@ -62,9 +62,9 @@ package struct NavigatorConfig: Sendable, Hashable {
     package var cursorSlack = 20.0
     /// The time for which a reported speed is extrapolated, seconds; a longer interval between fixes is a gap.
     package var cursorSpeedValidity = 10.0
-    /// Speed assumed during gaps, m/s: as fast as cars go.
+    /// Speed assumed during gaps, m/s: the upper limit for cars.
     package var cursorGapSpeed = 45.0
-    /// Longest gap that is taken into account, seconds.
+    /// Longest gap that is considered, seconds.
     package var cursorLongestGap = 600.0
 
     /// The greatest distance by which a waypoint is moved to a road, metres.
@@ -75,7 +75,7 @@ package struct NavigatorConfig: Sendable, Hashable {
     /// The origin of routes while no position is known; nil for none.
     package var originFallback: Coordinate?
 
-    /// Whether a deviation leads to a reroute; it is reported either way.
+    /// Whether a deviation leads to a reroute; it is reported in either case.
     package var rerouteDetect = true
     /// Shortest time between two reroutes, seconds. 5: Ferrostar.
     package var rerouteCooldown = 5.0
@@ -91,25 +91,25 @@ package struct NavigatorConfig: Sendable, Hashable {
     package var rerouteManeuverAvoidance = 8.0
     /// The same limit as a distance, metres; nil to derive it from the speed.
     package var rerouteManeuverAvoidanceDistance: Double?
-    /// Time to the first maneuver below which a new route is only proposed, not imposed, seconds; 0 for never. Autoware: 10 s.
+    /// Time to the first maneuver below which a new route is only proposed, not imposed, seconds; 0 for none. Autoware: 10 s.
     package var rerouteMinimumCommitTime = 0.0
-    /// The number of consecutive routes rejected for a maneuver that is too near before one is accepted: there may be no other way.
+    /// The number of consecutive routes rejected for a maneuver that is too near before one is accepted: there may be no other route.
     package var rerouteGreatestRefusals = 2
-    /// The cost factor of the rest of the chosen route in a reroute, 0.5 ... 1; 1 for no preference. 0.85: the preference must decide
-    /// between near-equals without causing detours.
+    /// The cost factor of the rest of the chosen route in a reroute, 0.5 ... 1; 1 for no preference. 0.85: the preference decides between
+    /// nearly equal routes without causing detours.
     package var chosenRouteFactor = 0.85
     package var faster = FasterRouteConfig()
     package var alternatives = AlternativesConfig()
-    /// When durations are refreshed.
+    /// The configuration of refreshes.
     package var refresh = RefreshConfig()
     /// The policy client and the kinds of decisions that are requested from it.
     package var policy = PolicyConfig()
 
-    /// The least probability of a slow or stationary vehicle's direction for a route to start in that direction. 0.8: our own judgement; an
+    /// The least probability of a slow or stationary vehicle's direction for a route to start in that direction. 0.8: our own estimate; an
     /// unknown direction has 0.5.
     package var originDirectionProbability = 0.8
 
-    /// Time before a junction from which its lanes are shown, seconds. 15: when Mapbox announces a maneuver.
+    /// Time before a junction from which its lanes are shown, seconds. 15: Mapbox's time to announce a maneuver.
     package var laneApproach = 15.0
     /// The least distance from which they are shown, metres: about as far as lanes are marked in towns.
     package var laneApproachDistance = 150.0

@@ -46,9 +46,9 @@ public struct PositionHealth: Sendable, Hashable {
     public var since: Timestamp
 }
 
-/// A monitor of positioning health; each reason lasts some seconds, so that the level does not flap.
+/// A monitor of positioning health; each reason is held for some seconds, so that the level does not flap.
 public struct PositionHealthMonitor: Sendable {
-    /// Standard deviation per axis from which accuracy is reduced, metres. 15: beyond it parallel roads are confused.
+    /// Standard deviation per axis from which accuracy is reduced, metres. 15: beyond it parallel roads cannot be distinguished.
     public static let reducedSigma = 15.0
     /// Standard deviation per axis from which the position is unreliable, metres.
     public static let lostSigma = 100.0
@@ -56,7 +56,7 @@ public struct PositionHealthMonitor: Sendable {
     public static let lostAfter = 10.0
     /// The time for which positions are distrusted after an impossible jump, seconds.
     public static let jumpMemory = 10.0
-    /// The time that a reason lasts after it was last observed, seconds.
+    /// The time for which a reason is held after its last observation, seconds.
     public static let hold = 3.0
 
     private static let count = 9
@@ -73,7 +73,7 @@ public struct PositionHealthMonitor: Sendable {
 
     /// Updates the health with a fix.
     ///
-    /// - Parameter isJump: Whether it was accepted although unreachable, so that this position or the earlier ones are wrong.
+    /// - Parameter isJump: Whether the fix was accepted although unreachable, so that this position or the earlier ones are wrong.
     public mutating func note(
         _ fix: Fix, isAccepted: Bool, isJump: Bool = false, sigma: Double?, inflation: Double, latency: Double?,
         at stamp: Timestamp
@@ -99,7 +99,7 @@ public struct PositionHealthMonitor: Sendable {
         evaluate(at: stamp)
     }
 
-    /// Moves the time since which the level holds when the clock is set; the reasons last some seconds on either clock.
+    /// Adjusts the time since which the level holds when the clock is set; reasons need no adjustment, because they last only seconds.
     mutating func moveClock(by seconds: Double) {
         if let since = current?.since { current?.since = since.advanced(bySeconds: seconds) }
     }

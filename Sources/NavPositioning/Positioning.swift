@@ -22,17 +22,17 @@ public enum PredictionEnd: Sendable, Hashable, CaseIterable {
     case startedOver
 }
 
-/// The positioning pipeline: turns fixes, odometry and timer events into positions.
+/// The positioning pipeline, which turns fixes, odometry and timer events into positions.
 ///
-/// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts while fixes are missing. The navigation node,
-/// replays and the offline tools run this same pipeline, so their results are bit-identical.
+/// It qualifies fixes, selects a receiver, filters, matches to the roads, and predicts while fixes are missing. The navigation node,
+/// replays and the offline tools run the same pipeline, so their results are bit-identical.
 ///
 /// It has no notion of trips: callers pass the route as a prior.
 public struct Positioning: Sendable {
     public enum Event: Sendable {
         /// A position measured by a receiver.
         case fix(Fix)
-        /// A fix that is accepted by the owner's decision although it does not qualify.
+        /// A fix that the owner accepts although it does not qualify.
         case approvedFix(Fix)
         /// The vehicle's own motion measurement.
         case odometry(Odometry)
@@ -70,7 +70,7 @@ public struct Positioning: Sendable {
     /// otherwise.
     private var returnStart: Timestamp?
 
-    // Callers read these after every event: a computed property would copy the whole pipeline.
+    // Stored, because callers read them after every event and a computed property would copy the whole pipeline.
 
     /// The present time according to the fixes.
     public private(set) var timing: FixTiming
@@ -81,7 +81,7 @@ public struct Positioning: Sendable {
     /// When ``Event/timer`` is due if no other input arrives first; nil for never.
     public private(set) var due: Timestamp?
 
-    /// The greatest lag of fixes behind the prediction that they end from which they are expected to catch up, as after a stall, seconds.
+    /// The greatest lag behind a prediction, seconds, from which the fixes that end it are expected to catch up, as after a stall.
     ///
     /// With a greater lag, the fixes are permanently late, and positioning continues on their time.
     private static let longestCatchUp = 10.0
@@ -112,13 +112,13 @@ public struct Positioning: Sendable {
 
     /// The signals that contradict the positions and are ignored.
     public var distrusted: MotionSignals { tracker.distrusted }
-    /// Seconds by which odometry is ahead of the fixes, negative when behind, while it is ignored for that; nil while
-    /// it is used.
+    /// Seconds by which odometry is ahead of the fixes, negative when behind, while it is ignored for that reason; nil
+    /// while it is used.
     public var odometryLead: Double? { odometryGate.lead }
 
     /// Switches to another graph after tiles arrived or left, or to another metric on the same graph.
     ///
-    /// Predictions continue on roads of both graphs. Another metric, as for new traffic, moves nothing.
+    /// Predictions continue on roads of both graphs. Another metric, for example with new traffic, moves no position.
     public mutating func adopt(_ metric: Metric) {
         let old = self.metric.turns
         self.metric = metric
@@ -142,7 +142,7 @@ public struct Positioning: Sendable {
         timing.usualLatency = tracker.usualLatency
     }
 
-    /// Whether odometry is consistent with the clock of the fixes; other odometry must not be handled.
+    /// Whether odometry is consistent with the clock of the fixes; other odometry must not be passed to ``handle(_:at:prior:)``.
     public mutating func admits(_ odometry: Odometry) -> Bool { odometryGate.admits(odometry.stamp) }
 
     /// Handles an input of a recorded drive after the timers due before it; recorded stamps are the only clock.
@@ -271,7 +271,8 @@ public struct Positioning: Sendable {
 
     /// Returns a copy without history that matches the fixes of a simulated drive.
     ///
-    /// - Parameter factor: The speed as a multiple of a vehicle's. Beyond 1 it scales the speed above which a position counts as a jump.
+    /// - Parameter factor: The simulated speed as a multiple of the real one. Above 1 it scales the speed beyond which a position counts as
+    ///   a jump.
     public func simulation(speedFactor factor: Double) -> Positioning {
         var (simulation, config) = (self, matcher.config)
         config.maximumSpeed *= max(factor, 1)
@@ -280,7 +281,7 @@ public struct Positioning: Sendable {
         return simulation
     }
 
-    /// Forgets the vehicle's history, before and after a simulated or replayed drive.
+    /// Discards the vehicle's history, before and after a simulated or replayed drive.
     public mutating func startOver() -> [Effect] {
         var effects: [Effect] = []
         lastEmitted = nil
@@ -324,7 +325,7 @@ public struct Positioning: Sendable {
     ) {
         guard rejection.reason.isOfThePresent else { return }
         reckoning.noteBad()
-        // The fix's time was not checked. A fix from another time must not drive predictions and health.
+        // The fix's time was not checked, and a fix from another time must not trigger predictions or change the health.
         if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
         // A fix without a position is missing, not of a lower type.
         if rejection.reason == .fixType, fix.type.hasPosition { healthMonitor.noteFixType(at: now) }

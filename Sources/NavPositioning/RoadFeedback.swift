@@ -5,15 +5,15 @@ public import NavMatching
 
 /// Feedback from the matched road to the position filter where the road is certain, which in turn corrects the place along the road.
 ///
-/// A road shows how far the vehicle is from its centreline, and thus the receiver's lasting error in that direction; after a bend, that is
-/// an error along the road. It contributes only once per certain distance, because a vehicle tends to keep its lane.
+/// The distance from a road's centreline reveals the receiver's lasting error in that direction; after a bend, this is an error along the
+/// road. The road contributes only once per ``distance``, because a vehicle tends to keep its lane.
 ///
 /// The feedback never reaches the matcher, so a wrong road can neither confirm itself nor hold the vehicle. An uncertain road contributes
 /// nothing. If the place on the matched line moves differently from the vehicle, or the uncertainty lasts, all contributions are discarded.
 public struct RoadFeedback: Sendable {
     /// The last place at which the road was certain.
     private struct Trail: Sendable {
-        /// The position on the road's line; `seen` is the position by the fixes alone.
+        /// The position on the road's line; `seen` is the position from the fixes alone.
         var coordinate: Coordinate
         var bearing: Double
         var seen: Coordinate
@@ -46,14 +46,14 @@ public struct RoadFeedback: Sendable {
 
     public init() {}
 
-    /// Learns from the matched road of the last fix, and corrects its place along the road.
+    /// Updates the filter with the matched road of the last fix, and corrects the match's place along the road.
     public mutating func follow(_ match: inout MatchedPosition, _ tracker: inout PositionTracker, _ graph: RoadGraph) {
         guard let road = match.road, !road.isAgainst, !match.isTeleport, let free = tracker.estimate else {
             return forget(&tracker)
         }
         let frame = LocalFrame(origin: road.coordinate)
         guard !match.isHeld, match.lineProbability(graph) >= RoadFeedback.sureness else {
-            // At a corner, both roads are likely for a moment: neither learn nor discard anything yet.
+            // At a corner, both roads are likely for a moment: neither contribute nor discard yet.
             guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadFeedback.longestDoubt else {
                 return forget(&tracker)
             }
@@ -70,7 +70,7 @@ public struct RoadFeedback: Sendable {
             trail
             ?? Trail(
                 coordinate: road.coordinate, bearing: road.bearing, seen: free.coordinate, metres: 0, uncounted: 0)
-        // The place on the line and the vehicle move alike unless the match has switched to another line.
+        // The place on the line and the vehicle move equally unless the match has switched to another line.
         let moved = beside - frame.point(trail.seen)
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
         let metres = line.length

@@ -17,15 +17,15 @@ public struct VehiclePosition: Sendable, Hashable {
     public var prediction: PredictionMethod?
     /// Seconds since the last accepted fix.
     public var age = 0.0
-    /// The evidence for the position; a merely expected position makes no lasting decision.
+    /// The evidence for the position; a merely expected position triggers no lasting decision.
     public var evidence = PositionEvidence.measured
 
     /// Whether this position may mark waypoints as reached or passed: it is based on an accepted fix or on odometry.
     package var isDecisive: Bool { evidence == .measured }
-    /// Whether a fix places the vehicle here.
+    /// Whether the position is from a fix.
     package var isSeen: Bool { prediction == nil && evidence == .measured }
-    /// Whether a fix places the vehicle here and the vehicle can continue from here; a vehicle driving against traffic
-    /// on a one-way road is on no route.
+    /// Whether the position is from a fix and a route can continue from it; a vehicle driving against a one-way road is
+    /// on no route.
     package var isSeenUnderWay: Bool { isSeen && road?.isAgainst != true }
 
     /// The place on a road; nil off the roads.

@@ -1,4 +1,4 @@
-/// The pauses before retries.
+/// An exponential backoff with jitter.
 ///
 /// Pauses double, and each is drawn at random from its upper half, so that vehicles that lost a server at the same
 /// moment do not all return to it at the same moment.

@@ -1,7 +1,7 @@
-/// A circuit breaker, which stops requests to a failing server and tries a single one before it lets all through again.
+/// A circuit breaker, which stops requests to a failing server and admits a single trial request before it admits all again.
 ///
-/// It is closed until several consecutive failures, then open for a time that doubles with each failed trial, then half
-/// open, when one request is let through. It has no clock: moments are durations since an arbitrary fixed moment.
+/// It is closed until several consecutive failures, then open for a time that doubles with each failed trial, then
+/// half-open, admitting one request. It has no clock: moments are durations since an arbitrary fixed moment.
 package struct CircuitBreaker: Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -14,7 +14,7 @@ package struct CircuitBreaker: Sendable {
     private let longestOpenTime: Duration
     private let longestRetryAfter: Duration
     private var state = State.closed(failures: 0)
-    /// The reason of the last failure; nil since the last answer.
+    /// The reason of the latest failure; nil after an answer.
     package private(set) var reason: String?
 
     /// Creates a closed breaker.
@@ -23,7 +23,7 @@ package struct CircuitBreaker: Sendable {
     ///   - failuresToOpen: the consecutive failures that open it, at least 1.
     ///   - firstOpenTime: the time for which it first opens.
     ///   - longestOpenTime: the longest time for which it opens, at least `firstOpenTime`.
-    ///   - longestRetryAfter: the longest wait that a server may ask for.
+    ///   - longestRetryAfter: the longest wait that a server may request.
     package init(failuresToOpen: Int, firstOpenTime: Duration, longestOpenTime: Duration, longestRetryAfter: Duration) {
         self.failuresToOpen = max(failuresToOpen, 1)
         self.firstOpenTime = firstOpenTime
@@ -43,12 +43,12 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Records that a request is sent, which is the trial if the server was paused.
+    /// Records that a request is sent, which is the trial request if the breaker was open.
     package mutating func noteRequest(at now: Duration) {
         if case .open(let until, let pause) = state, now >= until { state = .trial(pause: pause) }
     }
 
-    /// The moment of the next request; nil for now, or when a trial must end first.
+    /// The moment of the next request; nil if one may be sent now, or when a trial must end first.
     package var opens: Duration? {
         if case .open(let until, _) = state { until } else { nil }
     }
@@ -78,14 +78,14 @@ package struct CircuitBreaker: Sendable {
             pause = firstOpenTime
         case .trial(let last): pause = min(last * 2, longestOpenTime)
         case .open(let until, let last):
-            // Requests that were running when the breaker opened are no new evidence, except for the requested wait.
+            // Requests in flight when the breaker opened add no evidence, except for the requested wait.
             state = .open(until: max(until, now + asked), pause: last)
             return
         }
         state = .open(until: now + max(pause, asked), pause: pause)
     }
 
-    /// Records that a request ended without evidence about the server.
+    /// Records a request whose outcome says nothing about the server.
     package mutating func noteNothing(at now: Duration) {
         if case .trial(let pause) = state { state = .open(until: now, pause: pause) }
     }

@@ -1,8 +1,8 @@
-/// The number of retries of a failed attempt, and the pauses before them.
+/// A limit on retries and the backoff between them.
 package struct RetryPolicy: Sendable {
     package var retries: Int
     package var backoff: Backoff
-    /// The longest pause that a server may ask for, seconds.
+    /// The longest pause that a server may request, seconds.
     package var longestRetryAfter: Double
 
     package init(retries: Int, backoff: Backoff, longestRetryAfter: Double = .infinity) {
@@ -15,7 +15,7 @@ package struct RetryPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - attempt: the number of the attempt, counted from 0.
-    ///   - retryAfter: the wait that the server asks for, seconds, which is honoured.
+    ///   - retryAfter: the wait that the server requests, seconds; it is honoured.
     ///   - remaining: the seconds after which the answer is useless.
     ///   - chance: a random number, uniform in 0 ..< 1.
     package func pause(

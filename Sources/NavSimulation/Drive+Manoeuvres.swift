@@ -6,12 +6,12 @@ extension Drive {
     private static let backwardSpeed = 1.5
     /// Acceleration of a reversing car, m/s².
     private static let backwardAcceleration = 0.7
-    /// The minimum time at standstill between reversing and setting out, seconds.
+    /// The minimum time at standstill between reversing and driving off, seconds.
     private static let pause = 2.0
 
-    /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stops, and then sets out.
+    /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stops, and then drives off.
     ///
-    /// - Parameter distance: The distance to reverse, metres, at most the line's length; 0 sets out at once.
+    /// - Parameter distance: The distance to reverse, metres, at most the line's length; with 0, the vehicle drives off immediately.
     package func states(rate: Double, backingUp distance: Double) -> [DriveState] {
         let forward = states(rate: rate)
         let distance = min(distance, line.length)

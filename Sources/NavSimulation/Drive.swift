@@ -72,7 +72,7 @@ package struct Drive: Sendable {
     /// Returns `rate` states per second of the vehicle, from standstill to standstill.
     ///
     /// Speeds follow the edges' speeds, drop in bends and turns to keep the lateral acceleration comfortable, and change no faster than
-    /// ``acceleration`` and ``deceleration``. The result is empty for a rate that is not a number above 0.
+    /// ``acceleration`` and ``deceleration``. The result is empty unless the rate is finite and above 0.
     package func states(rate: Double) -> [DriveState] {
         guard rate > 0, rate.isFinite else { return [] }
         let profile = speedProfile()

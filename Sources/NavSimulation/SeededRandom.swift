@@ -5,7 +5,7 @@ import NavGeo
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var generator: SplitMix64
 
-    /// A generator with a seed; equal seeds give equal sequences on every machine.
+    /// Creates a generator; equal seeds give equal sequences on every machine.
     package init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
     package mutating func next() -> UInt64 { generator.next() }

@@ -1,8 +1,8 @@
-/// Returns the candidate that a mistyped name most likely means; nil when none is close. It has the smallest edit distance (insert, delete,
-/// replace, swap of neighbours; case is ignored), at most a third of the longer name, but at least 1 and at most 3. Of equally close ones,
-/// the first is returned.
+/// Returns the candidate that a mistyped name most likely means; nil when none is close. The result has the smallest edit distance
+/// (insertions, deletions, substitutions and swaps of neighbours, ignoring case). The distance may be at most a third of the longer name,
+/// with a floor of 1 and a cap of 3. Among equally close candidates, the first wins.
 package func nearestName(to name: String, among candidates: [String]) -> String? {
-    // A name of a foreign client may be of any length.
+    // Untrusted clients may send names of any length.
     guard (1...100).contains(name.utf8.count) else { return nil }
     let typed = Array(name.lowercased().utf8.prefix(64))
     var best: (name: String, distance: Int)?
@@ -17,7 +17,7 @@ package func nearestName(to name: String, among candidates: [String]) -> String?
     return best?.name
 }
 
-/// Returns `; did you mean "x"?`, or an empty text; `quote` replaces the quotation marks.
+/// Returns `; did you mean "x"?`, or an empty text; `quote` is the quotation mark.
 package func suggestion(for name: String, among candidates: [String], quote: Character = "\"") -> String {
     nearestName(to: name, among: candidates).map { "; did you mean \(quote)\($0)\(quote)?" } ?? ""
 }

@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// A country's border, as far as the extract contains it.
+/// A country's border, to the extent that it is in the extract.
 struct CountryBorder: Sendable {
     /// A stretch of border between two neighbouring nodes.
     struct Side: Sendable, Equatable {
@@ -10,7 +10,7 @@ struct CountryBorder: Sendable {
     }
 
     var country: UInt16
-    /// The closed part of the outer border: a point is inside when a ray from it crosses this an odd number of
+    /// The closed part of the outer border: a point is inside if a ray from it crosses these sides an odd number of
     /// times.
     var outer: [Side] = []
     /// The closed parts around excluded areas, such as an enclave.
@@ -35,7 +35,8 @@ extension CountryBorder {
     /// `country_code_iso3166_1_alpha_2`, at any level, because dependent territories have codes and rules of their own. The direction of
     /// its ways is ignored, because it does not show on which side each country is. Ways that touch form a component. If every node of a
     /// component joins an even number of sides, the component surrounds an area by the even-odd rule. Any other component is incomplete, at
-    /// the edge of an extract or by a mistake, and surrounds nothing. A component whose ways all have the role `inner` is cut out.
+    /// the edge of an extract or because of a mapping error, and encloses no area. A component whose ways all have the role `inner` is cut
+    /// out.
     static func borders(in data: OSMData) -> [CountryBorder] {
         var borders: [CountryBorder] = []
         for relation in data.relations.ids.indices {

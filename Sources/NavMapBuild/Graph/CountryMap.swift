@@ -2,17 +2,16 @@ internal import Glibc
 internal import NavGeo
 internal import NavMap
 
-/// A map that finds the country of a place from the borders in an extract.
+/// A map from places to countries, based on the borders in an extract.
 ///
-/// Inside a closed border, its country applies; among several, the one with the smallest box, which is the enclave. Beyond a
-/// closed border, where the neighbour's border is incomplete, the place belongs to the neighbour if two conditions hold. The
-/// nearest border, within ``reach``, is shared by exactly one closed and one open border. And every end where an open border
-/// leaves the extract is more than twice as far: closer to such an end, a border that is not in the extract could lie
-/// between. Everywhere else the country is unknown.
+/// Inside a closed border, its country applies; of several, the one with the smallest bounding box, which is the enclave. Beyond a closed
+/// border, where the neighbour's border is incomplete, the place belongs to the neighbour if two conditions hold. The nearest border,
+/// within ``reach``, is shared by exactly one closed and one open border. And every end where an open border leaves the extract is more
+/// than twice as far: closer to such an end, a border outside the extract could lie in between. Everywhere else the country is unknown.
 struct CountryMap: Sendable {
     private typealias Side = CountryBorder.Side
 
-    /// The countries with closed borders, the smallest box first: the order in which they claim a place.
+    /// The countries with closed borders, in order of precedence: the smallest bounding box first.
     private var countries: [UInt16] = []
     private var outer: [SideIndex] = []
     private var inner: [SideIndex] = []
@@ -28,7 +27,7 @@ struct CountryMap: Sendable {
     /// that a road along a border does not change its country at every bend.
     static let leastStretch = 100.0
 
-    /// Creates the map of an extract's borders; nil when no country border is in it.
+    /// Creates the map of an extract's borders; nil when the extract has no country border.
     init?(_ data: OSMData) {
         let borders = CountryBorder.borders(in: data)
         guard borders.contains(where: { !$0.ways.isEmpty }) else { return nil }

@@ -1,8 +1,8 @@
 internal import NavGeo
 internal import NavMap
 
-/// The rules for a road's country: the country given by the user, else the one by the borders, else the one named by the road's own zone
-/// tags, else the one on which the extract's objects agree.
+/// The rules that determine a road's country: the user's setting, else the borders, else the road's own zone tags, else the country on
+/// which the extract's objects agree.
 struct CountryRules: Sendable {
     /// The country given by the user, packed; 0 if not given.
     private let stated: UInt16
@@ -23,7 +23,7 @@ struct CountryRules: Sendable {
         self.leftHandTraffic = leftHandTraffic
     }
 
-    /// Whether the country depends on the place.
+    /// Whether the country depends on the position.
     var hasBorders: Bool { map != nil }
 
     /// Returns the countries of a way's pieces, each once, in order; 0 where no border decides.

@@ -2,19 +2,19 @@ internal import NavMap
 
 /// A reason why a turn restriction or a prescribed maneuver has no effect.
 package enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
-    /// `from`, `via` or `to` is missing, or there are too many of them.
+    /// `from`, `via` or `to` is missing, or occurs too often.
     case incompleteMembers
     /// A member is outside the extract, or not a road for vehicles.
     case memberIsNoRoad
     /// The members do not meet, or meet against the direction of traffic.
     case notConnected
-    /// A way passes through the `via` node, so that either of its parts could be intended.
+    /// A way passes through the `via` node, so that either of its parts could be meant.
     case ambiguous
-    /// The kind is not one of the `no_` and `only_` kinds; of a maneuver, neither its kind nor its direction is known.
+    /// The kind is not one of the `no_` and `only_` kinds; for a maneuver, both kind and direction are unknown.
     case unknownKind
     /// It applies only under conditions that are not supported.
     case conditional
-    /// It applies only to vehicles outside a road map's scope, such as bicycles.
+    /// It applies only to vehicles outside the map's scope, such as bicycles.
     case otherVehicles
 }
 
@@ -113,7 +113,7 @@ private struct Resolver {
         var (origins, targets) = (try roads(members.from), try roads(members.to))
         let node = try members.viaNodes.first.map { id throws(RestrictionProblem) in try self.node(id) }
         if let node {
-            // Some relations list the whole way to or from the junction: only its ways at the junction are intended.
+            // Some relations list the whole road to or from the junction; only its ways at the junction are meant.
             if origins.count > 1 { origins.removeAll { !edges(of: $0).contains { network.head($0) == node } } }
             if targets.count > 1 { targets.removeAll { !edges(of: $0).contains { network.tail($0) == node } } }
             guard !origins.isEmpty, !targets.isEmpty else { throw .notConnected }
@@ -134,7 +134,7 @@ private struct Resolver {
         return result
     }
 
-    /// Returns the one path of a maneuver relation, announced at its `via` node, with `via` ways alone at the end of `from`.
+    /// Returns the path of a maneuver relation, announced at its `via` node, or with only `via` ways at the end of `from`.
     func prescribed(
         _ members: Restrictions.Members, _ maneuver: PrescribedManeuver
     ) throws(RestrictionProblem) -> Restrictions.Prescribed {
@@ -215,8 +215,8 @@ private struct Resolver {
         return forbidden(first.path, first.departure, isOnly)
     }
 
-    /// The most via ways that are put in order, the most orders that are tried, and the most steps in finding them: more than a
-    /// restriction needs whose ways are one path.
+    /// The maximum numbers of via ways to reorder, of orders to try, and of search steps: more than any restriction whose ways form one
+    /// path needs.
     private static let (mostReordered, mostOrders, mostSteps) = (16, 8, 256)
 
     /// Returns the orders of via ways in which each can be entered from the one before, and the target from the last.

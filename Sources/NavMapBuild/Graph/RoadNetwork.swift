@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// A directed edge of the road network: twice its segment's index, plus one against the order of the way's nodes.
+/// A directed edge of the road network, encoded as twice its segment's index, plus one for the direction against the way's nodes.
 struct DirectedEdge: Sendable, Hashable {
     let number: UInt32
 
@@ -13,8 +13,8 @@ struct DirectedEdge: Sendable, Hashable {
 
 /// A road network of segments that meet only at their ends.
 ///
-/// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier blocks it. Signals,
-/// crossings and similar features are inside segments.
+/// Segments end where two or more roads (or one road twice) meet, where a road ends, and where a barrier blocks it. Signals, crossings and
+/// similar features lie within segments.
 struct RoadNetwork: Sendable {
     struct Anomalies: Sendable {
         var missingNodes = 0
@@ -32,7 +32,7 @@ struct RoadNetwork: Sendable {
     /// For each segment, its attributes along and against the way: indexes in the road table, or the table's `none`.
     private(set) var segmentForward: ContiguousArray<UInt32> = []
     private(set) var segmentBackward: ContiguousArray<UInt32> = []
-    /// For each road, its first segment; it has one more entry than there are roads.
+    /// For each road, its first segment; plus a final entry.
     private(set) var firstSegments: ContiguousArray<Int> = []
     /// The end nodes of segments: their indexes in the data, ascending.
     private(set) var nodes: ContiguousArray<UInt32> = []
@@ -176,8 +176,8 @@ struct RoadNetwork: Sendable {
         segmentBackward[segment] = backward
     }
 
-    /// Adds cuts where a road returns to its own start, or joins the same two nodes twice, so that no segment is a loop, and
-    /// two nodes and a way identify a single segment.
+    /// Adds cuts where a road returns to its own start, or joins the same two nodes twice, so that no segment is a loop, and two nodes and
+    /// a way identify a single segment.
     private func separateTwins(_ cuts: inout [Int]) {
         if cuts.count == 2 && lineNodes[cuts[0]] != lineNodes[cuts[1]] { return }
         var pairs: [(low: UInt32, high: UInt32, segment: Int)] = []
@@ -228,7 +228,7 @@ struct RoadNetwork: Sendable {
         departures = places
     }
 
-    /// Calls `body` with all edges that may be driven, by segment, forward first.
+    /// Calls `body` for each drivable edge, by segment, forward first.
     func forEachEdge(_ body: (DirectedEdge) -> Void) {
         for segment in segmentRoads.indices {
             if segmentForward[segment] != RoadTable.none { body(DirectedEdge(segment, isBackward: false)) }

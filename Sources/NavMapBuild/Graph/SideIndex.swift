@@ -7,7 +7,7 @@ struct SideIndex: Sendable {
     /// The sides by the rows of latitude that they touch, and by the cells that their bounding boxes touch.
     private var rows: [Int32: ContiguousArray<UInt32>] = [:]
     private var cells: [Cell: ContiguousArray<UInt32>] = [:]
-    /// The sides that touch more than ``most`` rows or cells: too long for a real border, they are checked in each search.
+    /// The sides that touch more than ``most`` rows or cells: too long for a real border, so they are checked in every search.
     private var long: ContiguousArray<UInt32> = []
 
     private struct Cell: Hashable {
@@ -28,7 +28,7 @@ struct SideIndex: Sendable {
         for side in sides { append(side) }
     }
 
-    /// Adds a side with the next number.
+    /// Adds a side under the next number.
     mutating func append(_ side: CountryBorder.Side) {
         let number = UInt32(sides.count)
         sides.append(side)

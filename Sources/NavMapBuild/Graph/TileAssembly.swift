@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// An assembly that sorts a road network into tiles and creates the content of each.
+/// An assembler that distributes a road network over tiles and creates the content of each.
 struct TileAssembly: Sendable {
     private let data: OSMData
     private let network: RoadNetwork
@@ -20,7 +20,7 @@ struct TileAssembly: Sendable {
     private let isJunction: ContiguousArray<Bool>
     /// For each node, the lanes of its widest road, both directions together; 0 when unknown.
     private let widths: ContiguousArray<UInt8>
-    /// The edges that end in another tile than they start in: the end's tile, and the head and tail nodes, by tile.
+    /// The edges that cross into another tile: the tile of their end, and the head and tail nodes, by tile.
     private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
     /// The restrictions and the prescribed maneuvers whose first edge is in a tile, by tile.
     private var pathsOfTile: [UInt32: [Int]] = [:]
@@ -169,7 +169,7 @@ struct TileAssembly: Sendable {
         Set(RoadLayer.allCases.filter { mask & 1 << $0.rawValue != 0 })
     }
 
-    /// Returns the exit number: the junction's own, else that of a ramp that leaves there.
+    /// Returns the exit number: the junction's, else that of a ramp that leaves there.
     private func exitReference(_ node: UInt32, _ meaning: NodeTags.Meaning?) -> String {
         let index = network.nodes[Int(node)]
         if meaning?.flags.contains(.motorwayJunction) == true {
@@ -191,14 +191,14 @@ struct TileAssembly: Sendable {
         return data.strings[data.nodeTags.value(.name, of: Int(network.meaningNumbers[Int(network.nodes[Int(node)])]))]
     }
 
-    /// Whether the signals at a node are named after their junction, as in East Asia: everywhere else a name is that of the equipment.
+    /// Whether the signals at a node carry their junction's name, as in East Asia; elsewhere the name is that of the equipment.
     private func namesSignals(_ node: UInt32) -> Bool {
         guard let edge = network.departures(node).first else { return false }
         let country = network.roads.attributes[Int(network.attributes(edge))].country
         return country == 0 || TileAssembly.namingCountries.contains(country)
     }
 
-    /// The countries that name junctions by their signals, after the wiki's "Tag:junction=yes".
+    /// The countries where signals carry the junction's name, after the wiki's "Tag:junction=yes".
     private static let namingCountries = Set(["CN", "JP", "KP", "KR", "TW"].map(CountryCode.packed))
 
     /// Whether an edge is the start of its ramp: a road with another exit number also leaves its first node.
@@ -229,8 +229,8 @@ struct TileAssembly: Sendable {
                 perceivedEnd: outwardDirection(edge, isFromEnd: true).map { $0 + .pi }))
     }
 
-    /// Returns the direction in which drivers at one end of an edge see its road lead away, radians clockwise from north; nil where no other
-    /// road turns off.
+    /// Returns the perceived outward direction of an edge's road at one of its ends, radians clockwise from north; nil where no other road
+    /// turns off.
     private func outwardDirection(_ edge: DirectedEdge, isFromEnd: Bool) -> Double? {
         let node = Int(isFromEnd ? network.head(edge) : network.tail(edge))
         guard isJunction[node] else { return nil }

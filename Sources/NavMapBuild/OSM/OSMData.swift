@@ -22,7 +22,7 @@ package struct OSMData: Sendable {
         }
     }
 
-    /// The counts of objects that were read and omitted.
+    /// The counts of read and omitted objects.
     package struct Statistics: Sendable, Equatable {
         package var nodes = 0, ways = 0, relations = 0
         /// The number of repeated ids; the last object counts.
@@ -45,7 +45,7 @@ package struct OSMData: Sendable {
     package var nodeTags = TagLists()
     package var ways = ElementList<UInt32>()
     package var relations = ElementList<Member>()
-    /// The evidence of addresses and places about the country.
+    /// The evidence of the country from addresses and places.
     package var countryEvidence = CountryEvidence()
 
     /// The latitude that marks a node missing in the extract.
@@ -61,7 +61,7 @@ package struct OSMData: Sendable {
         FixedCoordinate(latitudeE7: latitudes[Int(node)], longitudeE7: longitudes[Int(node)])
     }
 
-    /// Returns the index of a node id; nil when nothing refers to the node.
+    /// Returns the index of a node id; nil when the node is not referenced.
     package func index(ofNode id: Int64) -> UInt32? {
         nodeIDs.withUnsafeBufferPointer { IDSearch.find(id, in: $0, from: 0) }.map { UInt32($0) }
     }

@@ -10,7 +10,7 @@ package enum BuildPhase: String, Sendable, CaseIterable {
     case writingTiles = "writing tiles"
 }
 
-/// A progress callback, which receives the phase and its completed share, 0 to 1, never falling within a phase.
+/// A progress callback, which receives the phase and its completed share, 0 to 1, never decreasing within a phase.
 ///
 /// It is called from any of the working threads, one call at a time.
 package typealias BuildProgress = @Sendable (BuildPhase, Double) -> Void
@@ -29,7 +29,7 @@ package enum OSMPBFReader {
     ///   - path: The file.
     ///   - jobs: The number of threads that read at once; the result does not depend on it.
     ///   - progress: Receives the progress of the two reading phases.
-    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM PBF; it gives the place.
+    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM PBF; the error states where.
     package static func read(
         path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {

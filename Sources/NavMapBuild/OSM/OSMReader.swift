@@ -8,7 +8,7 @@ package enum OSMReader {
     ///   - path: The file.
     ///   - jobs: The number of threads that read at once; the result does not depend on it. XML is read by one thread.
     ///   - progress: Receives the progress of the two reading phases.
-    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or in neither format; it gives the place.
+    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or in neither format; the error states where.
     package static func read(
         path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {

@@ -11,7 +11,7 @@ package enum OSMXMLReader {
     /// - Parameters:
     ///   - path: The file.
     ///   - progress: Receives the progress of the two reading phases.
-    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM XML; it gives the place.
+    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM XML; the error states where.
     package static func read(
         path: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {

@@ -1,13 +1,13 @@
 /// An inflated block: its string table, units and groups of objects.
 ///
-/// It refers to the block's memory, which must outlive it.
+/// Refers to the block's memory, which must outlive it.
 struct PBFBlock {
     private let strings: ContiguousArray<UnsafeRawBufferPointer>
     /// For each string: its key, ``noKey``, or ``unknown`` before it is looked up.
     private var keys: ContiguousArray<UInt8>
     /// For each string: its number among the kept texts, or `UInt32.max`.
     private var keptNumbers: ContiguousArray<UInt32>
-    /// The strings that are keys for an object's country: at most two.
+    /// The indices of the string-table entries that are country keys: at most two.
     private var countryKeys: (UInt64, UInt64) = (.max, .max)
     let groups: [UnsafeRawBufferPointer]
     let granularity: Int64

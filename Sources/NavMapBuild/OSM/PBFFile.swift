@@ -3,8 +3,8 @@ internal import Glibc
 
 /// An open .osm.pbf file: its blocks by offset and type, and their inflated bytes.
 ///
-/// Blocks are read with `pread` rather than mapped: a file that is truncated while it is being read then causes an error instead of a
-/// signal, and read pages do not count as resident memory.
+/// Blocks are read with `pread` rather than mapped: a file that is truncated during reading then causes an error instead of a signal, and
+/// read pages do not count as resident memory.
 package final class PBFFile: Sendable {
     /// A block of the file.
     package struct Blob: Sendable {
@@ -221,7 +221,7 @@ package final class PBFFile: Sendable {
         return bytes
     }
 
-    /// Returns a text of the file for an error message: one line, not too long, no control characters.
+    /// Returns text from the file for an error message: one line, limited in length, without control characters.
     private static func printable(_ bytes: UnsafeRawBufferPointer) -> String {
         String(decoding: bytes.prefix(60).map { $0 < 0x20 || $0 > 0x7E ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }

@@ -31,7 +31,7 @@ struct PBFNodes: Sendable {
         return result
     }
 
-    /// A walk over the needed ids in step with a block's nodes, whose ids mostly ascend too.
+    /// A cursor over the needed ids, advanced with a block's nodes, whose ids mostly ascend too.
     private struct NeededNodes {
         let ids: UnsafeBufferPointer<Int64>
         /// The index of the first needed id that is not below the last one searched for.

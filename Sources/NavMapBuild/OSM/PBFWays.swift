@@ -8,13 +8,12 @@ struct PBFWays: Sendable {
     var hasNodes = false
     /// The lowest and the highest way id of the block, including omitted ways.
     var lowestWay = Int64.max, highestWay = Int64.min
-    /// The evidence about the country from the block's ways and relations.
+    /// The evidence of the country from the block's ways and relations.
     var countryEvidence = CountryEvidence()
 
     /// Reads a block.
     ///
-    /// With `keepsHistory`, objects that are deleted or not roads leave an empty entry, which replaces an older version of
-    /// the same object.
+    /// With `keepsHistory`, objects that are deleted or not roads leave an empty entry that replaces an older version of the same object.
     static func read(_ bytes: UnsafeRawBufferPointer, keepsHistory: Bool) throws(WireError) -> PBFWays {
         var block = try PBFBlock(bytes)
         var result = PBFWays()
@@ -125,7 +124,7 @@ struct PBFWays: Sendable {
             case .highway: highway = Vocabulary.shared.word(try block.text(value))
             case .route: route = Vocabulary.shared.word(try block.text(value))
             case let key? where RoadTags.namesVehicles(key): namesVehicles = true
-            // Countries. Other levels are too many to keep, and a country's border can be found without them.
+            // Countries. Other levels are too numerous to keep, and a country's border can be found without them.
             case .admin_level: isBorder = try block.text(value).elementsEqual("2".utf8)
             default: break
             }

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A runner of independent pieces of work on several threads, with results independent of their number.
+/// A parallel map over independent work items, whose results do not depend on the number of threads.
 package enum Parallel {
     /// Returns the results of `body` for 0..<count, in order.
     ///

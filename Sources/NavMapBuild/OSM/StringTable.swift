@@ -30,7 +30,7 @@ package struct StringTable: Sendable {
             if isEqual(slots[slot], text) { return slots[slot] }
             slot = (slot + 1) & (slots.count - 1)
         }
-        // The numbers are limited to 2^32 - 1 texts and 4 GiB; beyond that, texts become empty rather than wrong.
+        // The table holds at most 2^32 - 1 texts and 4 GiB; beyond that, texts become empty rather than wrong.
         guard ends.count < Int(UInt32.max) - 1, bytes.count + text.count <= Int(UInt32.max) else { return 0 }
         let id = UInt32(ends.count)
         bytes.append(contentsOf: text)

@@ -25,12 +25,11 @@ package enum WireError: Error, Equatable {
 
 /// A bounds-checked reader of protobuf's wire format in memory.
 ///
-/// The memory must outlive the reader. Reading past the end, an overlong number or an unknown wire type throws; no input
-/// traps.
+/// The memory must outlive the reader. Reading past the end, an overlong number and an unknown wire type throw an error; no input traps.
 package struct WireReader {
     /// A field's key: its number and the layout of its value.
     package struct Field {
-        /// The field number, 1 and up.
+        /// The field number, at least 1.
         package let number: UInt32
         /// The wire type: 0 number, 1 eight bytes, 2 length-delimited, 5 four bytes.
         package let type: UInt8

@@ -1,7 +1,7 @@
 /// A scanner of the tags of an XML file, which reads the file in pieces.
 ///
-/// OSM's files need only elements and attributes, so it supports no document types, and only XML's five named entities and numeric
-/// references, so no file can expand. Text between tags is skipped.
+/// OSM's files need only elements and attributes. It supports no document types, and only XML's five named entities and numeric references,
+/// so no entity can expand. Text between tags is skipped.
 struct XMLScanner {
     enum Event {
         /// An element begins; the scanner keeps its name and attributes until the next event.

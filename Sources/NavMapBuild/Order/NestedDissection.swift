@@ -2,11 +2,11 @@ internal import Glibc
 package import NavGeo
 internal import NavMap
 
-/// A nested dissection that orders the roads of a network for contraction: small cuts that divide the network evenly come last.
+/// A nested dissection that orders the roads of a network for contraction: the roads of small, balanced cuts come last.
 ///
-/// The network is cut in two along few roads, and each half again, down to single nodes; the roads of a cut follow those of
-/// both halves. Contraction later works on turns between directed roads, and there the roads of a cut separate the
-/// halves, as in Buchhold, Wagner, Zeitz and Zündorf ("Customizable Contraction Hierarchies with Turn Costs", 2020).
+/// The network is cut in two along few roads, and each half again, down to single nodes; the roads of a cut follow those of both halves.
+/// Contraction later works on turns between directed roads, and there too the roads of a cut separate the halves, as in Buchhold, Wagner,
+/// Zeitz and Zündorf ("Customizable Contraction Hierarchies with Turn Costs", 2020).
 package enum NestedDissection {
     /// A road between two nodes, in any direction.
     package struct Road: BitwiseCopyable, Sendable {
@@ -14,7 +14,7 @@ package enum NestedDissection {
         package var second: UInt32
     }
 
-    /// The reciprocal of the share of nodes at either end of a direction that a cut must leave on different sides.
+    /// The reciprocal of the share of nodes at each end of a sweep that are terminals of the flow.
     private static let terminalShare = 4
     /// The number of nodes above which several threads cut a part; progress is reported per smaller part.
     private static let parallelSize = 4096
@@ -76,13 +76,13 @@ package enum NestedDissection {
         }
     }
 
-    /// A part of the network: contiguous ranges of the dissection's arrays.
+    /// A part of the network, as contiguous ranges of the dissection's arrays.
     fileprivate struct Part: Sendable {
         var nodes: Range<Int>
         var roads: Range<Int>
     }
 
-    /// The arrays of which parts are ranges; threads work on different parts and so on different ranges.
+    /// The arrays that parts are ranges of; threads work on different parts and therefore on disjoint ranges.
     fileprivate final class Dissection: @unchecked Sendable {
         private let roads: FlatArray<Road>
         /// The roads in the order so far; the roads of a finished part have their final ranks.
@@ -98,7 +98,7 @@ package enum NestedDissection {
             _ = order.initialize(from: (0..<roads.count).lazy.map(UInt32.init))
             localNumbers = .allocate(capacity: positions.count)
             localNumbers.initialize(repeating: 0)
-            // The length of a degree of longitude depends on the latitude; the mean latitude stands for all data.
+            // The length of a degree of longitude depends on the latitude; the mean latitude is used for all data.
             let middle =
                 positions.isEmpty ? 0 : positions.reduce(0.0) { $0 + $1.coordinate.latitude } / Double(positions.count)
             let shrink = Int64((cos(middle * .pi / 180) * 1_024).rounded())

@@ -1,6 +1,6 @@
 internal import NavMap
 
-/// A maximum flow that cuts a part of the road network in two along as few roads as possible.
+/// A maximum-flow solver that cuts a part of the road network in two along the fewest roads.
 ///
 /// Every road carries at most one unit in either direction. The maximum flow between the outermost nodes of both sides
 /// (Dinic's algorithm, 1970) leaves a cut with the same number of roads. Choosing the sides along a direction of the map is
@@ -168,7 +168,7 @@ final class UnitFlow {
         }
     }
 
-    /// Sets a level on every node from which a sink can still be reached, and returns the number of these nodes.
+    /// Marks every node from which a sink is still reachable with a level, and returns their number.
     private func markReaching(_ sinks: UnsafeMutableBufferPointer<UInt32>) -> Int {
         levels.base.update(repeating: Self.unseen, count: network.nodeCount)
         var end = 0
@@ -183,7 +183,7 @@ final class UnitFlow {
             position += 1
             for slot in Int(network.offsets[node])..<Int(network.offsets[node + 1]) {
                 let target = network.targets[slot]
-                // Flow must be able to come from the target, so check the other half of the road.
+                // The search runs against the flow, so check the residual capacity of the road's other half.
                 guard levels[Int(target)] == Self.unseen, Self.residual(network.halves[slot] ^ 1, flows.base)
                 else { continue }
                 levels[Int(target)] = 0

@@ -23,7 +23,7 @@ package enum AccessTags {
 
     /// Returns the permission of a value, the highest of a semicolon-separated list.
     ///
-    /// Nil for a value without a meaning for access, which counts as not tagged.
+    /// Nil for a value that has no meaning for access, which counts as untagged.
     package static func level(_ value: UInt32, _ strings: StringTable) -> Level? {
         if value == 0 { return nil }
         if let word = Word(rawValue: value) { return level(word) }
@@ -55,8 +55,8 @@ package enum AccessTags {
         }
     }
 
-    /// Returns the permission of the most specific tag of a way or node for passenger cars in a direction; nil when none
-    /// of `motorcar`, `motor_vehicle`, `vehicle` (and, with `general`, `access`) is tagged.
+    /// Returns the permission of the most specific tag for passenger cars in a direction of a way or node; nil when none of `motorcar`,
+    /// `motor_vehicle`, `vehicle` (and, with `general`, `access`) is tagged.
     package static func car(
         _ tags: TagSet, _ strings: StringTable, _ direction: Direction, general: Bool = true
     ) -> Level? {
@@ -88,7 +88,7 @@ package enum AccessTags {
         return nil
     }
 
-    /// Returns the permission of a key in a direction; nil without a value that has a meaning for access.
+    /// Returns the permission of a key in a direction; nil without a meaningful value.
     static func level(
         _ keys: Keys, _ tags: TagSet, _ strings: StringTable, _ direction: Direction
     ) -> Level? {
@@ -99,7 +99,7 @@ package enum AccessTags {
     /// Returns the directions in which a way may be driven, after the wiki's "Key:oneway".
     ///
     /// `yes`, `true` and `1` mean along its nodes; `-1` and `reverse` against; `no`, `false` and `0` both; `reversible` neither, because no
-    /// tag states which direction applies when. Motorways and roundabouts are one-way without a tag, and with `alternating`.
+    /// tag states when each direction applies. Motorways and roundabouts are one-way if untagged or `alternating`.
     ///
     /// - Parameter own: The key for the kind of vehicle, `oneway:motorcar` or `oneway:hgv`, which takes precedence over the
     ///   general ones.

@@ -5,9 +5,9 @@ package enum ConditionalTags {
     /// A value and its condition; an unsupported condition leaves ``isUnderstood`` false.
     package struct Clause: Equatable, Sendable {
         package var value: String
-        /// The time in the syntax of ``NavMap/TimeCondition``; empty if time does not matter.
+        /// The time in the syntax of ``NavMap/TimeCondition``; empty for any time.
         package var time = ""
-        /// The tonnes and metres above which it applies; nil if they do not matter.
+        /// The weights, tonnes, and sizes, metres, above which it applies; nil for any.
         package var weight: Float?, axleLoad: Float?, height: Float?, width: Float?, length: Float?
         package var isUnderstood = true
 
@@ -25,7 +25,7 @@ package enum ConditionalTags {
         }
     }
 
-    /// Returns the clauses of a value, at most 16, in order; among the applicable ones the last counts.
+    /// Returns the clauses of a value, at most 16, in order; of the applicable ones the last counts.
     package static func clauses(_ text: String) -> [Clause] {
         guard text.utf8.count <= TimeCondition.longestText else {
             return text.isEmpty ? [] : [Clause(value: "", isUnderstood: false)]
@@ -85,7 +85,7 @@ package enum ConditionalTags {
         return result
     }
 
-    /// Reads one of the conditions, all of which must hold.
+    /// Reads one term of a condition; all terms must hold.
     private static func read(_ term: String, _ result: inout Clause) -> Bool {
         if let sign = term.firstIndex(of: ">") {
             let name = trimmed(term[..<sign])
@@ -131,9 +131,9 @@ struct ConditionalRoad {
         (.hgv__conditional, .truck),
     ]
 
-    /// Adds conditions and limits to a direction; a limit by size alone always applies and becomes the road's limit.
+    /// Adds conditions and limits to a direction; a limit on size alone always applies and becomes the road's limit.
     ///
-    /// - Parameter general: Whether `access:conditional` concerns vehicles: not where only a tag for vehicles permits them, as on a
+    /// - Parameter general: Whether `access:conditional` applies to vehicles; not where vehicles need a permission of their own, as on a
     ///   footpath in a park with opening hours.
     mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction, general: Bool) {
         // A conditional tag does not apply to vehicles with a more specific plain tag.
@@ -181,7 +181,7 @@ struct ConditionalRoad {
         add(.access(level.published), clause, vehicles, &road)
     }
 
-    /// Applies an access by size alone, which always applies.
+    /// Applies an access condition on size alone, which holds at all times.
     private mutating func limit(
         _ level: AccessTags.Level, _ clause: ConditionalTags.Clause, _ vehicles: VehicleAccess,
         _ road: inout RoadDirection
@@ -193,7 +193,7 @@ struct ConditionalRoad {
             RoadDirection.lower(&road.maximumHeight, to: clause.height)
             RoadDirection.lower(&road.maximumWidth, to: clause.width)
             RoadDirection.lower(&road.maximumLength, to: clause.length)
-        // Tiles cannot bar through traffic by size, so it is barred for all goods vehicles.
+        // Tiles cannot represent a ban of through traffic by size, so it applies to all goods vehicles.
         case .destination, .private:
             if vehicles.contains(.truck) { road.flags.insert(.truckDestinationOnly) }
         case .yes: unknown += 1

@@ -1,12 +1,12 @@
 internal import NavMap
 
-/// The rules of countries that apply without signs.
+/// The traffic rules of countries that apply without signs.
 package enum Countries {
     /// The general limits of passenger cars, km/h; 0 without a limit.
     package typealias Limits = (urban: Float, rural: Float, trunk: Float, motorway: Float)
 
-    /// Returns the general limits of a country or of a region of it (`BE-VLG`, `GB-WLS`), else those of the region's country,
-    /// else the fallback of OSRM's car profile.
+    /// Returns the general limits of a country or of a region of it (`BE-VLG`, `GB-WLS`), else those of the region's country, else the
+    /// defaults of OSRM's car profile.
     package static func limits(_ country: String) -> Limits {
         table[country] ?? table[String(country.prefix(2))] ?? (50, 90, 110, 130)
     }
@@ -60,7 +60,7 @@ package enum Countries {
         return 0
     }
 
-    /// Returns the evidence about the country from an extract's zone tags.
+    /// Returns the evidence of the country from an extract's zone tags.
     package static func evidence(_ data: OSMData) -> CountryEvidence {
         var isZone = ContiguousArray<Bool>(repeating: false, count: TagKey.allCases.count)
         for key in zoneKeys { isZone[Int(key.rawValue)] = true }
@@ -71,8 +71,8 @@ package enum Countries {
         return evidence
     }
 
-    /// Whether a country bars through traffic from living streets, so that only those with a destination there may enter:
-    /// Belarus, Russia and Ukraine, after the OSM wiki, "OSM tags for routing/Access restrictions".
+    /// Whether a country bars through traffic from living streets, so that only vehicles with a destination there may enter: Belarus,
+    /// Russia and Ukraine, after the OSM wiki, "OSM tags for routing/Access restrictions".
     package static func barsThroughTrafficInLivingStreets(_ country: String) -> Bool {
         switch country.prefix(2) {
         case "BY", "RU", "UA": true

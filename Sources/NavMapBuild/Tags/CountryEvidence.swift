@@ -1,5 +1,5 @@
-/// The evidence about an extract's country: `addr:country` and `is_in:country_code` of any object, and the zone tags of ways,
-/// such as `maxspeed:type=PT:urban`.
+/// The evidence of an extract's country: `addr:country` and `is_in:country_code` of any object, and the zone tags of ways, such as
+/// `maxspeed:type=PT:urban`.
 package struct CountryEvidence: Sendable, Equatable {
     /// The number of times each country is named, by packed code.
     package private(set) var counts: [UInt16: Int] = [:]
@@ -24,7 +24,7 @@ package struct CountryEvidence: Sendable, Equatable {
 
     /// The country that the objects agree on, packed: at least three name it, and at most one in twenty names another.
     ///
-    /// Otherwise 0, as in an extract across a border.
+    /// 0 without agreement, as in an extract across a border.
     package var country: UInt16 {
         let total = counts.values.reduce(0, +)
         guard let best = counts.max(by: { ($0.value, $1.key) < ($1.value, $0.key) }), best.value >= 3,

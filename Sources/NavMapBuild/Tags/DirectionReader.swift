@@ -11,12 +11,12 @@ struct DirectionReader {
     /// The country whose general limits apply; empty when unknown.
     let country: String
 
-    /// Returns a direction of the road; nil when neither cars nor trucks may ever use it.
+    /// Returns the road's attributes in a direction; nil when neither cars nor trucks may ever use it.
     ///
     /// - Parameters:
     ///   - common: The attributes that both directions share.
-    ///   - car: Whether one-way tags allow cars in it.
-    ///   - truck: Whether one-way tags allow trucks in it.
+    ///   - car: Whether one-way tags allow cars in that direction.
+    ///   - truck: Whether one-way tags allow trucks in that direction.
     ///   - unknownConditions: Counts unsupported conditions.
     func read(
         _ direction: AccessTags.Direction, _ common: RoadDirection, car carMayEnter: Bool, truck truckMayEnter: Bool,
@@ -24,15 +24,14 @@ struct DirectionReader {
     ) -> RoadDirection? {
         guard carMayEnter || truckMayEnter else { return nil }
         var road = common
-        // There is no through traffic on farm and forest tracks without access tags: most are closed to the public.
+        // Farm and forest tracks without access tags admit no through traffic, because most are closed to the public.
         let isForResidents =
             common.flags.contains(.bicycleRoad) || roadClass == .track
             || roadClass == .livingStreet && Countries.barsThroughTrafficInLivingStreets(country)
         let untagged: AccessTags.Level = needsPermission ? .no : isForResidents ? .destination : .yes
         let tagged = AccessTags.car(tags, strings, direction, general: !needsPermission)
         var car = carMayEnter ? tagged ?? untagged : .no
-        // The number of occupants is unknown, so as in OSRM's profile `hov=designated` roads are used only at the ends of a
-        // trip.
+        // The number of occupants is unknown, so `hov=designated` roads are used only at the ends of a trip, as in OSRM's profile.
         if common.flags.contains(.highOccupancy) { car = min(car, .destination) }
         // Where nothing permits vehicles, `access` and `hgv` alone do not permit goods vehicles either.
         let isUnpermitted = needsPermission && tagged == nil
@@ -89,7 +88,7 @@ struct DirectionReader {
         let own: TagKey = direction == .forward ? .maxspeed__hgv__forward : .maxspeed__hgv__backward
         for key in [own, .maxspeed__hgv] where tags.has(key) {
             if case .speed(let speed)? = strings.withBytes(tags[key], SpeedTags.parse) {
-                // A condition may have set a lower one.
+                // A condition may have set a lower limit.
                 RoadDirection.lower(&road.truckSpeedLimit, to: speed / 3.6)
                 break
             }
@@ -113,7 +112,7 @@ struct DirectionReader {
             }
             road.laneChanges = LaneTags.changes(tags, strings, direction)
         }
-        // A sign without a direction can only apply to the single direction of a one-way road.
+        // A sign without a direction is unambiguous only on a one-way road.
         let isOneWay = LaneTags.isOneWay(tags)
         func sign(_ own: TagKey, _ undirected: TagKey) -> UInt32 {
             tags.has(own) ? tags[own] : isOneWay ? tags[undirected] : 0

@@ -31,7 +31,7 @@ package enum LaneTags {
         key((.turn__lanes, .turn__lanes__forward, .turn__lanes__backward), tags, direction).map { tags[$0] } ?? 0
     }
 
-    /// The keys of a tag about lanes: for both directions, and for each of them.
+    /// The keys of a lane tag: for both directions, and for each direction.
     package typealias Keys = (both: TagKey, forward: TagKey, backward: TagKey)
 
     /// Returns the key that applies to a direction: its own, else on a one-way road the one for both; nil when the way has neither.
@@ -51,7 +51,7 @@ package enum LaneTags {
     /// The tags for the lanes that trucks may use, most general first.
     package static let truckKeys: [Keys] =
         carKeys.dropLast() + [(.hgv__lanes, .hgv__lanes__forward, .hgv__lanes__backward)]
-    /// The tags that reserve lanes for others: a lane designated there is closed unless a tag of the vehicle opens it.
+    /// The tags that reserve lanes for other vehicles: a designated lane is closed unless a tag for the vehicle opens it.
     private static let reservingKeys: [Keys] = [
         (.bus__lanes, .bus__lanes__forward, .bus__lanes__backward),
         (.psv__lanes, .psv__lanes__forward, .psv__lanes__backward),
@@ -71,7 +71,7 @@ package enum LaneTags {
 
     /// Returns the lanes of a direction that `keys` close; the lowest bit is the leftmost lane.
     ///
-    /// A value means for a lane what it means for a road. But a lane for high-occupancy vehicles counts as closed, because the number of
+    /// Values have the same meaning as on roads, except that a lane for high-occupancy vehicles counts as closed, because the number of
     /// occupants is unknown.
     package static func closed(
         _ keys: [Keys], _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
@@ -106,7 +106,7 @@ package enum LaneTags {
         (.maxwidth__lanes, .maxwidth__lanes__forward, .maxwidth__lanes__backward),
     ]
 
-    /// Returns the number of lanes of a direction by the tags about closed and narrow lanes; 0 if there are none.
+    /// Returns the number of lanes of a direction according to the tags for closed and narrow lanes; 0 without such tags.
     package static func positions(_ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction) -> UInt8 {
         let counts = (reservingKeys + carKeys + truckKeys + widthKeys).compactMap { key($0, tags, direction) }
             .map { key in strings[tags[key]].utf8.count { $0 == UInt8(ascii: "|") } + 1 }
@@ -115,8 +115,7 @@ package enum LaneTags {
 
     // MARK: Widths
 
-    /// The width from which a lane suits every vehicle, metres. 3: wider ones than the 2.6 m that most countries permit drive with an
-    /// escort.
+    /// The width from which a lane suits every vehicle, metres. Vehicles wider than the 2.6 m that most countries permit need an escort.
     static let sufficientWidth: Float = 3
 
     /// Returns the text numbers of the widths of a direction's lanes (`width:lanes`) and of the widest vehicles on them
@@ -147,7 +146,8 @@ package enum LaneTags {
 
     // MARK: Changes
 
-    /// Returns the text number of where lanes of a direction may be changed, by `change:lanes` or `change`; 0 if everywhere.
+    /// Returns the text number of a direction's lane change permissions, from `change:lanes` or `change`; 0 if lanes may be changed
+    /// everywhere.
     package static func changes(_ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction) -> UInt32 {
         let keys: Keys = (.change__lanes, .change__lanes__forward, .change__lanes__backward)
         let general: [TagKey] = [direction == .forward ? .change__forward : .change__backward, .change]

@@ -4,7 +4,7 @@ internal import NavMap
 enum ManeuverTags {
     /// Returns the announcement that a relation prescribes, at the first junction of its path.
     ///
-    /// An unknown kind leaves the choice to the roads if the direction is known, and vice versa.
+    /// An unknown kind is derived from the roads if the direction is known, and vice versa.
     static func maneuver(
         _ tags: TagLists, _ relation: Int, _ strings: StringTable
     ) throws(RestrictionProblem) -> PrescribedManeuver {

@@ -20,7 +20,7 @@ package enum NodeTags {
         package var isNamedJunction = false
     }
 
-    /// Whether a key makes a node matter to roads; other keys only describe such a node.
+    /// Whether a key alone makes a node relevant to roads; other keys only describe such nodes.
     package static func isFeature(_ key: TagKey) -> Bool {
         switch key {
         case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar, .hgv, .junction: true
@@ -72,10 +72,10 @@ package enum NodeTags {
         return result
     }
 
-    /// Whether the limits of a node are those of the road there.
+    /// Whether the limits of a node apply to the road at that node.
     ///
-    /// Those of a car park that is drawn on the road are its own. Those on a sign hold behind it, where the road has them too, and not for
-    /// vehicles that turn off at the sign.
+    /// The limits of a car park mapped on the road are its own. The limits on a sign apply beyond it, where the road is tagged with them
+    /// too, and not to vehicles that turn off at the sign.
     private static func limitsRoad(_ tags: TagSet) -> Bool {
         tags.has(.barrier)
             || !tags.has(.traffic_sign) && (!tags.has(.amenity) || tags.word(.amenity) == .parking_entrance)
@@ -84,9 +84,10 @@ package enum NodeTags {
     /// Interprets a barrier, after the wiki's "Key:barrier" and as in OSRM's and Valhalla's car profiles.
     ///
     /// Access tags on the node decide first: `private` means a gate to private ground that opens for residents, and `customers` or
-    /// `destination` one that opens for visitors; neither allows through traffic. Without access tags, cars pass gates, booths, grids,
-    /// lowered kerbs and entrances, and bollards that sink into the ground, but not other bollards, blocks, chains, walls and unknown kinds.
-    /// The same applies to goods vehicles unless the node has a tag for these. Limits of size and weight apply to each vehicle by its own.
+    /// `destination` a gate that opens for visitors; neither allows through traffic. Without access tags, cars pass gates, booths, grids,
+    /// lowered kerbs and entrances, and bollards that sink into the ground, but not other bollards, blocks, chains, walls and unknown
+    /// kinds. The same applies to goods vehicles unless the node has a tag for these. Limits of size and weight are compared with each
+    /// vehicle's dimensions.
     private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
         let tagged = AccessTags.car(tags, strings, .forward)
         switch tags.word(.barrier) {

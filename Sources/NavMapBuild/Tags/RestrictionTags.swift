@@ -3,16 +3,16 @@ internal import NavMap
 /// A reader of the tags of a restriction relation: the wiki's "Relation:restriction" and
 /// "Conditional restrictions".
 enum RestrictionTags {
-    /// A requirement of a relation.
+    /// A rule of a restriction relation.
     struct Rule: Sendable, Equatable {
-        /// Whether it requires the path and forbids the others, instead of forbidding it.
+        /// Whether the path is mandatory (`only_…`) instead of forbidden.
         var isOnly: Bool
         var vehicles: VehicleAccess
         /// The time in the syntax of ``NavMap/TimeCondition``; empty for always.
         var time = ""
     }
 
-    /// Whether relations of a type restrict turns or prescribe what is said about them.
+    /// Whether relations of a type restrict turns or prescribe their announcements.
     static func isAboutTurns(_ type: Word?) -> Bool { type == .restriction || type == .maneuver }
 
     private typealias Keys = (plain: TagKey, conditional: TagKey?, vehicles: VehicleAccess)

@@ -1,6 +1,6 @@
 package import NavMap
 
-/// A road: the interpretation of a way along and against its nodes.
+/// A road: a way's interpreted attributes along and against its nodes.
 package struct Road: Sendable, Equatable {
     /// The direction along the way's nodes; nil when neither cars nor trucks may use it.
     package var forward: RoadDirection?
@@ -12,7 +12,7 @@ package struct Road: Sendable, Equatable {
     package var unknownConditions = 0
 }
 
-/// One direction of a road: ``NavMap/RoadAttributes`` with texts still as numbers, for fast comparison.
+/// One direction of a road: ``NavMap/RoadAttributes`` with text numbers instead of texts, for fast comparison.
 package struct RoadDirection: Sendable, Hashable {
     package var roadClass: RoadClass
     package var flags: RoadFlags
@@ -39,9 +39,9 @@ package struct RoadDirection: Sendable, Hashable {
     package var lanesClosedToCars: UInt16 = 0, lanesClosedToTrucks: UInt16 = 0
     /// The number of lanes reserved for buses, if only their number is known.
     package var busLanes: UInt8 = 0
-    /// The widths of the lanes and the widest vehicles on them, if one of them matters: text numbers.
+    /// The widths of the lanes and the widest vehicles on them, as text numbers, if any of them is narrow.
     package var laneWidths: UInt32 = 0, laneWidthLimits: UInt32 = 0
-    /// The number of lanes in the tags about closed and narrow lanes, if no arrows are tagged.
+    /// The number of lanes in the tags for closed and narrow lanes, if no arrows are tagged.
     package var taggedLanes: UInt8 = 0
     /// See ``NavMap/RoadAttributes/laneChanges``.
     package var laneChanges: UInt32 = 0
@@ -50,14 +50,14 @@ package struct RoadDirection: Sendable, Hashable {
     /// The conditions and time-dependent restrictions.
     package var conditions: [RoadCondition] = []
 
-    /// Hashes the fields that distinguish most roads; the rest is left to comparison.
+    /// Hashes the fields that distinguish most roads; equality compares the rest.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(UInt64(name) << 32 | UInt64(reference))
         hasher.combine(UInt64(flags.rawValue) << 32 | UInt64(roadClass.rawValue) << 16 | UInt64(access.rawValue))
         hasher.combine(UInt64(freeFlowSpeed.bitPattern) << 32 | UInt64(turnLanes ^ destination &* 31))
     }
 
-    /// Lowers a limit, 0 for none, to another one; nil leaves it as it is.
+    /// Lowers a limit, 0 for none, to another; nil leaves it unchanged.
     static func lower(_ limit: inout Float, to value: Float?) {
         if let value { limit = limit > 0 ? min(limit, value) : value }
     }
@@ -87,7 +87,7 @@ package struct RoadDirection: Sendable, Hashable {
         guard hasLaneLimits || busLanes > 0 else { return text }
         var arrows = text.split(separator: "|", omittingEmptySubsequences: false)
         if text.isEmpty {
-            // With fewer positions than lanes, the closed ones are unknown. With more, `lanes` does not count those for bicycles.
+            // With fewer positions than lanes, the closed lanes are unknown. With more, `lanes` excludes bicycle lanes.
             guard taggedLanes == 0 || taggedLanes >= lanes else { return "" }
             arrows = Array(repeating: "", count: Int(max(taggedLanes, lanes)))
         }
@@ -108,7 +108,7 @@ package struct RoadDirection: Sendable, Hashable {
 
     /// Returns the lanes presumed to be reserved for buses: the outermost ones at the kerb.
     ///
-    /// None if a presumed lane has an arrow that no other lane has, because all traffic that turns there needs it.
+    /// None if a presumed lane has an arrow that no other lane has, because all turning traffic needs it.
     private func busLanes(among lanes: [Substring]) -> UInt16 {
         let count = min(Int(busLanes), lanes.count - 1)
         guard count > 0, lanes.count <= UInt16.bitWidth else { return 0 }

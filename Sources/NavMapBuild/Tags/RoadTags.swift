@@ -1,17 +1,17 @@
 import NavMap
 
-/// An interpreter of the tags of ways, as a pure function.
+/// A pure interpreter of the tags of ways.
 package enum RoadTags {
-    /// Whether a way may be a road, judged by a few tags; the reader omits the others.
+    /// Whether a way may be a road, judged by a few tags; readers omit other ways.
     package static func mayBeRoad(highway: Word?, route: Word?, namesVehicles: Bool) -> Bool {
         if let highway, roadClass(highway) != nil { return true }
         if route == .ferry || route == .shuttle_train { return true }
         return highway == .pedestrian || highway == .busway || namesVehicles
     }
 
-    /// Whether a key is one of the vehicles' own that can permit them on a way that usually is no road, also with conditions.
+    /// Whether a key is a vehicle tag, conditional or not, that can permit vehicles on a way that is normally not a road.
     ///
-    /// Keys for one direction count only with conditions, those of `motor_vehicle`.
+    /// Of the keys for one direction, only the conditional ones of `motor_vehicle` count.
     package static func namesVehicles(_ key: TagKey) -> Bool {
         switch key {
         case .vehicle, .motor_vehicle, .motorcar, .hgv, .vehicle__conditional, .motor_vehicle__conditional,
@@ -50,10 +50,10 @@ package enum RoadTags {
     /// Returns the road of a way; nil when it is not a road.
     ///
     /// The following are not roads: areas (also `rest_area` and `services`), `impassable=yes`, `smoothness=impassable`,
-    /// `service=emergency_access|slipway`, ways not yet built or no longer there (`construction`, `proposed`, …) whatever other
-    /// tags they have, and ways whose `highway` is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths
-    /// count only if a tag permits motor vehicles, be it at certain times. Tracks count if a tag permits them, or at the ends of a
-    /// trip if their `tracktype` is grade 1 or 2, since most are barred to the public without a tag.
+    /// `service=emergency_access|slipway`, ways not yet built or no longer there (`construction`, `proposed`, …) whatever other tags they
+    /// have, and ways whose `highway` is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count only if a tag
+    /// permits motor vehicles, at least at certain times. Tracks count if a tag permits vehicles, or only at the ends of a trip if their
+    /// `tracktype` is grade 1 or 2, because most are closed to the public without being tagged.
     ///
     /// - Parameters:
     ///   - country: The way's country, two letters; empty when unknown.
@@ -116,7 +116,7 @@ package enum RoadTags {
         }
     }
 
-    /// Whether the way is never a road, whatever is permitted: not built, abandoned, not for driving, or the outline of an area.
+    /// Whether the way is never a road, regardless of permissions: not built, abandoned, not for driving, or the outline of an area.
     private static func isNeverRoad(_ highway: Word?) -> Bool {
         switch highway {
         case .construction?, .proposed?, .planned?, .abandoned?, .disused?, .razed?, .raceway?, .escape?, .steps?,
@@ -164,7 +164,7 @@ package enum RoadTags {
         let limits = SizeTags.limits(tags, strings)
         road.maximumHeight = limits.height ?? 0
         road.maximumWidth = limits.width ?? 0
-        // A road hardly wider than a car limits vehicles that would touch both sides; a wider road's width is not a limit.
+        // The width of a road hardly wider than a car limits vehicles; the width of a wider road does not.
         if let width = SizeTags.least([.width, .est_width], tags, strings, Quantity.metres), width <= 2.2 {
             RoadDirection.lower(&road.maximumWidth, to: max(width - 0.1, 0.1))
         }
@@ -180,7 +180,7 @@ package enum RoadTags {
         return road
     }
 
-    /// Whether the way crosses a bridge that opens for ships, after the wiki's "Key:bridge:movable".
+    /// Whether the way crosses a movable bridge, after the wiki's "Key:bridge:movable".
     static func isMovableBridge(_ tags: TagSet) -> Bool {
         tags.word(.bridge) == .movable
             || isPresent(tags.word(.bridge), tags.has(.bridge))
@@ -193,7 +193,7 @@ package enum RoadTags {
 
 /// The names other than the signposted one, after the wiki's "Multilingual names", "Key:int_name" and "Key:name:pronunciation".
 package enum NameTags {
-    /// The kept keys and their counterparts in ``LocalNames``: those of the languages that guidance speaks.
+    /// The kept keys and their counterparts in ``LocalNames``: those of the languages that guidance supports.
     static let keys: [(tag: TagKey, key: String)] = [
         (.name__en, "en"), (.name__de, "de"), (.name__fr, "fr"), (.name__es, "es"), (.name__fi, "fi"),
         (.name__zhHans, "zh-Hans"), (.name__zh, "zh"), (.int_name, LocalNames.international),
@@ -203,7 +203,7 @@ package enum NameTags {
     /// Returns the text numbers of a road's names in the order of ``keys``; empty when none differs from the signposted one.
     static func read(_ tags: TagSet) -> [UInt32] {
         let name = tags[.name]
-        // A name equal to the signposted one only shows that the international name is not in its language.
+        // A name equal to the signposted one is kept only to take precedence over the international name.
         guard keys.contains(where: { tags.has($0.tag) && tags[$0.tag] != name }) else { return [] }
         return keys.map { tags[$0.tag] }
     }

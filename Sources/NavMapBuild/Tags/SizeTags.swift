@@ -1,6 +1,6 @@
 internal import NavMap
 
-/// A reader of the sizes and weights up to which vehicles may pass, after the wiki's "Key:maxheight", "Key:maxweight" and the like.
+/// A reader of the size and weight limits of vehicles, after the wiki's "Key:maxheight", "Key:maxweight" and the like.
 enum SizeTags {
     /// Whether a key is one of those that ``limits(_:_:)`` reads.
     static func isLimit(_ key: TagKey) -> Bool {
@@ -18,7 +18,7 @@ enum SizeTags {
     private static let weights: [TagKey] = [.maxweight, .maxweight__hgv, .maxweightrating, .maxweightrating__hgv]
     private static let axleLoads: [TagKey] = [.maxaxleload]
 
-    /// Returns the limits of a way or node, of several keys for one size the lowest.
+    /// Returns the limits of a way or node, the lowest where several keys limit one size.
     static func limits(_ tags: TagSet, _ strings: StringTable) -> SizeLimits {
         SizeLimits(
             height: least(heights, tags, strings, Quantity.metres),
@@ -28,7 +28,7 @@ enum SizeTags {
             axleLoad: least(axleLoads, tags, strings, Quantity.tonnes))
     }
 
-    /// Returns the lowest of the values that can be read; nil without one.
+    /// Returns the lowest valid value; nil without one.
     static func least(
         _ keys: [TagKey], _ tags: TagSet, _ strings: StringTable, _ read: (UnsafeRawBufferPointer) -> Float?
     ) -> Float? {

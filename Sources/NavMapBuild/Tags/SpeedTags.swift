@@ -74,10 +74,10 @@ package enum SpeedTags {
         }
     }
 
-    /// Returns the general limit of a country where its rules are unambiguous: on motorways, on roads like them (`motorroad`), in
-    /// residential and living streets.
+    /// Returns the general limit of a country where its rules are unambiguous: on motorways, motorroads (`motorroad=yes`), residential and
+    /// living streets.
     ///
-    /// Elsewhere the limit depends on town signs, which only zone tags reveal; nil there, and for an unknown country.
+    /// Elsewhere the limit depends on town signs, which only zone tags represent; nil there and in an unknown country.
     package static func implied(_ roadClass: RoadClass, isLink: Bool, _ flags: RoadFlags, country: String) -> Limit? {
         guard Countries.isKnown(country), !isLink else { return nil }
         let rule = Countries.limits(country)
@@ -92,10 +92,10 @@ package enum SpeedTags {
 
     /// Returns the free-flow speed, km/h, above 0.
     ///
-    /// With a limit it is a share of the limit, as signals, bends and parked cars cost more on lower classes (95 % on motorways, 65 % on
-    /// residential streets; OSRM takes 80 % everywhere). It is at most the class's highest speed, and at least 10 km/h, or the limit if
-    /// that is lower: where 5 km/h are allowed, vehicles drive 5 km/h. Without a limit it is the class's own value, between the defaults of
-    /// OSRM's car profile and Valhalla's. It is then capped by surface, track type and service, with the values of OSRM's car profile.
+    /// With a limit, it is a share of the limit, because signals, bends and parked cars cost more on lower classes (95 % on motorways, 65 %
+    /// on residential streets; OSRM takes 80 % everywhere). It is at most the class's highest speed, and at least 10 km/h or the limit if
+    /// that is lower. Without a limit, it is the class's default, between those of OSRM's car profile and Valhalla's. It is then capped by
+    /// surface, track type and service, with the values of OSRM's car profile.
     package static func freeFlow(
         _ tags: TagSet, roadClass: RoadClass, isLink: Bool, limit: Limit?
     ) -> Float {
@@ -122,14 +122,14 @@ package enum SpeedTags {
         return max(speed, 3)
     }
 
-    /// The pace over a movable bridge with neither a `duration` nor a posted limit, km/h, which includes the waiting while it is open; that
-    /// of OSRM's car profile.
+    /// The average speed over a movable bridge with neither a `duration` nor a posted limit, km/h, including the wait while it is open;
+    /// from OSRM's car profile.
     private static let movableBridgePace: Float = 5
 
-    /// The limit up to which traffic drives at the limit, km/h.
+    /// The limit up to which traffic is assumed to drive at the limit, km/h.
     private static let walkingPace: Float = 10
 
-    /// Returns the usual speeds on a class, km/h: without a known limit, the share of a limit, and the highest below a limit.
+    /// Returns the speed without a known limit, km/h, the share of a limit, and the highest speed with a limit, km/h, on a class.
     ///
     /// They lie between those of OSRM's car profile and Valhalla's auto costing, where these differ, so that durations agree with both.
     private static func habit(_ roadClass: RoadClass, isLink: Bool) -> (speed: Float, share: Float, highest: Float) {

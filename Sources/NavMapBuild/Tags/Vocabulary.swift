@@ -113,7 +113,7 @@ package enum Word: UInt32, CaseIterable, Sendable {
     }
 }
 
-/// The conversion of a Swift case name to OSM's spelling.
+/// The conversion of Swift case names to OSM's spelling.
 private enum Spelling {
     static func withColons(_ name: String) -> String {
         var result = ""

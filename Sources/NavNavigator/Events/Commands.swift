@@ -4,7 +4,7 @@ package import NavRouting
 
 /// The preferences for the routes of a trip, reroutes included.
 package struct RoutePreferences: Sendable, Hashable {
-    /// Roads and areas to avoid, and where the vehicle may turn round.
+    /// Roads and areas to avoid, and where U-turns are allowed.
     package var options = RouteOptions()
     /// The vehicle profile; nil for the node's own.
     package var vehicle: VehicleProfile?
@@ -57,9 +57,9 @@ package struct RouteOrder: Sendable, Hashable {
     }
 }
 
-/// A drive along the route without a vehicle, for a demonstration or for testing consumers.
+/// A simulated drive along the route, for demonstrations and for tests of consumers.
 package struct SimulatedDrive: Sendable, Hashable {
-    /// The multiple of the traffic's speed, within ``speedRange``.
+    /// The multiple of the traffic speed, within ``speedRange``.
     package var speedFactor: Double
 
     /// The valid speed factors.
@@ -75,10 +75,10 @@ package enum PreviewChoice: Sendable, Hashable {
 }
 
 package enum NavigatorCommand: Sendable, Equatable {
-    /// Find routes; those of a preview are kept for a choice until guidance starts or is stopped.
+    /// Find routes; those of a preview are kept for selection until guidance starts or is stopped.
     case calculate(RouteOrder, isPreview: Bool)
     case selectPreview(PreviewChoice)
-    /// Start guidance along a previewed route: the chosen one unless another is named.
+    /// Start guidance along a previewed route: the selected one unless another is given.
     case start(preview: PreviewChoice?, SimulatedDrive?)
     /// Find a route and start guidance along it at once.
     case navigate(RouteOrder, SimulatedDrive?)
@@ -92,11 +92,11 @@ package enum NavigatorCommand: Sendable, Equatable {
     case selectAlternative(UInt64)
     /// Accept or refuse the detected faster route; fails when `route` names a different one.
     case acceptFasterRoute(Bool, route: UInt64? = nil)
-    /// Start the next leg at a waypoint where the vehicle is held; fails when another leg than the named one is next.
+    /// Start the next leg at a waypoint where the vehicle is held; fails when the given leg is not the next.
     case advanceLeg(Int? = nil)
     /// Skip a waypoint ahead, by its index in the route; the next stop unless given.
     case skipWaypoint(Int?)
-    /// Bring the route's durations up to date now.
+    /// Refresh the route's durations now.
     case refreshRoute
     /// Repeat the next maneuver's spoken instruction.
     case repeatInstruction
@@ -108,7 +108,7 @@ package enum NavigatorCommand: Sendable, Equatable {
 package enum CommandReply: Sendable, Equatable {
     /// Guidance continues along a route.
     case following(sessionID: UInt64, routeID: UInt64)
-    /// Guidance begins with the first position that is good enough; events report what follows.
+    /// Guidance begins with the first sufficiently accurate position; events report the outcome.
     case awaitingPosition
     /// Routes were found at the given moment, the best first.
     case routes([PreviewedRoute], at: Timestamp)

@@ -28,18 +28,18 @@ extension EventContext {
 /// An action that the shell performs after an event; effects are performed in order.
 package enum Effect: Sendable {
     case publish(EventContext, Publication)
-    /// Find routes and answer with the request's id.
+    /// Find routes; the answer repeats the request's id.
     indirect case requestRoute(RouteQuery)
     case cancelRoute(requestID: UInt64)
     case needTiles([RoadTileID])
-    /// Ask the owner's policy and answer with the request's id.
+    /// Query the owner's policy; the answer repeats the request's id.
     indirect case askPolicy(PolicyRequest)
     /// Withdraw a policy question whose decision is no longer needed.
     case withdrawPolicy(requestID: UInt64)
     indirect case reply(call: UInt64, CommandReply)
     /// The verdict on a fix; it precedes all other effects of the fix.
     indirect case qualified(Fix, FixVerdict)
-    /// Keep the trip beyond the end of the process, replacing the one kept before; nil when there is no trip to keep.
+    /// Store the trip beyond the end of the process, replacing the previous one; nil when there is no trip to keep.
     indirect case keepTrip(TripSnapshot?)
 }
 
@@ -48,7 +48,7 @@ package indirect enum Publication: Sendable {
     case position(VehiclePosition)
     /// The vehicle's progress along the route.
     case progress(RouteProgress)
-    /// The route in force; nil when there is no longer one.
+    /// The route in force; nil when it has ended.
     case route(RoutePlan?, RouteChange)
     case reroute(RerouteEvent)
     /// The instruction on the screen; nil clears it.
@@ -56,9 +56,9 @@ package indirect enum Publication: Sendable {
     case spoken(SpokenInstruction, distance: Double, duration: Double)
     case arrival(ArrivalEvent)
     case fixRejected(Fix, FixRejection)
-    /// Positions are simulated from now on, or follow fixes again.
+    /// Positions are simulated, or follow fixes again.
     case simulation(SimulationEvent)
-    /// Another receiver is in use from now on.
+    /// Another receiver is in use.
     case receiver(ReceiverChange)
     /// Routes to choose from before the start; empty once the choice is over.
     case preview(RoutePreview)
@@ -70,7 +70,7 @@ package indirect enum Publication: Sendable {
     /// The route's durations were refreshed.
     case refresh(RefreshEvent)
     case policyRequest(PolicyRequest)
-    /// A decision by the owner's policy, or by default in its place.
+    /// A decision by the owner's policy, or the default.
     case policyDecision(PolicyDecision)
 }
 
@@ -83,7 +83,7 @@ package enum RouteChange: Sendable, Hashable, CaseIterable {
     case alternativeTaken
     case fasterRoute
     case waypointSkipped
-    /// New durations on the same route, or the same route in another map version, where its edges have other ids.
+    /// New durations on the same route, or the same route in another map version with other edge ids.
     case refreshed
 }
 
@@ -104,7 +104,7 @@ package struct NavigatorState: Sendable, Hashable {
     }
 
     package var phase: Phase
-    /// Whether a new route is being found.
+    /// Whether a new route is being searched for.
     package var isRerouting: Bool
     /// The current leg, from 0.
     package var leg: Int
@@ -114,9 +114,9 @@ package struct NavigatorState: Sendable, Hashable {
     package var destination: Waypoint?
     /// The health of positioning; nil before the first fix.
     package var health: PositionHealth?
-    /// The kind of the last position; nil before the first, and after a prediction was given up.
+    /// The kind of the last position; nil before the first, and after a prediction was abandoned.
     package var positions: PositionKind?
-    /// The number of road tiles around the vehicle that the tileset has but that are not loaded.
+    /// The number of road tiles around the vehicle that are in the tileset but not loaded.
     package var missingTiles = 0
     /// The version of the map in use.
     package var mapVersion = ""
@@ -160,7 +160,7 @@ enum MapSurroundings {
 
 /// The reason why positions are generated without fixes.
 package enum SimulationReason: Sendable, Hashable, CaseIterable {
-    /// A user requested a drive without a vehicle.
+    /// A user requested a simulated drive.
     case manual
     /// No usable fix arrived for too long.
     case poorGNSS
@@ -177,7 +177,7 @@ package enum SimulationReason: Sendable, Hashable, CaseIterable {
 
 /// The start or end of positions generated without fixes.
 package struct SimulationEvent: Sendable, Hashable {
-    /// The phase. `willBegin` and `began` come together, as do `willEnd` and `ended`, so that a consumer can prepare on the first.
+    /// The phase. `willBegin` and `began` are published together, as are `willEnd` and `ended`, so that consumers can prepare at the first.
     package enum Phase: UInt8, Sendable, CaseIterable {
         case willBegin, began, willEnd, ended
     }
@@ -191,7 +191,7 @@ package struct SimulationEvent: Sendable, Hashable {
 
     /// The reason why the simulation ended.
     package enum End: Sendable, Hashable, CaseIterable {
-        /// Fixes give the position again.
+        /// Fixes provide the position again.
         case fixes
         /// The position became too uncertain to predict.
         case gaveUp
@@ -249,7 +249,7 @@ package struct RouteProgress: Sendable, Equatable {
     package var stepCount: Int
     /// The index of the last passed point of the route's line.
     package var point: Int
-    /// Metres to the destination, here and below including the straight way back to the route while off the route.
+    /// Metres to the destination, here and below including the straight-line distance back to the route while off-route.
     package var distanceRemaining: Double
     /// The driven share of the route's length, 0 ... 1.
     package var fraction: Double
@@ -267,7 +267,7 @@ package struct RouteProgress: Sendable, Equatable {
     package var deviation: Deviation
     /// Seconds of traffic delay on the rest of the route; nil when no traffic is known there.
     package var trafficDelayRemaining: Double?
-    /// The stamp of the newest traffic behind the times; nil without traffic.
+    /// The stamp of the newest traffic that the times include; nil without traffic.
     package var trafficStamp: Timestamp?
     /// The current edge: the route's, or when off-route the vehicle's; nil off the roads.
     package var edge: EdgeKey?

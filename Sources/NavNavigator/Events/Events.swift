@@ -20,14 +20,14 @@ package struct NavigatorEvent: Sendable {
         indirect case policyAnswer(requestID: UInt64, PolicyAnswer)
         /// Tiles were loaded or evicted, or the traffic changed.
         indirect case mapChanged(MapSnapshot)
-        /// A user changed thresholds, which apply from now on.
+        /// A user changed thresholds, which apply immediately.
         indirect case configured(NavigatorConfig)
-        /// The online provider is not asked from now on, because it failed, or is asked again.
+        /// The online provider is paused after failures, or available again.
         case provider(rests: Bool)
     }
 
     package var stamp: Timestamp
-    /// The sequence of the message that brought the event; 0 for none.
+    /// The sequence of the message that carried the event; 0 for none.
     package var causeSequence: UInt64
     package var kind: Kind
 

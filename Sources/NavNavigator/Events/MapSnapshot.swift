@@ -6,20 +6,20 @@ package import NavRouting
 package struct MapSnapshot: Sendable {
     package let graph: RoadGraph
     package let turns: TurnGraph
-    /// The vehicle's costs without traffic, for map matching: the vehicle may be on a road that is reported closed.
+    /// The vehicle's costs without traffic, for map matching: the vehicle may be on a road that traffic reports as closed.
     package let metric: Metric
 
-    /// Finds routes with these costs; uses a contraction hierarchy when the tiles carry ranks.
+    /// The router with these costs; it uses a contraction hierarchy when the tiles have ranks.
     package let router: Router
-    /// The snapshot's number, counted from 1 by its maker.
+    /// The snapshot's number, counted from 1 by its creator.
     package var number: UInt64 = 1
 
-    /// A snapshot for a vehicle; expands, prices and contracts the graph.
+    /// Creates a snapshot for a vehicle; expands, prices and contracts the graph.
     ///
     /// - Parameters:
     ///   - traffic: The known traffic; nil for none.
-    ///   - now: Speeds that expired before this moment are left out; nil leaves none out.
-    ///   - forEach: Runs the parts of the work that can be parallel; on the calling thread unless given.
+    ///   - now: The moment before which expired speeds are ignored; nil to use all.
+    ///   - forEach: Runs the parallelisable parts of the work; by default on the calling thread.
     package init(
         graph: RoadGraph, model: CostModel = CostModel(), traffic: TrafficOverlay? = nil, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
@@ -30,7 +30,7 @@ package struct MapSnapshot: Sendable {
         metric = router.freeFlow
     }
 
-    /// A snapshot of the same roads with another router, such as ``Router/live(_:at:forEach:)`` for new traffic.
+    /// Creates a snapshot of the same roads with another router, such as ``Router/live(_:at:forEach:)`` for new traffic.
     package init(_ base: MapSnapshot, router: Router) {
         graph = base.graph
         turns = base.turns

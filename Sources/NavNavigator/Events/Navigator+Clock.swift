@@ -9,7 +9,7 @@ extension Timestamp {
         self = Timestamp(nanoseconds: isOverflow ? (nanoseconds > 0 ? .max : .min) : sum)
     }
 
-    /// Moves a moment that is due after an interval when the interval changes, both in seconds.
+    /// Moves a deadline when its interval changes, both in seconds.
     mutating func move(from old: Double, to new: Double) { self = advanced(bySeconds: new - old) }
 }
 
@@ -21,10 +21,10 @@ extension VehiclePosition {
     }
 }
 
-/// Adjusts every moment that the navigator keeps when the clock is set. Positioning has its own clock.
+/// Adjustments of all stored moments when the clock is set. Positioning has its own clock.
 extension Navigator {
-    /// Continues on the clock of the first fix if the clock of the events before it, such as commands, is ahead: no deadline would pass
-    /// until the fixes catch up.
+    /// Continues on the clock of the first fix if the clock of the events before it, such as commands, is ahead: otherwise no deadline
+    /// would pass until the fixes catch up.
     func beginClock(at fix: Timestamp) {
         guard let now, now.seconds(since: fix) > config.positioning.fixes.maximumLead else { return }
         setClock(to: fix)

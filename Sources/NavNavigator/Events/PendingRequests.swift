@@ -3,9 +3,9 @@ import NavMap
 import NavPositioning
 import NavRouting
 
-/// The pending requests of one kind, each with its number and deadline.
+/// The pending requests of one kind, each with an id and a deadline.
 ///
-/// A late or second answer, or one to an unknown request, finds no request here.
+/// Late, duplicate and unknown answers match no request here.
 struct PendingRequests<Purpose> {
     struct Request {
         let id: UInt64
@@ -13,7 +13,7 @@ struct PendingRequests<Purpose> {
         fileprivate(set) var stamp: Timestamp
         /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
-        /// The sequence of the message that led to the request, 0 for none: the cause of the effects of its answer or timeout.
+        /// The sequence of the message that led to the request, as the cause of the effects of its answer or timeout; 0 for none.
         let cause: UInt64
 
         var deadline: Timestamp { stamp.advanced(bySeconds: patience) }
@@ -74,7 +74,7 @@ enum PendingRoute {
     /// The route for the start of a trip or for a reroute: see ``RouteSearch/pending``.
     case search
     case alternatives
-    /// A faster route, from the vehicle's position at the request, which was `offset` metres from the start of the route in force.
+    /// A faster route, from the vehicle's position at the request, `offset` metres from the start of the route in force.
     case fasterRoute(from: VehiclePosition, offset: Double)
     /// Routes to show or return without starting guidance.
     case calculation(Calculation)
@@ -84,7 +84,7 @@ enum PendingRoute {
     var isFasterRoute: Bool { if case .fasterRoute = self { true } else { false } }
     var calculation: Calculation? { if case .calculation(let calculation) = self { calculation } else { nil } }
 
-    /// Moves the time of the position that it starts from when the clock is set.
+    /// Moves the time of its start position when the clock is set.
     mutating func moveClock(by nanoseconds: Int64) {
         switch self {
         case .search, .alternatives: break
@@ -98,7 +98,7 @@ enum PendingRoute {
     }
 }
 
-/// Route requests: made, cancelled, answered, and failed once their deadline has passed.
+/// Route requests: sending, cancellation, answers and timeouts.
 extension Navigator {
     /// The longest wait for the routes of a calculation, seconds.
     private static let calculationPatience = 30.0
@@ -136,7 +136,7 @@ extension Navigator {
     func failOverdueRequests(_ event: NavigatorEvent) {
         for request in routes.takeOverdue(at: event.stamp) {
             perform(.cancelRoute(requestID: request.id))
-            // This event is not the cause of the failure; the message that led to the request is.
+            // The cause of the failure is not this event, but the message that led to the request.
             var event = event
             event.causeSequence = request.cause
             let failure = RouteFailure(code: .deadlineExceeded, message: "no route within \(request.patience) s")
@@ -149,7 +149,7 @@ extension Navigator {
     ) {
         var answer = answer
         if case .found(let found) = answer, found.main.route.mapVersion != map.graph.mapVersion {
-            // The ids of its edges belong to other edges now.
+            // Its edge ids belong to other edges in the new map.
             answer = .failed(
                 RouteFailure(
                     code: .internal, message: "the map was replaced during the search: request the route again"))

@@ -16,9 +16,9 @@ package struct RerouteEvent: Sendable, Equatable {
     /// The reason why a found route was rejected.
     package enum Rejection: Sendable, Hashable, CaseIterable {
         case backOnRoute
-        /// Another route or command came first.
+        /// It was superseded by another route or command.
         case superseded
-        /// The vehicle has moved elsewhere in the meantime.
+        /// The vehicle has meanwhile moved elsewhere.
         case stale
         /// The owner's policy refused it.
         case policy
@@ -31,7 +31,7 @@ package struct RerouteEvent: Sendable, Equatable {
         case offRoute, wrongWay, manual
         /// Part of the route ahead is closed or no longer exists.
         case routeInvalidated
-        /// A faster route was found while the vehicle follows its own.
+        /// A faster route was found while the vehicle follows its current route.
         case fasterRoute
         case waypoint
     }
@@ -47,7 +47,7 @@ package struct RerouteEvent: Sendable, Equatable {
     /// The provider of the route; nil until it is known.
     package var provider: RouteProvider?
 
-    /// Whether the search did not start because the vehicle left the route.
+    /// Whether the search has another cause than the vehicle leaving its route.
     package var isProactive: Bool { reason == .fasterRoute }
 }
 
@@ -76,7 +76,7 @@ package struct OfferedAlternative: Sendable, Equatable {
     package var duration: Double { durationToFork + plan.alternative.durationFromFork }
 }
 
-/// The complete list of alternatives to the route in force, with what changed.
+/// The complete list of alternatives to the route in force, with the changes.
 package struct AlternativesUpdate: Sendable, Equatable {
     /// The reason why an alternative was removed.
     package enum Removal: Sendable, Hashable, CaseIterable {
@@ -108,7 +108,7 @@ package struct AlternativeSwitch: Sendable, Equatable {
 
     package var phase: Phase
     package var id: UInt64
-    /// Whether the vehicle turned onto it, rather than a user requesting it.
+    /// Whether the vehicle turned onto it, instead of a user selecting it.
     package var isByDriving: Bool
     package var position: VehiclePosition?
 }
@@ -119,7 +119,7 @@ package struct FasterRouteGain: Sendable, Hashable {
     package var share: Double
     /// The provider whose durations are compared for both routes.
     package var pricing: RouteProvider
-    /// The stamp of the newest traffic behind these durations; nil without traffic.
+    /// The stamp of the newest traffic that these durations include; nil without traffic.
     package var trafficStamp: Timestamp?
 }
 
@@ -130,11 +130,11 @@ package struct FasterRouteEvent: Sendable, Equatable {
         case refused(String)
         /// The approval did not arrive in time.
         case notApproved
-        /// It needs an approval, but none is requested from a policy node.
+        /// It needs the owner's approval, but the policy node is not asked for it.
         case nobodyAsked
-        /// The vehicle came too near to the fork, or left its route.
+        /// The vehicle came too close to the fork, or left its route.
         case tooLate
-        /// Another route or command came first.
+        /// It was superseded by another route or command.
         case superseded
         /// The trip was stopped, or the vehicle arrived.
         case ended

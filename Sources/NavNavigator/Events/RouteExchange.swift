@@ -25,7 +25,7 @@ package struct RoutePlan: Sendable, Equatable {
         self.provider = provider
     }
 
-    /// Records the preferences that it was requested with.
+    /// Records the preferences with which it was requested.
     package mutating func ask(for preferences: RoutePreferences) { self.preferences = preferences }
 
     /// The duration of each step of ``guidance`` in seconds, by the route's current durations; the steps of a leg sum to the leg's
@@ -59,12 +59,12 @@ package enum RoutePurpose: Sendable, Hashable, CaseIterable {
     /// To continue from the vehicle's position.
     case reroute
     case fasterRoute
-    /// To show others than the one being driven.
+    /// To show alternatives to the route being driven.
     case alternatives
 }
 
 package struct RouteQuery: Sendable, Equatable {
-    /// The id that the answer repeats.
+    /// The request's id, which the answer repeats.
     package var requestID: UInt64
     package var purpose: RoutePurpose
     package var request: RouteRequest
@@ -146,15 +146,15 @@ package struct RouteFailure: Sendable, Equatable, Error {
     package var code: Code
     /// A human-readable description.
     package var message: String
-    /// Tiles that are needed to decide the request.
+    /// The tiles needed to answer the request.
     package var missingTiles: [RoadTileID]
-    /// Metres from the place that is too far from a road to the nearest road on which the route can start; nil when none is near, and for
-    /// codes other than ``Code/noRoute`` and ``Code/noRoadNearby``.
+    /// Metres to the nearest road on which the route can start, from the place that is too far from any road; nil when none is near, and
+    /// for codes other than ``Code/noRoute`` and ``Code/noRoadNearby``.
     package var nearestRoad: Double?
-    /// Whether the same request fails again, although its code does not say so.
+    /// Whether a retry would fail although the code is retryable.
     package var isFinal = false
 
-    /// Creates the reason why fewer alternatives were found than requested; nil when there are enough.
+    /// Creates the failure for fewer alternatives than requested; nil when there are enough.
     package init?(found: Int, ofAlternatives requested: Int) {
         guard found < requested else { return nil }
         self.init(code: .notFound, message: "\(found) of \(requested) alternatives found")

@@ -4,18 +4,18 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Decisions that the vehicle's owner may take. They are requested without blocking, and applied when the answer arrives.
+/// Decisions that the vehicle's owner may take. They are requested without blocking and applied when the answer arrives.
 extension Navigator {
-    /// The most questions that are pending at a time; the default applies to further ones at once, so that an owner who does not answer
-    /// cannot fill the memory. 64: more than a drive ever has pending.
+    /// The maximum number of pending questions; further questions get the default immediately, which bounds memory if the owner does not
+    /// answer. 64: more than any drive has pending.
     private static let mostQuestions = 64
 
-    /// Whether decisions of a kind are currently requested from the owner.
+    /// Whether decisions of a kind are requested from the owner.
     func isAsked(_ kind: PolicyKind) -> Bool {
         config.policy.asked.contains(kind) && questions.all.count < Navigator.mostQuestions
     }
 
-    /// Requests a decision: the default applies at once if the owner does not decide it, else the answer when it arrives.
+    /// Requests a decision: the default applies immediately if the owner is not asked, otherwise the answer when it arrives.
     func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
         guard isAsked(question.kind) else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
@@ -32,7 +32,7 @@ extension Navigator {
         perform(.askPolicy(request))
     }
 
-    /// Returns the time of a pending question on the clock in use, which may have been set since; nil when the question is not pending.
+    /// Returns the time of a pending question on the current clock, which may have been set since; nil when it is not pending.
     package func stamp(ofQuestion id: UInt64) -> Timestamp? { questions[id]?.stamp }
 
     func handle(_ answer: PolicyAnswer, _ id: UInt64, _ event: NavigatorEvent) {
@@ -40,11 +40,11 @@ extension Navigator {
         decide(request, answer, event)
     }
 
-    /// Takes the default decision on questions that have not been answered in time.
+    /// Applies the default to questions that were not answered in time.
     func decideOverdue(_ event: NavigatorEvent) {
         for request in questions.takeOverdue(at: event.stamp) {
             perform(.withdrawPolicy(requestID: request.id))
-            // Other events merely notice the deadline: the cause is the message that led to the question.
+            // The cause is the message that led to the question, not the event at which the deadline has passed.
             var event = event
             event.causeSequence = request.cause
             decide(request, PolicyAnswer(verdict: nil, decider: .timeout), event)
@@ -74,7 +74,7 @@ extension Navigator {
     ) -> PolicyDecision {
         var decision = PolicyDecision(
             requestID: id, kind: question.kind, verdict: answer.verdict ?? standard, answer: answer, latency: latency)
-        // The published time is the effective one.
+        // The published hold time is the effective one.
         let isHeld = !decision.verdict && question.kind.isHeld && [.client, .recorded].contains(answer.decider)
         decision.answer.hold = isHeld ? hold(decision) : nil
         return decision
@@ -118,18 +118,18 @@ extension Navigator {
         _ instruction: Instruction, _ content: PolicyAnswer.Content?, _ distance: Double, _ duration: Double,
         _ event: NavigatorEvent
     ) {
-        // An instruction that was right when the policy was asked is dropped once the vehicle has left the route.
+        // The instruction is dropped if the vehicle has left the route since the policy was asked.
         guard let trip, !trip.isSilent else { return }
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
         if revised.isSuppressed {
-            // The banner before it shows a maneuver that is over.
+            // The displayed banner is for a maneuver that has been passed.
             if case .visual = instruction, trip.clearBanner(before: instruction.id) {
                 publish(.visual(nil, distance: 0, duration: 0), event)
             }
             return
         }
-        // The owner may already have answered to a later instruction.
+        // The owner may have answered for a later instruction first.
         guard instruction.isRepeat ? trip.repeats(instruction.id) : trip.isNew(instruction.id)
         else { return }
         switch revised.applied(to: instruction) {
@@ -140,7 +140,7 @@ extension Navigator {
 }
 
 extension FixRejection.Reason {
-    /// Whether the fix is rejected because it is judged to be bad, and not because it adds no information.
+    /// Whether the fix is rejected for its quality, not because it contains no information.
     var isJudgement: Bool {
         switch self {
         case .accuracy, .startAccuracy, .speed, .jump, .integrity, .spoofing, .jamming: true

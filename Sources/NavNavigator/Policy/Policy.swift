@@ -16,8 +16,8 @@ package enum PolicyKind: String, Sendable, Hashable, CaseIterable {
     case shouldAdvanceLeg = "should_advance_leg"
     case reviseInstruction = "revise_instruction"
 
-    /// Whether its decisions are published even without a request. Decisions on single fixes and instructions are not: they are
-    /// frequent, and other publications carry the same information.
+    /// Whether its decisions are published even without a request. Decisions on single fixes and instructions are not, because they are
+    /// frequent and other publications carry the same information.
     var isAlwaysPublished: Bool {
         switch self {
         case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute,
@@ -50,7 +50,7 @@ package enum PolicyQuestion: Sendable, Equatable {
     case acceptFasterRoute(id: UInt64, RoutePlan, FasterRouteGain)
     /// Whether to discard a fix that does not qualify.
     case shouldDiscardFix(Fix, FixRejection)
-    /// Whether a deviation this close to the waypoint leads to no reroute.
+    /// Whether to suppress reroutes this close to the waypoint.
     case shouldPreventReroutesWhenArriving(waypoint: Int, RouteWaypoint)
     /// Whether the next leg begins at the waypoint.
     case shouldAdvanceLeg(waypoint: Int, RouteWaypoint)
@@ -73,7 +73,7 @@ package enum PolicyQuestion: Sendable, Equatable {
 
 /// A question to the owner's policy, with its default answer.
 package struct PolicyRequest: Sendable, Equatable {
-    /// The id that the answer repeats.
+    /// The request's id, which the answer repeats.
     package var requestID: UInt64
     package var question: PolicyQuestion
     /// The default answer, used when none arrives.
@@ -81,7 +81,7 @@ package struct PolicyRequest: Sendable, Equatable {
     /// The deadline for the answer.
     package var deadline: Timestamp
     package var stamp: Timestamp
-    /// The sequence of the message that led to the question, 0 for none: the cause of the effects of its answer or timeout.
+    /// The sequence of the message that led to the question, as the cause of the effects of its answer or timeout; 0 for none.
     package internal(set) var causeSequence: UInt64 = 0
 
     /// Moves its moments when the clock is set.
@@ -132,7 +132,7 @@ package struct RevisedInstruction: Sendable, Hashable {
 
     /// The replacing content, which applies only to an instruction of the same kind.
     package enum Content: Sendable, Hashable {
-        /// Everything that is shown; a nil `primary` keeps the instruction's main line, a nil `subManeuver` that of its sub line.
+        /// All displayed content; a nil `primary` keeps the instruction's main line, a nil `subManeuver` that of its sub line.
         case visual(primary: Line?, secondary: Line?, sub: Line?, subManeuver: SubManeuver? = nil, lanes: [Lane])
         /// Text and Speech Synthesis Markup Language; nil keeps the instruction's own, except that a new text without SSML removes the
         /// SSML.
@@ -145,7 +145,7 @@ package struct RevisedInstruction: Sendable, Hashable {
     package var language: String?
     package var isSuppressed: Bool
 
-    /// A revision with new content, or with none.
+    /// Creates a revision, with or without new content.
     package init(_ content: Content? = nil, language: String? = nil, isSuppressed: Bool = false) {
         self.content = content
         self.language = language
@@ -158,7 +158,7 @@ package struct RevisedInstruction: Sendable, Hashable {
         case (.visual(var visual), .visual(let primary, let secondary, let sub, let maneuver, let lanes)):
             let own = visual.primary
             var following = visual.sub ?? own
-            // An added line is about a maneuver that only the owner can name.
+            // An added line is for a maneuver that only the owner can specify.
             if let maneuver = maneuver ?? (visual.sub == nil ? SubManeuver() : nil) {
                 (following.type, following.modifier) = (maneuver.type, maneuver.modifier)
                 following.roundaboutExit = maneuver.roundaboutExit
@@ -189,21 +189,21 @@ package struct RevisedInstruction: Sendable, Hashable {
 
 /// An answer to a ``PolicyRequest``.
 package struct PolicyAnswer: Sendable, Equatable {
-    /// The content that accompanies a yes.
+    /// The content that accompanies an approval.
     package enum Content: Sendable, Equatable {
         /// The preferences and waypoints for the new route; nil and empty for the trip's own.
         case reroute(RoutePreferences?, [Waypoint])
         case instruction(RevisedInstruction)
     }
 
-    /// Yes or no; nil for the default answer.
+    /// Whether the question is approved; nil for the default answer.
     package var verdict: Bool?
     package var decider: PolicyDecider
     package var reason: String
     /// The time for which a refusal remains valid, seconds; nil for the configured time.
     package var hold: Double?
     package var content: Content?
-    /// Seconds from the question to the answer as measured by the asker; nil to use the stamps, which are those of fixes.
+    /// Seconds from the question to the answer as measured by the caller; nil to derive them from stamps, which are those of fixes.
     package var latency: Double?
 
     package init(
@@ -233,19 +233,19 @@ package struct PolicyDecision: Sendable, Equatable {
 package struct PolicyConfig: Sendable, Hashable {
     /// The kinds of decisions that are requested from the owner's node.
     package var asked: Set<PolicyKind> = []
-    /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that no decision is late by a fix.
+    /// The longest wait for an answer, seconds. 0.2: less than the interval between two fixes, so that no decision is delayed by a fix.
     package var deadline = 0.2
     /// The longest wait for the approval of a faster route, seconds. 10: a person may have to answer.
     package var approvalDeadline = 10.0
-    /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the stamps of fixes, which are a
-    /// poor measure of the real waiting time; an asker with a clock reports the timeout first.
+    /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the stamps of fixes, which
+    /// measure the real waiting time poorly; a caller with a clock reports the timeout first.
     package var grace = 0.0
-    /// The default time for which a refusal remains valid, seconds. 10: our own judgement; about once a block in a town.
+    /// The default time for which a refusal remains valid, seconds. 10: our own estimate; about one block in a town.
     package var hold = 10.0
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }
 
-    /// Returns the longest time for which a question of a kind is pending, seconds.
+    /// Returns the longest time for which a question of a kind stays pending, seconds.
     func longestWait(_ kind: PolicyKind) -> Double { patience(kind) + grace }
 }

@@ -3,12 +3,12 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Uses of positions: publishing them, following the trip, and starting routes.
+/// Use of positions: publication, trip following, and route origins.
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    /// Passes an input to positioning and handles the effects; returns whether its stamp is the present time, which that of a fix that is
-    /// not used does not.
+    /// Passes an input to positioning and handles the effects; returns whether its stamp is the present time; the stamp of an unused fix is
+    /// not.
     @discardableResult
     func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
         let isFirst = lastFix == nil
@@ -62,22 +62,22 @@ extension Navigator {
         (lastPosition, isLost) = (position, false)
         now = event.stamp
         publish(.position(position), event)
-        // A trip starts at the vehicle, wherever a simulated drive is.
+        // A trip starts at the real vehicle, not at a simulated one.
         if simulation == nil { startDueTrip(from: position, event) }
         followTrip(position, event)
     }
 
-    /// Starts the requested trip if it waited for this position of the vehicle.
+    /// Starts a requested trip that has been waiting for a position of the vehicle.
     func startDueTrip(from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let order = search.startDue(at: event.stamp, position, isPrecise: canStart(at: position)) else { return }
         begin(order, from: position, event)
     }
 
-    /// Returns the origin of a route from here: on the matched road if there is one, in the vehicle's direction.
+    /// Returns the origin of a route from a position: on the matched road if there is one, in the vehicle's direction.
     ///
-    /// For a slow or stationary vehicle the direction is that of the matcher's belief, or from the course when there is no road. An unknown
-    /// direction leaves the choice to the search. For a vehicle that moves against a one-way road, the route starts in the road's own
-    /// direction: in the vehicle's, it would start on a parallel carriageway.
+    /// For a slow or stationary vehicle the direction is that of the matcher's belief, or from the course when there is no road. If the
+    /// direction is unknown, the search chooses it. For a vehicle that moves against a one-way road, the route starts in the road's
+    /// direction; in the vehicle's direction it would start on a parallel carriageway.
     func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
         let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability

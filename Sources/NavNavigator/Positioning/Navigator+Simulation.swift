@@ -15,14 +15,15 @@ final class DriveAlong {
     var last: Timestamp
     /// The positioning of the generated fixes.
     var positioning: Positioning
-    /// The real vehicle's position, which its fixes keep updating; nil when unknown.
+    /// The real vehicle's position, updated by its fixes; nil when unknown.
     var vehicle: VehiclePosition?
-    /// Whether the prediction of the real vehicle's positions was given up since then.
+    /// Whether the prediction of the real vehicle's positions has been abandoned since.
     var isLost: Bool
     /// The start of an unpublished prediction of the real vehicle's position; nil without one.
     var unreportedPrediction: Positioning.Effect?
 
-    /// Seconds between two fixes. It shrinks as the speed factor grows, so that instructions stay equally close to their places.
+    /// Seconds between two fixes. It decreases with the speed factor, so that the distance between fixes, and thus the accuracy of
+    /// instructions, stays the same.
     private var interval: Double { 1 / max(speedFactor, 1) }
     /// Standard deviation of the fixes per axis, metres.
     private static let sigma = 1.0
@@ -47,7 +48,7 @@ final class DriveAlong {
     /// Returns the offset of a place on a new route, metres; nil when it is not on it.
     private static func offset(of place: Coordinate, on trip: Trip) -> Double? {
         let (start, length) = (trip.offset, trip.plan.route.length)
-        // The nearest stretch first: the route may pass the same place again later.
+        // Search the nearest stretch first, because the route may pass the same place again later.
         var stretch = 50.0
         while true {
             let end = max(start, min(start + stretch, length))
@@ -73,7 +74,7 @@ final class DriveAlong {
             offset = place.flatMap { DriveAlong.offset(of: $0, on: trip) } ?? trip.offset
         }
         var reached = trip.times.offset(seconds * speedFactor, after: offset)
-        // The vehicle remains at its stop until it has arrived.
+        // The vehicle remains at its stop until the arrival.
         let stop = trip.requiredStop.flatMap { offset <= $0 ? $0 : nil }
         if let stop { reached = min(reached, stop) }
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
@@ -90,7 +91,7 @@ final class DriveAlong {
     }
 }
 
-/// Manual simulation, with its begin and end events. During it, the real vehicle's position is tracked but not published.
+/// Manual simulation, with its start and end events. Meanwhile the real vehicle's position is tracked but not published.
 extension Navigator {
     /// The real vehicle's position, even during a simulated drive; nil when unknown.
     var vehiclePosition: VehiclePosition? { simulation.map(\.vehicle) ?? lastPosition }
@@ -99,7 +100,7 @@ extension Navigator {
         guard let trip else { return }
         simulation = DriveAlong(
             drive, on: trip, at: event.stamp, vehicle: lastPosition, isLost: isLost, positioning: positioning)
-        // Simulations do not nest: a prediction for lack of fixes ends now, and begins again when this simulation ends.
+        // Simulations do not nest: a prediction for lack of fixes ends now and resumes when this simulation ends.
         if let reason = positioning.predictionReason {
             take([.predictionEnded(reason, .startedOver, nil)], event)
             simulation?.unreportedPrediction = lastPosition.map { .predictionBegan(reason, $0) }

@@ -1,7 +1,7 @@
 import NavGeo
 import NavRouting
 
-/// The choice of a route before the start: up to three routes with the latest traffic.
+/// Route previews before the start: up to three routes with the latest traffic.
 extension Navigator {
     func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
         let here = vehiclePosition.map { origin($0, keepsCourse: true) }
@@ -9,7 +9,7 @@ extension Navigator {
             return refuse(call, "the vehicle's position is unknown: give an origin", .noPosition)
         }
         if isPreview, trip?.isComplete == false {
-            return refuse(call, "guidance is under way: stop it, or request routes without a preview")
+            return refuse(call, "guidance is active: stop it, or request routes without a preview")
         }
         guard routes.all.count(where: { $0.purpose.calculation != nil }) < Navigator.mostCalculations else {
             return refuse(call, "too many route requests are pending: try again later", .resourceExhausted)
@@ -25,7 +25,7 @@ extension Navigator {
             for: .calculation(calculation), cause: event.causeSequence, event)
     }
 
-    /// The most calculations at a time: more are refused, so that callers cannot fill the memory.
+    /// The maximum number of pending calculations; more are refused to bound memory.
     private static let mostCalculations = 8
 
     private func cancelPreview(_ reason: String) {
@@ -39,10 +39,10 @@ extension Navigator {
     ) {
         switch answer {
         case .failed(var failure):
-            // The places of a request that names its origin do not move.
+            // Without the vehicle's position, all places of the request are fixed, so a retry cannot help.
             if calculation.order.origin != nil, failure.code == .noRoadNearby { failure.isFinal = true }
             reply(.failed(failure), to: calculation.call)
-            // Routes shown for a choice stay: only a choice, a stop or other routes end them.
+            // An active preview stays: only a selection, a stop or other routes end it.
             if calculation.isPreview, !preview.isActive {
                 show(RoutePreview(routes: [], active: 0, failure: failure), calculation, event)
             }
@@ -68,7 +68,7 @@ extension Navigator {
         publish(.preview(routes), event)
     }
 
-    /// Returns found routes as a preview: numbered, the best first.
+    /// Returns found routes as a preview: numbered, best first.
     private func routes(_ found: FoundRoutes, _ preferences: RoutePreferences) -> [PreviewedRoute] {
         var routes =
             [PreviewedRoute(id: session.nextRoute(), plan: found.main, via: found.via)]
@@ -119,7 +119,7 @@ extension Navigator {
             event)
     }
 
-    /// Ends the choice: guidance starts, or everything is stopped.
+    /// Ends the preview when guidance starts or everything is stopped.
     func endPreview(_ event: NavigatorEvent) {
         cancelPreview("the preview has ended")
         guard preview.shown != nil else { return }

@@ -9,11 +9,11 @@ struct Calculation: Equatable {
     var isPreview: Bool
     /// The call that waits for the routes; 0 for none.
     var call: UInt64
-    /// The position of the vehicle; nil when the order names the origin.
+    /// The position of the vehicle; nil when the order contains the origin.
     var origin: VehiclePosition?
 }
 
-/// The routes shown until guidance starts or the preview is stopped; nothing else ends it.
+/// The previewed routes, kept until guidance starts or the preview is stopped.
 struct PreviewState {
     struct Shown: Equatable {
         var preview: RoutePreview

@@ -4,10 +4,10 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// The alternatives to the route in force: the current ones, the time of the next search, and whether the vehicle turns onto one.
+/// The alternatives to the route in force: the current list, the time of the next search, and the detection of a turn onto one.
 ///
-/// While there is one ahead, no search is made: the list changes only when a fork is passed, traffic changes an alternative's duration, or
-/// the route changes. A stationary vehicle passes no fork, so its list is stable.
+/// While an alternative is ahead, no search is made: the list changes only when a fork is passed, traffic changes an alternative's
+/// duration, or the route changes. A stationary vehicle passes no fork, so its list is stable.
 final class AlternativesTracker {
     /// An alternative with its fork from the route in force.
     struct Kept {
@@ -24,7 +24,7 @@ final class AlternativesTracker {
         var refusedUntil: Timestamp?
         var isShown = false
 
-        /// Returns the place of a vehicle on the route in force, metres from the alternative's start; past the fork, that of the fork.
+        /// Returns the place of a vehicle on the route in force, metres from the alternative's start; past the fork, the fork's offset.
         func offset(of trip: Trip) -> Double {
             max(plan.alternative.fork.routeOffset - max(forkOffset - trip.offset, 0), 0)
         }
@@ -32,8 +32,8 @@ final class AlternativesTracker {
 
     /// The distance past its fork within which driving along an alternative switches to it, metres.
     private static let takingReach = 500.0
-    /// The distance past a fork at which the vehicle has certainly continued on its route, metres: roads that part at a small angle can be
-    /// distinguished only late.
+    /// The distance past a fork at which the vehicle has certainly continued on its route, metres: roads that diverge at a small angle can
+    /// be distinguished only late.
     private static let passingReach = 100.0
     /// The delay from which an alternative counts as slower than the route, seconds; prevents flapping of the display.
     private static let hysteresis = 5.0
@@ -76,7 +76,7 @@ final class AlternativesTracker {
         _ found: FoundRoutes, with preferences: RoutePreferences, for trip: Trip, leastToFork: Double,
         at stamp: Timestamp
     ) -> AlternativesUpdate? {
-        // A search begins only when there is none: see isDue.
+        // Searches are made only while the list is empty; see `isDue`.
         kept = []
         let onRoute = Set(trip.plan.route.edges.map(\.key))
         var isLate = false
@@ -101,7 +101,7 @@ final class AlternativesTracker {
                         plan: plan, forkOffset: forkOffset, own: own, join: Self.join(of: alternative, with: onRoute)))
             }
         }
-        // The vehicle was at no place of its route, as shortly before the stop that it has arrived at.
+        // The vehicle was not on the rest of its route, for example shortly before a stop that it has since reached.
         if kept.isEmpty, isLate || !found.mainIsCurrent { bringForward(at: stamp) }
         for index in kept.indices { kept[index].isShown = accepts(kept[index], trip) }
         let added = kept.filter(\.isShown).map(\.plan.alternative.id)
@@ -134,7 +134,7 @@ final class AlternativesTracker {
         let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
         guard !passed.isEmpty else { return nil }
         kept.removeAll { $0.forkOffset < limit && $0.fixes == 0 }
-        // The next search is made past the fork, but no more often than allowed.
+        // Search again past the fork, but no more often than allowed.
         if kept.isEmpty { bringForward(at: stamp) }
         return update(passed.filter(\.isShown), .forkPassed, trip)
     }

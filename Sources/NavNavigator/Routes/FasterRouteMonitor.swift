@@ -3,9 +3,9 @@ import NavGuidance
 import NavPositioning
 import NavRouting
 
-/// The schedule of searches for a faster route, and the offer that awaits a decision.
+/// The schedule of searches for a faster route, and the pending offer.
 final class FasterRouteMonitor {
-    /// A faster route that awaits a decision.
+    /// A faster route whose decision is pending.
     struct Offer: Equatable {
         /// Its number, which it keeps when it comes into force.
         var id: UInt64
@@ -42,7 +42,7 @@ final class FasterRouteMonitor {
 
     /// Returns whether a faster route is to be requested now.
     ///
-    /// A search that is due when it is not possible is counted once and made as soon as possible.
+    /// A due search that is not possible is counted once and made as soon as possible.
     ///
     /// - Parameter isPossible: Whether the vehicle is known to follow its route and is not at a stop, and no other search is in progress.
     func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
@@ -71,7 +71,7 @@ final class FasterRouteMonitor {
 
     /// Returns the gain of a found route; nil when it is too small, or when the fork is too near.
     ///
-    /// Two routes of the same provider are compared by the provider's times, other pairs by those of the on-board router.
+    /// Two routes of the same provider are compared with the provider's times, all others with the on-board router's.
     ///
     /// - Parameter start: The place on the route in force where the found route starts, which the vehicle may have left since the request,
     ///   metres from the route's start.
@@ -101,7 +101,7 @@ final class FasterRouteMonitor {
         return start + (common.last.map { $0.routeOffset + $0.length } ?? 0)
     }
 
-    /// Keeps an offer until it is decided.
+    /// Stores an offer until it is decided.
     func keep(_ offer: Offer) { self.offer = offer }
 
     /// Removes and returns the offer; nil when there is none.
@@ -114,7 +114,7 @@ final class FasterRouteMonitor {
 /// The counts of searches for faster routes and of their outcomes.
 package struct FasterRouteCounts: Sendable, Equatable {
     package internal(set) var requests = 0
-    /// Searches due when the vehicle was not known to follow its route or was near its end or at a stop, or when another search was in
+    /// Searches deferred because the vehicle was not known to follow its route, was near its end or at a stop, or another search was in
     /// progress.
     package internal(set) var heldBack = 0
     /// Routes whose gain was too small or whose fork was too near.

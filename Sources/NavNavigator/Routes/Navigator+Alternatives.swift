@@ -2,13 +2,13 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// Alternatives to the route in force: searching, keeping, and switching to one by a call or by driving onto it.
+/// Alternatives to the route in force: search, updates, and switches by a call or by driving onto one.
 extension Navigator {
     func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
-        // As with a faster route: a trip held at a stop continues only on AdvanceLeg.
+        // A trip held at a stop continues only on AdvanceLeg, as with a faster route.
         if !trip.isAtStop, let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
-            // Do not repeat a pending request.
+            // Do not repeat a pending question.
             alternatives.refuse(
                 offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
             ask(.shouldTakeAlternative(offered), standard: true, event)
@@ -26,7 +26,7 @@ extension Navigator {
             for: .alternatives, cause: event.causeSequence, event)
     }
 
-    /// Whether a decision on an alternative may be requested: not while a proposed route may come into force.
+    /// Whether a decision on an alternative may be requested: not while the decision on a proposed route is pending.
     private func policyIsOpen(_ offered: OfferedAlternative) -> Bool { search.proposal == nil }
 
     func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {
@@ -48,7 +48,7 @@ extension Navigator {
     // MARK: Switching to one
 
     func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent) {
-        // An alternative that cannot be driven is not tried again.
+        // Do not retry an alternative that cannot be driven.
         let pause = decision.verdict ? Self.longestHold : hold(decision)
         alternatives.refuse(offered.id, until: event.stamp.advanced(bySeconds: pause))
         guard decision.verdict, let trip, alternatives.offered(offered.id, to: trip) != nil else { return }
@@ -82,7 +82,7 @@ extension Navigator {
             publish(step(.failed(failure)), event)
             return reply(.failed(failure), to: call)
         }
-        // Only one route change at a time: the search that began when the vehicle left its route is no longer needed.
+        // Only one route change at a time: a search started when the vehicle left its route is obsolete.
         cancelSearch(event)
         replaceRoute(
             plan, origin: lastPosition, start: start, .alternativeTaken, taking: offered.id, isChosen: true, event)
@@ -90,7 +90,7 @@ extension Navigator {
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 
-    /// Returns why an alternative found a while ago cannot be driven now; nil when it can.
+    /// Returns the reason why an alternative found earlier can no longer be driven; nil when it can.
     private func obstacle(on plan: RoutePlan, from offset: Double, _ event: NavigatorEvent) -> RouteFailure? {
         let pricing = pricing(at: event.stamp)
         guard let closed = plan.route.pieces(from: offset).first(where: { pricing.isClosed($0.key) }) else {

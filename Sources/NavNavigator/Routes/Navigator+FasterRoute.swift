@@ -2,7 +2,7 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// Faster routes: searched for periodically until shortly before the destination, detected, approved and applied.
+/// Faster routes: periodic searches until shortly before the destination, detection, approval and application.
 extension Navigator {
     func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
@@ -24,11 +24,10 @@ extension Navigator {
             for: .fasterRoute(from: position, offset: trip.offset), cause: event.causeSequence, event)
     }
 
-    /// The preferences of the route in force: a reroute may have been requested with its own, which a faster route or an alternative must not
-    /// undo.
+    /// The preferences of the route in force: a reroute may have its own preferences, which a faster route or an alternative must respect.
     var preferencesInForce: RoutePreferences {
         guard var preferences = trip?.plan.preferences else { return session.preferences }
-        // These held for the reroute alone.
+        // These applied to the reroute only.
         let usual = session.preferences.options
         preferences.options.initialManeuverAvoidance = usual.initialManeuverAvoidance
         preferences.options.chosenRoute = usual.chosenRoute
@@ -109,7 +108,7 @@ extension Navigator {
         report(.applied(oldRouteID: old.routeID), offer, event)
     }
 
-    /// Applies a user's decision, even while the owner's is pending.
+    /// Applies a user's decision, even while the owner's decision is pending.
     func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
         if let route, route != offer.id {

@@ -21,8 +21,7 @@ struct RefreshSchedule {
 
     mutating func noteTraffic() { isNew = true }
 
-    /// Compares the time-dependent rules that hold with those at the last refresh. A local time has the resolution of minutes, so they are
-    /// compared once a minute.
+    /// Compares the active time-dependent rules with those at the last refresh, once a minute, which is the resolution of local times.
     mutating func noteRules(at stamp: Timestamp, minutesAheadOfUTC offset: Int?, _ rules: (LocalTime) -> ConditionSet) {
         guard config.isEnabled, !isNew, let last, let offset else { return }
         let now = LocalTime(stamp, minutesAheadOfUTC: offset)
@@ -43,11 +42,11 @@ struct RefreshSchedule {
     }
 }
 
-/// Refreshes of the route's durations with the latest traffic. The geometry, the cursor and past instructions stay as they are.
+/// Refreshes of the route's durations with the latest traffic. The geometry, the cursor and past instructions stay unchanged.
 extension Navigator {
     /// Returns the pricing of roads for the vehicle of the route in force.
     ///
-    /// A trip under way is timed from now, as by the searches for its routes.
+    /// A running trip is timed from now, like in route searches.
     func pricing(at stamp: Timestamp) -> RoutePricing {
         // A reroute may have been requested with its own preferences.
         pricing(for: trip?.plan.preferences ?? session.preferences, at: config.localTime(at: stamp))
@@ -70,7 +69,7 @@ extension Navigator {
         refreshIfDue(event)
     }
 
-    /// Makes a refresh due when other time-dependent rules hold for the vehicle of the route in force.
+    /// Schedules a refresh when the active time-dependent rules change for the vehicle of the route in force.
     func noteRules(_ event: NavigatorEvent) {
         refresh.noteRules(at: event.stamp, minutesAheadOfUTC: config.minutesAheadOfUTC) { time in
             let preferences = trip?.plan.preferences ?? session.preferences
@@ -92,7 +91,7 @@ extension Navigator {
 
     /// Refreshes the durations of the route and of its alternatives.
     ///
-    /// - Parameter answer: A route from the same provider as the one in force; its durations are the newest where the two coincide.
+    /// - Parameter answer: A route from the same provider as the one in force; its durations are newer on the shared roads.
     @discardableResult
     func refreshRoute(by answer: Route? = nil, _ event: NavigatorEvent) -> Result<RefreshEvent, RouteFailure> {
         guard let trip else {

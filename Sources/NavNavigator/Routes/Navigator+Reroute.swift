@@ -4,9 +4,9 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Reroutes, from the first consideration to the route in force: considered, decided, requested, found, applied.
+/// Reroutes, from the first consideration to the route in force: decision, request, answer, application.
 extension Navigator {
-    /// Whether a position is good enough to start a trip from.
+    /// Whether a position is accurate enough to start a trip from.
     func canStart(at position: VehiclePosition) -> Bool {
         (position.sigma ?? 0) <= config.positioning.fixes.startMaximumAccuracy
     }
@@ -71,7 +71,7 @@ extension Navigator {
         announce(draft, event)
     }
 
-    /// Replies to a call that its command failed.
+    /// Replies to a call with a failure.
     func refuse(_ call: UInt64, _ message: String, _ code: RouteFailure.Code = .wrongState) {
         reply(.failed(RouteFailure(code: code, message: message)), to: call)
     }
@@ -85,7 +85,7 @@ extension Navigator {
         ask(.rerouteOptions(draft.reason, draft.preferences, draft.waypoints), standard: true, event)
     }
 
-    /// Repeats a search without the owner's options, with which no route was found.
+    /// Repeats a failed search without the owner's options.
     private func fetchWithoutOptions(_ failed: RouteSearch.Draft, _ own: RouteOrder, _ event: NavigatorEvent) {
         var draft = failed
         (draft.id, draft.preferences, draft.waypoints) = (routes.nextID(), own.preferences, own.waypoints)
@@ -100,7 +100,7 @@ extension Navigator {
         guard var draft = search.draft, draft.isAnnounced else { return }
         let position = lastPosition ?? draft.origin
         if case .reroute(let preferences, var waypoints) = decision.answer.content {
-            // The owner may put the vehicle's position before the places to go to; as a stop it would already be behind.
+            // The owner may list the vehicle's position as the first waypoint; as a stop it would already be behind.
             if waypoints.count > 1, let first = waypoints.first?.coordinate, first.isValid,
                 first != draft.waypoints.first?.coordinate,
                 [draft.origin, position].contains(where: {
@@ -110,7 +110,7 @@ extension Navigator {
                 waypoints.removeFirst()
             }
             let own = RouteOrder(waypoints: draft.waypoints, preferences: draft.preferences)
-            // Invalid preferences would end the search for another route.
+            // Invalid preferences would end the search.
             if let preferences, preferences.options.fault == nil { draft.preferences = preferences }
             if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
             if (draft.waypoints, draft.preferences) != (own.waypoints, own.preferences) { draft.replaced = own }
@@ -143,7 +143,7 @@ extension Navigator {
         self.request(query, for: .search, cause: draft.cause, event)
     }
 
-    /// The distance from the vehicle within which the first of several waypoints means the vehicle itself, metres.
+    /// The distance within which the first of several waypoints counts as the vehicle's own position, metres.
     private static let vehicleWaypointDistance = 50.0
 
     /// Returns the distance within which a new route avoids maneuvers, metres.
@@ -198,7 +198,7 @@ extension Navigator {
         case .reroute(let draft): report(.failed(failure, nextAttempt: next), draft, event)
         case .start(let order):
             reply(.failed(failure), to: order.call)
-            // The waiting caller has received the failure, and the current route is unchanged. Publish it only if there is no caller.
+            // A waiting caller has received the failure, and the current route is unchanged: publish it only without a caller.
             guard order.call == 0 else { break }
             publish(
                 .reroute(
@@ -221,7 +221,7 @@ extension Navigator {
             return report(.rejected(rejection), draft, event, plan.provider)
         }
         let seconds = secondsToManeuver(of: plan)
-        // A reroute requested by a user is not requested again after a refusal here, so it would be lost.
+        // A user's reroute is not retried after a refusal, so refusing it here would lose it.
         guard config.rerouteMinimumCommitTime > 0, !draft.isByHand, seconds < config.rerouteMinimumCommitTime
         else { return apply(plan, request, draft, event) }
         search.propose(request)
@@ -230,7 +230,7 @@ extension Navigator {
             standard: search.refusals >= config.rerouteGreatestRefusals, event)
     }
 
-    /// Returns why a found route is no longer useful; nil when it still is.
+    /// Returns the reason why a found route is no longer useful; nil when it is.
     private func objection(to plan: RoutePlan, _ draft: RouteSearch.Draft) -> RerouteEvent.Rejection? {
         guard let trip else { return .superseded }
         let isOnRoute = trip.deviation.state == .onRoute || trip.deviation.state == .offStep
@@ -286,7 +286,7 @@ extension Navigator {
 
     // MARK: Ending
 
-    /// Cancels the current search, which is no longer needed.
+    /// Cancels the current search, which has become obsolete.
     func cancelSearch(_ event: NavigatorEvent) {
         let (pending, draft, proposal, wanted) = (search.pending, search.draft, search.proposal, search.wanted)
         search.finish()

@@ -3,10 +3,10 @@ import NavMap
 import NavPositioning
 import NavRouting
 
-/// The state of the route request at the start of a trip or for a reroute: never two at once, never in a loop.
+/// The state of the route request at the start of a trip or for a reroute: at most one at a time, never in a tight loop.
 ///
-/// A cooldown and a minimum movement separate reroutes; failures back off exponentially up to a longest pause. It decides when to request,
-/// not whether: the deviation is reported to it.
+/// A cooldown and a minimum movement separate reroutes; failures back off exponentially up to a maximum. It decides when to request, not
+/// whether to: deviations are detected elsewhere.
 final class RouteSearch {
     struct PendingTrip: Equatable {
         var order: RouteOrder
@@ -17,7 +17,7 @@ final class RouteSearch {
         var resumed: TripSnapshot?
     }
 
-    /// A reroute, from the moment it is considered.
+    /// A reroute under consideration or in progress.
     struct Draft: Equatable {
         var id: UInt64
         /// Sequence of the message that led to it, 0 for none.
@@ -28,14 +28,14 @@ final class RouteSearch {
         var origin: VehiclePosition
         /// Whether a user requested it.
         var isByHand: Bool
-        /// The preferences and waypoints that the owner's replaced; nil when the owner left them.
+        /// The original preferences and waypoints that the owner replaced; nil when the owner changed none.
         var replaced: RouteOrder?
-        /// Whether the coming reroute was announced; its end is then announced too.
+        /// Whether the start of the reroute was announced; its end is then announced too.
         var isAnnounced = false
         /// The number of the attempt, from 1; nil before the first.
         var attempt: Int?
 
-        /// Whether a user gave up a waypoint; without a user, the waypoint was missed.
+        /// Whether a user skips a waypoint; without a user, the waypoint was missed.
         var skipsWaypoint: Bool { isByHand && reason == .waypoint }
     }
 
@@ -49,7 +49,7 @@ final class RouteSearch {
             return false
         }
 
-        /// Moves the time of the position that it starts from when the clock is set.
+        /// Moves the time of its start position when the clock is set.
         mutating func moveClock(by nanoseconds: Int64) {
             guard case .reroute(var draft) = self else { return }
             draft.origin.moveClock(by: nanoseconds)
@@ -64,50 +64,50 @@ final class RouteSearch {
         var attempt: Int
         var origin: VehiclePosition?
 
-        /// Moves the time of the position that it starts from when the clock is set.
+        /// Moves the time of its start position when the clock is set.
         mutating func moveClock(by nanoseconds: Int64) {
             purpose.moveClock(by: nanoseconds)
             origin?.moveClock(by: nanoseconds)
         }
     }
 
-    /// The missing thing that made a request fail and whose arrival is reported by an event.
+    /// The missing input that made a request fail, and whose arrival an event reports.
     private enum MissingInput {
         case tiles
         /// A road under the vehicle.
         case road
     }
 
-    // Indirect, as asking for the state would copy a whole request.
+    // Indirect, because reading the state would copy a whole request.
     private indirect enum State {
         case idle
-        /// A trip is requested but no position is good enough to start from.
+        /// A trip is requested but no position is accurate enough to start from.
         case awaitingPosition(PendingTrip)
         /// The policy decides whether and how to reroute.
         case drafting(Draft)
-        /// The owner's policy refuses reroutes until then.
+        /// The owner's policy refuses reroutes until the given moment.
         case denied(until: Timestamp)
         case waiting(Request)
         /// A route was found; the policy decides whether it comes into force.
         case proposing(Request)
-        /// The last request failed; the next may be made at `until`, or once the missing thing arrives.
+        /// The last request failed; the next may be made at `until`, or when the missing input arrives.
         case pausing(Purpose, until: Timestamp, lacking: MissingInput?)
-        /// A request from the vehicle's position cannot succeed: none is made until the vehicle is back on its route, or, for one to a missed
-        /// stop, has left its route.
+        /// A request from the vehicle's position cannot succeed: none is made until the vehicle is back on its route, or, for a reroute to
+        /// a missed stop, has left its route.
         case abandoned(RerouteEvent.Reason)
     }
 
     var config: NavigatorConfig
     private var state = State.idle
-    /// The trip that is wanted again if the requested one, for which a call waits, fails; nil for none.
+    /// The pending trip to restore if the one requested by a waiting call fails; nil for none.
     private var displaced: PendingTrip?
     private(set) var failures = 0
     /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
-    /// The tiles whose absence made the last request for the wanted route fail, while it is to be repeated; empty for any other outcome.
+    /// The missing tiles that made the last request fail, while a retry is pending; empty for any other outcome.
     private(set) var missingTiles: [RoadTileID] = []
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
-    /// Reroutes since the vehicle was last seen on a route: far from any road, reroutes are useless.
+    /// The number of reroutes since the vehicle was last seen on a route; far from any road, reroutes are useless.
     private var inVain = 0
 
     init(_ config: NavigatorConfig) { self.config = config }
@@ -141,7 +141,7 @@ final class RouteSearch {
         }
     }
 
-    /// The pending trip that a call for another one displaces; nil when there is none. A trip for which a call waits ends with its call.
+    /// The pending trip that a call for another trip displaces; nil when there is none. A trip with a waiting call ends with its call.
     var displaceable: PendingTrip? { wanted.flatMap { $0.call == 0 ? $0 : nil } ?? displaced }
 
     /// Whether a reroute is in progress.
@@ -185,7 +185,7 @@ final class RouteSearch {
         }
     }
 
-    /// Returns the time or distance between two reroutes, doubled for each reroute whose route the vehicle was never seen on.
+    /// Returns the time or distance between two reroutes, doubled for each reroute whose route the vehicle never reached.
     private func spaced(_ least: Double) -> Double {
         var spacing = least
         for _ in 1..<min(max(inVain, 1), RouteSearch.greatestDoublings) { spacing *= 2 }
@@ -215,10 +215,10 @@ final class RouteSearch {
     /// Records a trip that cannot be requested yet.
     func awaitPosition(for order: PendingTrip) { state = .awaitingPosition(order) }
 
-    /// Records the trip that is wanted again if the call for another one fails.
+    /// Records the trip to restore if the call for another trip fails.
     func displace(_ order: PendingTrip?) { displaced = order }
 
-    /// Records that the requested trip failed, for which a call waits: the one that it displaced waits for the next good position.
+    /// Records that the trip requested by a waiting call failed: the displaced trip waits for the next accurate position.
     func failCall() {
         let order = displaced
         finish()
@@ -234,14 +234,14 @@ final class RouteSearch {
         missingTiles = []
     }
 
-    /// Returns the number of the next attempt; a user's request is not repeated, and does not count with the others.
+    /// Returns the number of the next attempt; a user's request is not retried, and is not counted with the others.
     func attempt(for purpose: Purpose) -> Int {
         if case .reroute(let draft) = purpose, draft.isByHand { 1 } else { failures + 1 }
     }
 
     /// Records a request that is sent.
     ///
-    /// - Parameter isRepeat: Whether it repeats one that has just failed, so that both count as one reroute.
+    /// - Parameter isRepeat: Whether it repeats a request that has just failed, so that both count as one reroute.
     func begin(
         _ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?, isRepeat: Bool = false
     ) -> Request {
@@ -260,7 +260,7 @@ final class RouteSearch {
         missingTiles = []
     }
 
-    /// Records that a route came into force, or that none is needed any longer.
+    /// Records that a route came into force, or that none is needed.
     func finish() {
         state = .idle
         failures = 0
@@ -277,13 +277,13 @@ final class RouteSearch {
 
     /// Records a failure; returns the moment of the next attempt, nil when there is none.
     ///
-    /// Neither a user's request for a reroute nor a request that cannot succeed is repeated.
+    /// A user's request for a reroute and a request that cannot succeed are not retried.
     func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
         switch request.purpose {
         case .reroute(let draft) where draft.isByHand:
             state = .idle
             missingTiles = []
-            // Automatic reroutes do not wait until the vehicle has moved on from here.
+            // Automatic reroutes need not wait for a minimum movement after this failure.
             lastReroute = nil
             return nil
         case .start(let order) where order.call != 0:
@@ -303,7 +303,7 @@ final class RouteSearch {
         missingTiles = failure.missingTiles
         if !missingTiles.isEmpty { lack = .tiles }
         if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {
-            // Far from any road, only reaching a road helps, not a later attempt.
+            // Far from any road, a retry helps only after reaching a road.
             lack = .road
             pause = max(pause, config.rerouteBackoffLongest)
         }
@@ -315,7 +315,7 @@ final class RouteSearch {
     /// Records that the vehicle was seen on the route in force.
     func noteSeenOnRoute() { inVain = 0 }
 
-    /// Records that the vehicle follows its route, and forgets earlier failures.
+    /// Records that the vehicle follows its route, and resets the failures.
     func noteOnRoute() {
         switch state {
         case .pausing(.reroute, _, _), .abandoned, .denied: finish()
@@ -324,7 +324,7 @@ final class RouteSearch {
         }
     }
 
-    /// Records that tiles arrived: a request that lacked them need not wait any longer.
+    /// Records that tiles arrived: a request that needs them is due immediately.
     func noteTiles(at stamp: Timestamp) {
         if case .pausing(let purpose, _, lacking: .tiles) = state {
             state = .pausing(purpose, until: stamp, lacking: nil)

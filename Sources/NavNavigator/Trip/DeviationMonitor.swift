@@ -3,11 +3,11 @@ import NavGeo
 import NavMatching
 import NavPositioning
 
-/// A monitor that judges at each fix whether the vehicle follows its route.
+/// A monitor that evaluates at each fix whether the vehicle follows its route.
 ///
-/// The matched edge counts first (connectivity), then distance and course; a single fix never decides. A distance counts in full only when
-/// speed and course confirm it: a reflected signal moves the position for many fixes, but not the velocity, which is measured from the
-/// carrier frequency. The monitor only reports; the navigator decides what to do.
+/// The matched edge counts first (connectivity), then distance and course; a single fix never decides. A distance has full weight only if
+/// speed and course confirm it: a reflected signal shifts the position for many fixes, but not the velocity, which is measured from the
+/// carrier frequency. The monitor only reports; the navigator decides.
 struct DeviationMonitor {
     var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
@@ -15,11 +15,11 @@ struct DeviationMonitor {
     private var against = Evidence()
     /// The evidence for driving along the route in the wrong direction.
     private var backwards = Evidence()
-    /// Consecutive fixes that place the vehicle further ahead than it can have driven.
+    /// The consecutive fixes that place the vehicle further ahead than it can have driven.
     private var ahead = Evidence()
     /// The lateral movement away from the route, by speed and course.
     private var excursion = Excursion()
-    /// Consecutive fixes that do not count against the route.
+    /// The number of consecutive fixes that do not count against the route.
     private var agreeing = 0
 
     /// Consecutive fixes with the same evidence.
@@ -27,7 +27,7 @@ struct DeviationMonitor {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double, coordinate: Coordinate)?
         private var last: Timestamp?
-        /// The number of last fixes faster than a vehicle backs out of a parking place; an unknown speed counts as fast.
+        /// The number of latest fixes faster than a vehicle that backs out of a parking place; an unknown speed counts as fast.
         private(set) var fastFixes = 0
         /// Whether the vehicle's movement confirmed one of the fixes.
         var isConfirmed = false
@@ -53,7 +53,7 @@ struct DeviationMonitor {
         /// Longest time for which a speed is extrapolated, seconds.
         private static let validity = 2.5
         /// Time constants of the decay of errors in the bearings of map and receiver, seconds; shorter on the route, where a non-zero sum
-        /// must be an error.
+        /// is an error.
         private static let memory = (on: 5.0, away: 30.0)
 
         /// Metres, positive to the right; nil without speeds and courses.
@@ -139,11 +139,11 @@ struct DeviationMonitor {
             courseDifference: difference, since: since)
     }
 
-    /// Whether a predicted position may equally be off the route: roads diverged and nothing showed which one was taken.
+    /// Whether a predicted position may equally be off the route: roads diverged and no measurement showed which one was taken.
     private func isDoubtful(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         switch placement.kind {
         case .onEdge, .behindPrediction: placement.strayProbability >= DeviationMonitor.doubt
-        // Predictions cannot confirm each other: only fixes show that a part of the route was skipped.
+        // Predictions cannot confirm each other; only fixes show that a part of the route was skipped.
         case .ahead: true
         case .opposite, .nearby: speaksAgainst(placement, position, difference)
         }
@@ -162,7 +162,7 @@ struct DeviationMonitor {
     }
 
     /// Whether a position near the route neither adds to the recent evidence against it nor cancels that evidence: the vehicle is probably
-    /// on another road, but too near to be sure.
+    /// on another road, but too near the route to be certain.
     private func isUndecided(_ placement: RoutePlacement, _ stamp: Timestamp) -> Bool {
         guard placement.strayProbability >= config.deviationEdgeProbability, let age = against.age(at: stamp) else {
             return false
@@ -183,7 +183,7 @@ struct DeviationMonitor {
         let near = min(max(least, 1.5 * sigma), config.deviationMaximumDistance)
         if placement.strayProbability >= config.deviationEdgeProbability {
             if goesElsewhere(placement, position) { return true }
-            // On the road of the route, the course decides; the matcher may still have the other direction after a drive in reverse.
+            // On the route's road, the course decides; after reversing, the matcher may still have the other direction.
             if placement.kind == .opposite {
                 if position.road != nil, !followsCourse(position, difference) { return true }
             } else if position.road != nil, placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near) {
@@ -196,10 +196,10 @@ struct DeviationMonitor {
         return placement.distance > tolerance || turnsAway && placement.distance > tolerance / 2
     }
 
-    /// Whether the movement fits a vehicle that has left the route.
+    /// Whether the movement is consistent with a vehicle that has left the route.
     private func isExplained(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let metres = excursion.metres else { return true }
-        // Between roads that are closer than that, the way across is all that can be expected.
+        // Between closer roads, the lateral movement cannot exceed their distance.
         let across = min(config.deviationExcursion, max(placement.distance * 0.8, config.deviationFirmDistance))
         return abs(metres) >= across || placement.kind == .opposite
             || placement.distance > config.deviationMaximumDistance
@@ -223,7 +223,7 @@ struct DeviationMonitor {
         return difference <= config.deviationCourse && isFast(position)
     }
 
-    /// Whether the vehicle's direction differs from the route's: by its course at speed, and when slow also by the road that it is on.
+    /// Whether the vehicle's direction differs from the route's: by its course at speed, and at low speed also by its road.
     private func turnsAway(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let difference, difference > config.deviationCourse else { return false }
         if isFast(position) { return true }
@@ -255,7 +255,7 @@ struct DeviationMonitor {
         if placement.kind == .opposite, (difference ?? 0) > .pi / 2 {
             backwards.add(position, offset: placement.offset)
         } else if backwards.fixes > 0 {
-            // Driving backwards is no evidence that the vehicle has left the road.
+            // Reversing is no evidence that the vehicle has left the road.
             (backwards, against) = (Evidence(), Evidence())
         }
         against.add(position, offset: placement.offset)
@@ -274,11 +274,11 @@ struct DeviationMonitor {
         }
     }
 
-    /// Whether the vehicle has driven back far enough at any fix rate: by number of fixes, and by distance, of which half is enough after the
-    /// debounce time, and none at a speed at which no vehicle backs out of a parking place.
+    /// Whether the vehicle has driven back far enough, independently of the fix rate: by number of fixes and by distance. Half of the
+    /// distance suffices after the debounce time, and none is needed at a speed above that of backing out of a parking place.
     private func isWrongWay(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard let first = backwards.first, backwards.fixes >= config.wrongWayFixes else { return false }
-        // The route may begin at the vehicle, so that its offset does not fall.
+        // The route may begin at the vehicle, and then the offset does not decrease.
         let driven = max(first.offset - placement.offset, Geodesy.distance(first.coordinate, position.coordinate))
         if driven >= config.wrongWayDistance { return true }
         guard backwards.seconds(at: position.stamp) >= config.deviationDebounce else { return false }
@@ -288,7 +288,7 @@ struct DeviationMonitor {
     /// The greatest speed of backing out of a parking place, m/s.
     private static let fastestBackingOut = 4.0
 
-    /// The number of consecutive fixes at such a speed that excludes a single wrong speed.
+    /// The least number of consecutive fixes above that speed; more than one, because a single speed may be wrong.
     private static let fewestFastFixes = 2
 
     private mutating func set(_ new: DeviationState, _ stamp: Timestamp) {

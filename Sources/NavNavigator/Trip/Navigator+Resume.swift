@@ -3,9 +3,9 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Trips that survive a restart of the process: keeping and resuming them.
+/// Trips that survive a restart of the process: storing and resuming them.
 extension Navigator {
-    /// Keeps the trip if any of its kept parts has changed.
+    /// Stores the trip if any of its stored parts has changed.
     func keepTripIfChanged() {
         let mark = tripMark
         guard mark != keptMark else { return }
@@ -13,7 +13,7 @@ extension Navigator {
         perform(.keepTrip(mark.map { _ in snapshot }))
     }
 
-    /// The mark of the trip to keep; nil without a trip, after its end, and during a simulated drive.
+    /// The digest of the trip to store; nil without a trip, after its end, and during a simulated drive.
     private var tripMark: TripDigest? {
         if let trip, session.id != 0 {
             guard !trip.isComplete, simulation == nil else { return nil }
@@ -35,7 +35,7 @@ extension Navigator {
             plan: trip.plan, order: RouteOrder(waypoints: trip.remainingWaypoints, preferences: session.preferences))
     }
 
-    /// Resumes a trip of the previous process, from the first position that is good enough.
+    /// Resumes a trip of the previous process, from the first sufficiently accurate position.
     func resume(_ trip: TripSnapshot, _ event: NavigatorEvent) {
         guard !trip.order.waypoints.isEmpty else { return }
         cancelSearch(event)
@@ -72,8 +72,8 @@ extension Trip {
     struct ResumePlace {
         /// Metres from the route's start.
         var offset: Double
-        /// Metres past the stop at the leg's end, which the vehicle passed while the process was down or while it was held there; nil when
-        /// it is before the stop, or elsewhere.
+        /// Metres past the stop at the leg's end if the vehicle passed it while the process was down or while it was held there; nil before
+        /// the stop, or elsewhere.
         var beyondStop: Double?
     }
 
@@ -95,8 +95,8 @@ extension Trip {
             }
             return nil
         }
-        // At a stop, the trip waits for the next leg, wherever the vehicle is; it may have driven on along the route. The route may use the
-        // road at the stop again much later.
+        // At a stop, the trip waits for the next leg regardless of the vehicle's position, which may be further along the route. The route
+        // may use the road at the stop again much later.
         if kept.isAtStop {
             let stop = route.waypoints[leg.destination].snapped
             let hasLeft = Geodesy.distance(position.coordinate, stop) > config.deviationMaximumDistance

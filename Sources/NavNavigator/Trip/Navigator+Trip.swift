@@ -3,7 +3,7 @@ import NavGuidance
 import NavPositioning
 import NavRouting
 
-/// Trips: their start, changes of their route, the sequence of their legs, and their end.
+/// Trips: start, route changes, legs, and end.
 extension Navigator {
     // MARK: Commands
 
@@ -36,7 +36,7 @@ extension Navigator {
 
     private func repeatInstruction(_ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
-        guard !trip.isSilent else { return refuse(call, "off route there is no instruction until the reroute") }
+        guard !trip.isSilent else { return refuse(call, "no instruction while off-route: wait for the reroute") }
         guard let (spoken, duration) = trip.repeatedInstruction(speed: lastPosition?.speed) else {
             return refuse(call, "the leg has no further instruction")
         }
@@ -55,14 +55,14 @@ extension Navigator {
         if order.origin != nil || drive != nil && vehiclePosition == nil && config.originFallback != nil {
             requestStart(wanted, from: vehiclePosition, event)
         } else if let vehiclePosition, canStart(at: vehiclePosition) || trip?.isComplete == false {
-            // A trip under way can be rerouted only while no other waits for a position.
+            // A running trip can be rerouted only while no other trip waits for a position.
             requestStart(wanted, from: vehiclePosition, event)
         } else {
             awaitPosition(for: wanted)
         }
     }
 
-    /// Makes a trip wait for a position. The call that requested it is answered now, because the time to a first fix is unknown.
+    /// Defers a trip until there is a position. The requesting call is answered immediately, because the time to a first fix is unknown.
     private func awaitPosition(for wanted: RouteSearch.PendingTrip) {
         reply(.awaitingPosition, to: wanted.call)
         var waiting = wanted
@@ -146,7 +146,7 @@ extension Navigator {
 
     /// Continues along another route of the same trip.
     ///
-    /// - Parameter isChosen: Whether the driver or the owner took this route, which later reroutes then prefer.
+    /// - Parameter isChosen: Whether the driver or the owner chose this route, so that later reroutes prefer it.
     func replaceRoute(
         _ plan: RoutePlan, origin: VehiclePosition?, start: Double = 0, _ change: RouteChange,
         taking alternative: UInt64? = nil, as id: UInt64? = nil, isChosen: Bool = false,
@@ -165,7 +165,7 @@ extension Navigator {
         trip?.preventsReroutes = prevents
         if isChosen, let trip { session.choose(plan.route, id: trip.routeID) }
         report(trip?.plan ?? plan, change, event)
-        // A route that replaces one at a stop begins with the next leg.
+        // At a stop, the replacing route begins with the next leg.
         if isAtStop, let trip { publish(.arrival(trip.legStart), event) }
     }
 
@@ -202,7 +202,7 @@ extension Navigator {
         if let offer = faster.take() { report(.rejected(rejection), offer, event) }
     }
 
-    /// Handles the arrival at the destination: nothing changes the route any more.
+    /// Handles the arrival at the destination, after which the route no longer changes.
     func endOfTrip(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
@@ -231,8 +231,8 @@ extension Navigator {
         ask(.shouldAdvanceLeg(waypoint: arrival.waypoint, waypoint), standard: config.legsAutoAdvance, event)
     }
 
-    /// Handles the arrival at a stop. Routes requested earlier lead through the stop and would lead back to it. A new search is made for
-    /// alternatives to the rest of the route, since those found before belong to the whole route.
+    /// Handles the arrival at a stop. Routes requested earlier lead through the stop and would lead back to it. Alternatives to the rest of
+    /// the route are searched for again, because those found before are for the whole route.
     private func leaveBehind(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         supersedeOffers(event)
@@ -244,7 +244,7 @@ extension Navigator {
         publish(.arrival(arrival), event)
     }
 
-    /// Asks once for each stop whether a deviation near it leads to a reroute.
+    /// Requests once per stop the decision whether a deviation near it leads to a reroute.
     func askWhetherNearStop(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, trip.preventsReroutes == nil, position.isDecisive, trip.isNearStop(position) else { return }
         self.trip?.preventsReroutes = config.arrivalSuppresses

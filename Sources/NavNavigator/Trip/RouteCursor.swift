@@ -17,7 +17,7 @@ struct RoutePlacement {
         case ahead
         /// The vehicle is on the road of an edge within reach, in the other direction.
         case opposite
-        /// The nearest point within reach; the vehicle's road is no evidence for the route.
+        /// The nearest point within reach, without evidence from the vehicle's road.
         case nearby
     }
 
@@ -41,8 +41,8 @@ struct RoutePlacement {
 /// The vehicle's place along its route, which only moves forwards.
 ///
 /// The cursor searches only the part of the route that the vehicle can have driven since it was last seen there, so that a loop or an
-/// overlap further ahead cannot pull it forwards. An edge out of reach but later on the same leg is reported as a jump, which the monitor
-/// may accept. The cursor does not decide whether the vehicle follows the route.
+/// overlap further ahead cannot move it forwards. An edge beyond reach on the same leg is reported as a jump, which the monitor may accept.
+/// The cursor does not decide whether the vehicle follows the route.
 ///
 /// It moves back only to undo a prediction that was ahead of the vehicle, and never behind the place where the vehicle was last seen. A
 /// prediction moves the cursor but passes no waypoint.
@@ -56,7 +56,7 @@ struct RouteCursor {
     private(set) var offset = 0.0
     /// The offset at which the vehicle was last seen, not predicted.
     private var seen = 0.0
-    /// The offset that fixes or odometry confirm; a waypoint beyond it is not passed.
+    /// The offset confirmed by fixes or odometry; a waypoint beyond it is not passed.
     private(set) var confirmed = 0.0
     /// Metres that the vehicle can have driven since the cursor last moved.
     private var driven = 0.0
@@ -71,7 +71,7 @@ struct RouteCursor {
     /// more than this speed allows.
     private static let greatestSpeed = 80.0
 
-    /// A cursor at the route's start; `origin` is the vehicle's position when the route was requested.
+    /// Creates a cursor at the route's start; `origin` is the vehicle's position when the route was requested.
     init(_ route: Route, config: NavigatorConfig, origin: VehiclePosition?) {
         self.route = route
         self.config = config
@@ -96,7 +96,7 @@ struct RouteCursor {
         nextPassage = next
     }
 
-    /// Moves the times of the last positions when the clock is set, so that the step counts neither as a gap nor as standing still.
+    /// Moves the times of the last positions when the clock is set, so that the step counts neither as a gap nor as a standstill.
     mutating func moveClock(by nanoseconds: Int64) {
         last?.stamp.move(by: nanoseconds)
         lastDecisive?.stamp.move(by: nanoseconds)
@@ -108,7 +108,7 @@ struct RouteCursor {
     {
         let moved = move(to: position, stop: stop)
         let legEnd = leg.routeOffset + leg.length
-        // A fix may undo a prediction.
+        // A fix may revert a prediction.
         let lower = max((position.isSeen ? seen : offset) - config.cursorBackwardReach, 0)
         let slack = slack(of: position)
         // The search extends past the leg's end only once the stop has been passed, so that a stop beside the road is not skipped.
@@ -166,7 +166,7 @@ struct RouteCursor {
     }
 
     /// Whether a position fits the part of the route within reach: where the route crosses itself, both parts are near, and only further
-    /// driving shows which one it is.
+    /// driving distinguishes them.
     private func isAt(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard placement.distance <= config.deviationEdgeDistance else { return false }
         guard let course = position.course, (position.speed ?? 0) >= config.deviationCourseMinimumSpeed else {
@@ -199,9 +199,9 @@ struct RouteCursor {
         }
     }
 
-    /// Returns the smallest angle between a course and the route around a place; π when the route is nowhere near.
+    /// Returns the smallest angle between a course and the route around a place; π when the route is not nearby.
     ///
-    /// At a corner, at an uncertain position, and where the route soon returns, more than one direction of the route fits.
+    /// At a corner, with an uncertain position, and where the route soon returns, several directions of the route fit.
     private func separation(
         of course: Double, at place: Coordinate, reach: Double, within window: ClosedRange<Double>
     ) -> Double {
@@ -223,15 +223,15 @@ struct RouteCursor {
         return least
     }
 
-    /// The most segments of the line that are searched around a place; bounds the work.
+    /// The maximum number of the line's segments searched around a place; bounds the work.
     private static let mostPieces = 200
 
-    /// A candidate with a lower probability changes no decision.
+    /// The probability below which a candidate affects no decision.
     private static let negligible = 0.001
 
     /// Moves the cursor to a placement, but not beyond `limit`.
     ///
-    /// A fix undoes the predictions before it.
+    /// A fix reverts earlier predictions.
     mutating func advance(to placement: RoutePlacement, limit: Double, by position: VehiclePosition) {
         let isSeen = position.isSeen
         let least = isSeen || placement.kind == .behindPrediction ? seen : offset
@@ -261,7 +261,7 @@ struct RouteCursor {
         hasPassedStop = false
     }
 
-    /// Records that the vehicle passed the leg's stop and drove on by some metres.
+    /// Records that the vehicle passed the leg's stop and is some metres beyond it.
     mutating func passStop(by metres: Double) {
         hasPassedStop = true
         driven = metres
@@ -281,14 +281,14 @@ struct RouteCursor {
         guard let last else { return 0 }
         let slack = slack(of: position)
         let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
-        // The last place may be a prediction that lags far behind; the possible distance counts from the last measured position.
+        // The last place may be a prediction that lags far behind, so the possible distance counts from the last measured position.
         let from = lastDecisive ?? last
         let farthest = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack
         let straight = min(Geodesy.distance(last.coordinate, position.coordinate), farthest)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
-        // At a standstill noise moves the position, which would add up; only the speed reveals creeping.
+        // At a standstill, position noise would accumulate; only the speed reveals creeping.
         let isStationary = straight <= slack && position.speed.map { $0 <= config.deviationMinimumSpeed } ?? false
-        // During a gap, the road may have been winding.
+        // The road may have been winding during a gap.
         let reach =
             seconds > config.cursorSpeedValidity
             ? max(moved, config.cursorGapSpeed * seconds)
@@ -325,8 +325,8 @@ struct RouteCursor {
             bearing: route.line.bearing(at: projection.offset) ?? 0)
     }
 
-    /// Returns the best-fitting passage of an edge: one that includes the place is preferred to one that only ends near it, then the one
-    /// nearest to the expected offset.
+    /// Returns the best-fitting passage of an edge: a passage that includes the place is preferred to one that only ends near it, then the
+    /// passage nearest to the expected offset.
     private func passage(
         of key: EdgeKey, at edgeOffset: Double, within window: ClosedRange<Double>, near expected: Double,
         _ position: VehiclePosition
@@ -343,7 +343,7 @@ struct RouteCursor {
             // Once the vehicle has reached the stop that divides the edge, it is no longer on the route beyond it.
             let beyond = edgeOffset - edge.startOffset - along
             guard beyond <= reach || self.offset < offset - 1 else { continue }
-            // A difference of up to a metre does not make one passage fit better.
+            // Differences of up to a metre are ignored.
             let outside = max(abs(edgeOffset - edge.startOffset - along), 1)
             let miss = abs(offset - expected)
             if let best, (best.outside, best.miss) <= (outside, miss) { continue }

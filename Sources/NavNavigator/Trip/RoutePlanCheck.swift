@@ -4,7 +4,7 @@ import NavRouting
 extension RoutePlan {
     /// The reason why the plan cannot be used for guidance; nil when it can.
     ///
-    /// The on-board router never creates such a plan, but a plan from outside may have any defect.
+    /// The on-board router never creates such a plan, but an external plan may have any defect.
     var defect: String? {
         if route.edges.isEmpty || route.coordinates.isEmpty { return "the route is empty" }
         if !route.length.isFinite || route.length < 0 { return "the route's length is negative or not finite" }
@@ -30,7 +30,7 @@ extension RoutePlan {
             else { return "leg \(index) has no edges, or they do not follow the previous leg's" }
             edge = leg.edges.upperBound
         }
-        if edge != route.edges.count { return "there are edges after the last leg" }
+        if edge != route.edges.count { return "edges follow the last leg" }
         if guidance.legs.count != route.legs.count { return "guidance and route have different numbers of legs" }
         if guidance.legs.contains(where: \.isEmpty) { return "the guidance has a leg without steps" }
         return nil

@@ -3,7 +3,7 @@ import NavRouting
 /// A table of a route's edges and driving times by the distance from its start.
 struct RouteTimes {
     private let edges: [RouteEdge]
-    /// Seconds from the route's start to the start of each edge, the turn onto it included; the whole duration at the end.
+    /// Seconds from the route's start to the start of each edge, including the turn onto it; the last value is the total duration.
     private let before: ContiguousArray<Double>
     /// Seconds of traffic delay from the start of each edge to the destination; nil when no traffic is known on the way.
     private let delays: ContiguousArray<Double?>
@@ -39,7 +39,7 @@ struct RouteTimes {
         return max(delay - (edge.duration - edge.freeFlowDuration) * driven, 0)
     }
 
-    /// Returns the index of a leg's edge at a distance from the route's start; where edges meet, the last one.
+    /// Returns the index of a leg's edge at a distance from the route's start; where edges meet, that of the last one.
     func edge(at offset: Double, in leg: RouteLeg) -> Int { edge(at: offset, in: leg.edges) }
 
     private func edge(at offset: Double, in range: Range<Int>) -> Int {
@@ -52,8 +52,8 @@ struct RouteTimes {
         return low
     }
 
-    /// Returns the seconds from one place to a later one on a leg. A turn counts as soon as its edge begins, at a leg's
-    /// start once the vehicle leaves.
+    /// Returns the seconds from one place to a later one on a leg. A turn counts from the start of its edge, at a leg's
+    /// start from the departure.
     func duration(from start: Double, to end: Double, in leg: RouteLeg) -> Double {
         max(time(at: end, in: leg.edges) - time(at: start, in: leg.edges), 0)
     }
@@ -69,7 +69,7 @@ struct RouteTimes {
         return max(before[edges.count] - time(at: offset, in: 0..<edges.count), 0)
     }
 
-    /// Returns the place reached some seconds after another one, metres from the route's start; the route's end when that is sooner.
+    /// Returns the place reached some seconds after another place, metres from the route's start; at most the route's end.
     func offset(_ seconds: Double, after offset: Double) -> Double {
         guard let last = edges.last else { return 0 }
         let target = time(at: offset, in: 0..<edges.count) + max(seconds, 0)
@@ -82,7 +82,7 @@ struct RouteTimes {
         let edge = edges[low]
         guard edge.duration > 0 else { return max(edge.routeOffset, offset) }
         let share = (target - before[low]) / edge.duration
-        // Use the next edge's exact start: a sum rounded down would remain before a wait again and again.
+        // Use the next edge's exact start: a sum that is rounded down would never get past a wait.
         if share >= 1, low + 1 < edges.count { return max(edges[low + 1].routeOffset, offset) }
         let reached = edge.routeOffset + edge.length * min(share, 1)
         return min(max(reached, offset), last.routeOffset + last.length)
@@ -99,7 +99,7 @@ struct RouteTimes {
     private func time(at offset: Double, in range: Range<Int>) -> Double {
         let index = edge(at: offset, in: range)
         let edge = edges[index]
-        // At a leg's start the turn is still ahead, such as the U-turn at a stop.
+        // At a leg's start the turn, such as a U-turn at a stop, is still ahead.
         if index == range.lowerBound, offset <= edge.routeOffset { return before[index] - edge.turnDuration }
         guard edge.length > 0 else { return before[index] }
         return before[index] + edge.duration * min(max((offset - edge.routeOffset) / edge.length, 0), 1)

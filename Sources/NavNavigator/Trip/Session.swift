@@ -17,7 +17,7 @@ struct Session {
     private(set) var chosenRouteID: UInt64 = 0
 
     mutating func begin(_ preferences: RoutePreferences, at stamp: Timestamp) {
-        // Two trips that start at the same moment get different ids.
+        // Trips that start at the same moment get different ids.
         id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
         lastID = id
         self.preferences = preferences
@@ -25,7 +25,7 @@ struct Session {
         chosenRouteID = 0
     }
 
-    /// Resumes a trip of the previous process; `alongSameRoute` when its route comes into force again under its number.
+    /// Resumes a trip of the previous process; `alongSameRoute` when its route comes into force again under the same number.
     mutating func resume(_ kept: TripSnapshot, alongSameRoute: Bool) {
         id = kept.sessionID
         lastID = max(lastID, id)
@@ -37,7 +37,7 @@ struct Session {
 
     mutating func end() { id = 0 }
 
-    /// Returns the number for another route. A faster route gets one when it is offered, and a refused one is not reused.
+    /// Returns the number for another route. A faster route gets a number when it is offered; the number of a refused route is not reused.
     mutating func nextRoute() -> UInt64 {
         routes += 1
         return routes

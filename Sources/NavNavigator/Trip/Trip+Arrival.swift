@@ -4,9 +4,9 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Arriving at stops, and continuing from them.
+/// Arrivals at stops, and departures from them.
 extension Trip {
-    /// Whether the vehicle is so near to the stop, along the route and in a straight line, that a reroute would only lead back to it.
+    /// Whether the vehicle is so close to the stop, along the route and in a straight line, that a reroute would only lead back to it.
     func isNearStop(_ position: VehiclePosition) -> Bool {
         guard case .driving = stage else { return false }
         return legEnd - offset < config.arrivalSuppressReroute
@@ -21,8 +21,8 @@ extension Trip {
         }
     }
 
-    /// Whether the vehicle has driven on along the route past a stop at which it has to stop, out of reach of the stop both along the route
-    /// and in a straight line.
+    /// Whether the vehicle has driven past a mandatory stop along the route and is out of its reach, both along the route and in a straight
+    /// line.
     func hasMissedStop(_ position: VehiclePosition) -> Bool {
         guard let requiredStop, let placement, placement.isFollowing, !hasJumped(position) else { return false }
         let reach = max(config.arrivalSuppressReroute, config.arrivalRadius + cursor.slack(of: position))
@@ -44,7 +44,7 @@ extension Trip {
         var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
         stage = .driving(leg: leg, isApproaching: true)
         guard isReached else { return events }
-        // Beside the end of the route, the vehicle does not drive along the rest of it, so the shorter distance counts.
+        // Beside the end of the route, the vehicle may not drive the rest of it, so the shorter distance counts.
         let metres = min(remaining, distanceToStop(position))
         events.append(event(.arrived, metres, remaining > 0 ? duration * metres / remaining : 0))
         stage = leg == route.legs.count - 1 ? .complete : .atStop(leg: leg, isHeld: false)
@@ -74,7 +74,7 @@ extension Trip {
         event(.legStarted, legEnd - offset, times.duration(from: offset, toEndOf: currentLeg))
     }
 
-    /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
+    /// Whether the stop is reached: the conditions of distance, speed and course hold for long enough.
     private func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
         guard !hasJumped(position), isThere(position, remaining, isAtStop: isAtStop),
             (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
@@ -98,17 +98,17 @@ extension Trip {
             if isAtStop, isNear, remaining + beyondRoad <= config.arrivalRadius { return true }
         case .offRoute, .wrongWay: break
         }
-        // A vehicle parked beside the destination has arrived, whichever road the destination was matched to.
+        // A vehicle parked beside the destination has arrived, regardless of the road that the destination was snapped to.
         let parked = stationarySince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
         if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
-        // The stop may be near in a straight line across a corner that the route still goes round.
+        // The stop may be near in a straight line while the route still leads around a corner.
         let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false
         let reach = max(config.arrivalSuppressReroute, config.arrivalRadius)
         return remaining <= reach && distance <= config.arrivalRadius && (parked || !isOnItsWay)
     }
 
-    /// The distance by which the stop lies beyond its place on the road in the direction of travel, as past a dead end, metres; at most
-    /// half of the arrival radius, so that a vehicle at the end of the road has arrived.
+    /// The distance of the stop beyond its place on the road in the direction of travel, as past a dead end, metres; at most half of the
+    /// arrival radius, so that a vehicle at the end of the road has arrived.
     private var beyondRoad: Double {
         guard let way = route.line.bearing(arrivingAt: legEnd) else { return 0 }
         let distance = Geodesy.distance(stop.snapped, stop.waypoint.coordinate)
@@ -116,15 +116,15 @@ extension Trip {
         return min(max(distance * cos(direction - way), 0), config.arrivalRadius / 2)
     }
 
-    /// Returns the metres in a straight line to the stop, or to its place on the road, whichever is less.
+    /// Returns the straight-line distance to the stop or to its place on the road, whichever is less, metres.
     private func distanceToStop(_ position: VehiclePosition) -> Double {
         min(
             Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
             Geodesy.distance(position.coordinate, stop.snapped))
     }
 
-    /// Whether the measured position has just jumped: a receiver that has lost its position for a few seconds must neither end the trip nor
-    /// lead it back to a stop.
+    /// Whether the measured position has just jumped: wrong positions for a few seconds must neither end the trip nor cause a reroute back
+    /// to a stop.
     private func hasJumped(_ position: VehiclePosition) -> Bool {
         jumpedAt.map { position.stamp.seconds(since: $0) < Trip.jumpConfirmation } ?? false
     }
@@ -140,7 +140,7 @@ extension Trip {
     /// Whether driving past a stop does not count as reaching it.
     private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }
 
-    /// Metres before a stop at which the arrival is announced; nil when it depends on more than the distance.
+    /// Metres before a stop at which the arrival is announced; nil when the arrival has other conditions than distance.
     var announcedRadius: Double? { hasToStop || config.arrivalCourse != nil ? nil : config.arrivalRadius }
 
     /// The place where the vehicle still has to stop, metres from the route's start; nil where driving past is enough.

@@ -5,7 +5,7 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Guidance along one route: progress, instructions given, and whether the vehicle follows the route.
+/// Guidance along one route: progress, instructions, and deviation.
 ///
 /// It only reports; the navigator decides about reroutes.
 final class Trip {
@@ -60,7 +60,7 @@ final class Trip {
     private var predictedBanner: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
     /// The last banner and the last spoken instruction that were published, possibly delayed by the owner's policy.
     private var reported: (visual: InstructionID?, spoken: InstructionID?)
-    /// Whether a deviation this close to the stop leads to no reroute; nil until the vehicle was near.
+    /// Whether reroutes are suppressed near the stop; nil until the vehicle was near it.
     var preventsReroutes: Bool?
     /// The moment since which all conditions of an arrival have held.
     var reachedSince: Timestamp?
@@ -70,7 +70,7 @@ final class Trip {
     private(set) var placement: RoutePlacement?
     private(set) var progress: RouteProgress?
 
-    /// A trip along a plan without defects, at its start.
+    /// Creates a trip at the start of a plan without defects.
     ///
     /// - Parameters:
     ///   - origin: The vehicle's position when the route was requested.
@@ -137,7 +137,7 @@ final class Trip {
     /// The number of ``remainingWaypoints`` that are stops.
     var remainingStopCount: Int { route.legs.count { isAhead($0.destination) } }
 
-    /// Metres from the route's start, and the part of them that fixes or odometry confirm.
+    /// Metres from the route's start; ``confirmedOffset`` is the part confirmed by fixes or odometry.
     var offset: Double { cursor.offset }
     var confirmedOffset: Double { cursor.confirmed }
 
@@ -177,7 +177,7 @@ final class Trip {
     func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
         defer { prior = Trip.prior(route, in: new) }
         guard old.mapVersion != new.mapVersion else { return false }
-        // Edges that were removed before remain so, since their places are not known any more.
+        // Edges removed earlier remain removed, because their positions are no longer known.
         removed += plan.route.adopt(from: old, to: new)
         cursor.adopt(route)
         return true
@@ -222,10 +222,10 @@ final class Trip {
         let arrivals = arrivals(position, isAtStop: isAtStop)
         var last: [Instruction] = []
         if let arrival = arrivals.last, arrival.phase == .arrived {
-            // A driver who arrives by a road other than the route's last one has not heard these instructions.
+            // A driver who arrives by another road than the route's last one has not received these instructions.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
-            // Directly before "You have arrived", "You will arrive" says nothing.
+            // "You will arrive" is redundant directly before "You have arrived".
             due.removeAll { given in
                 given.id.kind == .near
                     && last.contains { $0.id.kind == .now && ($0.id.leg, $0.id.step) == (given.id.leg, given.id.step) }
@@ -278,14 +278,14 @@ final class Trip {
         return true
     }
 
-    /// Ends the display of an earlier banner than one that the owner suppresses; returns whether there was one.
+    /// Clears a banner earlier than one that the owner suppresses; returns whether there was one.
     func clearBanner(before id: InstructionID) -> Bool {
         guard let shown = given.visual, shown.isBefore(id) else { return false }
         given.visual = nil
         return true
     }
 
-    /// Whether a requested repeat is still useful: no later maneuver has been announced since.
+    /// Whether a requested repeat is still useful: no later maneuver has been announced.
     func repeats(_ id: InstructionID) -> Bool {
         !isComplete && !(reported.spoken.map { (id.leg, id.step) < ($0.leg, $0.step) } ?? false)
     }
@@ -314,7 +314,7 @@ final class Trip {
         RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
     }
 
-    /// Whether the cursor may move to the place on the route: it is the vehicle's own place, not merely the nearest one.
+    /// Whether the cursor may move to the place on the route: the place is the vehicle's own, not merely the nearest.
     private func advances(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         switch (placement.kind, deviation.state) {
         case (.ahead, .offStep), (.behindPrediction, .onRoute): true
@@ -329,10 +329,10 @@ final class Trip {
 
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
-    /// Whether no instructions are given: the vehicle is off-route and not at its destination.
+    /// Whether instructions are suppressed: the vehicle is off-route and not at its destination.
     var isSilent: Bool { isOff && !isThere }
 
-    /// Returns the instructions that are due. There are none off-route, where they would mislead the driver.
+    /// Returns the instructions that are due. None are due off-route, where they would mislead the driver.
     private func instructions(_ position: VehiclePosition) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return legBanner() }
         guard position.evidence != .expected else { return foresee() }
@@ -346,7 +346,7 @@ final class Trip {
         return due
     }
 
-    /// Returns the banner of a leg started by a decision, without waiting until the vehicle is certainly on its way.
+    /// Returns the banner of a leg started by a decision, without waiting for evidence of departure.
     private func legBanner() -> [Instruction] {
         guard deviation.state == .uncertain, let banner, banner.id.leg < leg,
             let next = trigger.banner(offset: cursor.offset, leg: leg)
@@ -367,7 +367,7 @@ final class Trip {
         }
     }
 
-    /// Returns the new banner at a predicted position, if it changed. Spoken instructions are given only once, so they wait for a fix.
+    /// Returns the banner at a predicted position if it changed. Spoken instructions are given only once, so they wait for a fix.
     private func foresee() -> [Instruction] {
         guard let next = trigger.banner(offset: cursor.offset, leg: leg), next.id != banner?.id,
             banner.map({ !next.id.isBefore($0.id) }) ?? true
@@ -379,8 +379,7 @@ final class Trip {
 
     /// Returns the instructions that are due at a measured position.
     ///
-    /// A banner already displayed, by a prediction or since its leg began, is not repeated. A banner that a prediction displayed wrongly is
-    /// replaced.
+    /// A banner already displayed, by a prediction or since the leg's start, is not repeated. A wrong banner from a prediction is replaced.
     private func confirmed(_ due: [Instruction]) -> [Instruction] {
         var due = due
         due.removeAll { $0.id == banner?.id }
@@ -413,7 +412,7 @@ final class Trip {
         _ position: VehiclePosition, _ placement: RoutePlacement, offLeg road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
-        // The cursor stays at the stop until the next leg begins, even if the vehicle drives on along the route.
+        // The cursor stays at the stop until the next leg begins, even if the vehicle continues along the route.
         let isBeyondStop = isSnapped && placement.offset > legEnd
         let shown = isBeyondStop ? placement.offset : offset
         // Off-route, the remaining distance is counted from the nearest point of the route.
@@ -469,7 +468,7 @@ extension Route {
             if let known, let middle, let now = translation.edge(known, at: middle) {
                 edges[index].key = new.key(of: now)
             } else {
-                // A key that no edge has, because the old one may now belong to another edge.
+                // An invalid key, because the old key may now belong to another edge.
                 edges[index].key = EdgeKey(rawValue: .max)
                 let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
                 if known != nil, isLoaded { removed.append(edge.routeOffset) }

@@ -1,9 +1,9 @@
 package import NavMap
 import NavRouting
 
-/// The parts of a trip that are kept so that it survives a restart of the process.
+/// The persistent state of a trip, with which it survives a restart of the process.
 ///
-/// It holds decisions only: the destination, the completed legs, the route. The vehicle's position comes from the next
+/// Contains decisions only: the destination, the completed legs, the route. The vehicle's position comes from the next
 /// fix.
 package struct TripSnapshot: Sendable, Equatable {
     /// The id of the trip; 0 while it waits for its first position.
@@ -15,7 +15,7 @@ package struct TripSnapshot: Sendable, Equatable {
     package var chosenRoute: [EdgeKey]
     /// The current leg, or the completed one while the vehicle is at its stop; from 0.
     package var leg: Int
-    /// Whether the vehicle is at the leg's end; `isHeld` when a command has to start the next leg.
+    /// Whether the vehicle is at the leg's end; `isHeld` when only a command starts the next leg.
     package var isAtStop: Bool
     /// See ``isAtStop``.
     package var isHeld: Bool
@@ -40,7 +40,7 @@ package struct TripSnapshot: Sendable, Equatable {
     }
 }
 
-/// A digest of a trip's kept parts, compared after each event.
+/// A digest of a trip's persistent state, compared after each event.
 enum TripDigest: Equatable {
     case driven(
         sessionID: UInt64, routeID: UInt64, leg: Int, isAtStop: Bool, isHeld: Bool, waypointsAhead: Int,

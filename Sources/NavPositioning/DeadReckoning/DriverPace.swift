@@ -2,8 +2,8 @@ import Glibc
 
 /// The relation of a driver's speed to the roads' speeds, learned in free driving and used where no speed is measured.
 ///
-/// Some drivers keep a share of each road's speed, others keep one speed on all roads. Both are a line in logarithms:
-/// `log v = mean + slope · (log road − mean road)`, with a slope of 1 and of 0.
+/// Some drivers keep a constant share of each road's speed, others a constant speed on all roads. Both are lines in
+/// logarithms: `log v = mean + slope · (log road − mean road)`, with a slope of 1 and of 0.
 ///
 /// The line is a least-squares fit over the last minutes. With little data it is pulled towards a slope of 1 and
 /// towards the road's own speed (ridge regression).
@@ -20,7 +20,7 @@ struct DriverPace: Sendable {
 
     /// The time over which a driver's habits are assumed to be constant, seconds.
     private static let memory = 300.0
-    /// A driver's usual speed as a share of the road's, and the seconds of driving that this prior is worth.
+    /// A driver's usual speed as a share of the road's, and the weight of this prior, in seconds of driving.
     private static let (usualShare, assumption) = (0.97, 20.0)
     /// Standard deviation of a driver's speed around their own line, as a share, before any data.
     ///
@@ -28,11 +28,11 @@ struct DriverPace: Sendable {
     private static let usualDeviation = 0.1
     /// Standard deviation of the slope around 1, before any data.
     private static let slopeSigma = 0.25
-    /// Seconds of driving that count as one observation, because speeds stay similar that long.
+    /// Seconds of driving that count as one observation, because speeds are correlated for that long.
     private static let independence = 45.0
     /// The weight of a speed above the line relative to one below it.
     ///
-    /// The line is one of expectiles (Newey and Powell, 1987), closer to the driver's unhindered speed.
+    /// The fit is an expectile regression (Newey and Powell, 1987), which is closer to the driver's unhindered speed.
     private static let freeWeight = 2.0
     /// The lower bound of the reported deviation.
     private static let leastDeviation = 0.03
@@ -48,7 +48,7 @@ struct DriverPace: Sendable {
             meanSpeed = here + log(DriverPace.usualShare)
         }
         let miss = now - line(at: here)
-        // Many unseen things slow a driver down; nothing makes a driver faster.
+        // Many unobserved obstacles slow a driver down; nothing speeds one up.
         let counted = seconds * (miss > 0 ? DriverPace.freeWeight : 1)
         let decay = exp(-seconds / DriverPace.memory)
         residual.seconds = residual.seconds * decay + seconds

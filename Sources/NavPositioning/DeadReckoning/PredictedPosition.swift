@@ -12,13 +12,13 @@ public enum PredictionMethod: UInt8, Sendable, CaseIterable {
 }
 
 public enum PositionEvidence: UInt8, Sendable, CaseIterable {
-    /// A fix, or the vehicle's own odometry since the last one.
+    /// A fix, or the vehicle's odometry since the last fix.
     case measured
-    /// A fix that the position is still being blended towards and is already near.
+    /// A fix towards which the position is still blended, and which it is already near.
     case blended
     /// Usual driving behaviour only, with no measurement since the last fix.
     ///
-    /// It may move the displayed position but decides nothing.
+    /// It may move the displayed position but never triggers decisions.
     case expected
 }
 
@@ -50,7 +50,7 @@ extension MatchedPosition {
 
     /// Replaces the fix's uncertainty along the road by the filter's, and keeps the spread of the other candidates.
     ///
-    /// The matcher treats each fix alone; the filter also models the lasting part of a receiver's error.
+    /// The matcher treats each fix separately; the filter also models the lasting part of a receiver's error.
     public mutating func calibrate(_ estimate: MotionEstimate, stated sigma: Double) {
         guard let road else { return }
         let along = estimate.covariance.sigma(along: road.bearing)

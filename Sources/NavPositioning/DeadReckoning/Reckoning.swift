@@ -14,11 +14,11 @@ public struct ReckoningConfig: Sendable, Hashable {
     public var exitGoodFixes = 3
     /// The longest interval between predictions, seconds; otherwise they are as frequent as the fixes were.
     public var interval = 1.0
-    /// The longest prediction, seconds; after it the position is lost.
+    /// The longest prediction, seconds, after which the position is lost.
     ///
     /// The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
     public var maximumTime = 1_500.0
-    /// Standard deviation per axis beyond which a prediction is given up, metres.
+    /// Standard deviation per axis beyond which a prediction is abandoned, metres.
     public var maximumSigma = 500.0
 
     public init() {}
@@ -32,10 +32,10 @@ public enum ReckoningReason: UInt8, Sendable, CaseIterable {
     case tunnel
 }
 
-/// Dead reckoning while fixes are missing: it decides when to predict, moves the position along the roads, and blends it back to the fixes
+/// Dead reckoning while fixes are missing: decides when to predict, moves the position along the roads, and blends it back to the fixes
 /// without a jump.
 ///
-/// It holds the phase and the place, reads the ``PositionTracker`` and moves it along the road. It neither publishes
+/// Holds the phase and the place, reads the ``PositionTracker`` and moves it along the road. Neither publishes
 /// positions nor sets timers.
 public struct Reckoning: Sendable {
     public var config: ReckoningConfig
@@ -53,7 +53,7 @@ public struct Reckoning: Sendable {
         var travelled: Double
         /// The other possible places of the vehicle.
         var candidates: [MatchedPosition.Candidate] = []
-        /// The moment for which the road's place holds, which may be that of an earlier fix, and the metres driven by then.
+        /// The stamp of the fix that the place on the road is from, which may be an earlier fix, and the metres driven by then.
         var seen: (stamp: Timestamp, travelled: Double)
     }
 
@@ -63,7 +63,7 @@ public struct Reckoning: Sendable {
     /// Time of the last prediction.
     private var newest: Timestamp?
     private var travelled = 0.0
-    /// Predicted metres that no odometry measured.
+    /// Predicted metres without odometry.
     private var expected = 0.0
     /// A model vehicle with usual driving behaviour that runs alongside the real one.
     private var model = SpeedModel()
@@ -72,7 +72,7 @@ public struct Reckoning: Sendable {
     private var lastWait = 1.0
     /// The usual lead of the odometry over an arriving fix, seconds.
     ///
-    /// A fix counts as missing that much later, by the odometry's time.
+    /// By the odometry's clock, a fix counts as missing only after this additional time.
     private var lag = 0.0
     private var isGivenUp = false
 
@@ -82,11 +82,11 @@ public struct Reckoning: Sendable {
     private static let learningProbability = 0.7
     /// Probability of a road from which a prediction follows it.
     private static let roadProbability = 0.4
-    /// The largest distance between the predicted and the measured place that is blended, metres; a larger one means another road.
+    /// The largest distance between the predicted and the measured place that is blended, metres; a larger distance indicates another road.
     static let blendReach = 400.0
     /// The error, metres, up to which a place still counts as measured: the usual arrival radius.
     public static let evidenceReach = 20.0
-    /// The interval between fixes, seconds, beyond which a single accepted fix ends a prediction, as three would take too long.
+    /// The interval between fixes, seconds, beyond which a single accepted fix ends a prediction, because three would take too long.
     private static let sparsePeriod = 5.0
 
     public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
@@ -97,10 +97,10 @@ public struct Reckoning: Sendable {
         return nil
     }
 
-    /// Whether a mapped tunnel explains the current outage. If the interval before was long too, fixes are simply rare.
+    /// Whether a mapped tunnel explains the current outage. If the previous interval was long too, fixes are merely sparse.
     var isInTunnelOutage: Bool { reason == .tunnel && lastWait <= Reckoning.sparsePeriod }
 
-    /// Whether positions are being predicted, or were until the prediction was given up.
+    /// Whether positions are being predicted, or were until the prediction was abandoned.
     var hasPredicted: Bool { reason != nil || isGivenUp }
 
     /// When to call ``predict(at:_:_:_:)`` next if no other input arrives first; nil when there is nothing to predict.
@@ -110,7 +110,7 @@ public struct Reckoning: Sendable {
         case .following: return origin.stamp.advanced(bySeconds: patience(origin))
         case .predicting(_, let good):
             let wait = max(min(period, config.interval), 0.05)
-            // While fixes are returning, they set the pace, until one is missing.
+            // While fixes are returning, predict at their rate until one is missing.
             return newest.map {
                 $0.advanced(bySeconds: good > 0 && $0 <= origin.stamp ? max(2.5 * period, wait) : wait)
             }
@@ -118,7 +118,7 @@ public struct Reckoning: Sendable {
     }
 
     private func patience(_ origin: Origin) -> Double {
-        // Fixes that arrive every five seconds are not missing after two and a half.
+        // A fix of a receiver with a five-second interval is not missing after 2.5 s.
         let patience = isInTunnel ? config.tunnelStartAfter : config.startAfter
         return max(patience, 1.5 * min(period, 20)) + lag
     }
@@ -156,7 +156,7 @@ public struct Reckoning: Sendable {
             if match.isHeld {
                 seen = previous.seen
             } else if let road, road.edge == previous.road?.edge, road.offset == previous.road?.offset {
-                // While a vehicle is stationary, its last place is repeated, which is still as far behind.
+                // While a vehicle is stationary, its last place is repeated and lags by the same time.
                 seen.stamp = seen.stamp.advanced(bySeconds: -previous.stamp.seconds(since: previous.seen.stamp))
                 seen.travelled -= previous.travelled - previous.seen.travelled
             }
@@ -183,13 +183,13 @@ public struct Reckoning: Sendable {
             walker = nil
             newest = nil
             expected = 0
-            // The vehicle's speed during the prediction is unknown.
+            // The vehicle's actual speed during the prediction is unknown.
             model.interrupt()
             return true
         }
         phase = .predicting(reason, good: good + 1)
         if walker == nil {
-            // The prediction continues from this fix, on its road if that is known now.
+            // The prediction continues from this fix, on its road if that is now known.
             (newest, travelled) = (fix.stamp, driven)
         }
         return false
@@ -314,8 +314,8 @@ public struct Reckoning: Sendable {
         for candidate in origin.candidates where candidate.edge == road.edge { confidence += candidate.probability }
         add(
             RoadPlace(edge: road.edge, offset: road.offset), confidence > 0 ? min(confidence, 1) : origin.confidence)
-        // A candidate with a low matching probability may be the only road with such speeds, so the speed is weighed before any is left
-        // out.
+        // A candidate with a low matching probability may be the only road with such speeds, so the speed is considered before any is
+        // excluded.
         for candidate in origin.candidates
         where candidate.probability > Reckoning.leastProbability
             && !ways.contains(where: { $0.place.edge == candidate.edge })
@@ -339,9 +339,9 @@ public struct Reckoning: Sendable {
 
     /// The maximum number of places that a prediction starts from.
     private static let maximumWays = 4
-    /// The probability from which a road other than the matched one is followed, and the one from which its speed is weighed.
+    /// The minimum probability to follow a road other than the matched one, and the minimum to consider its speed.
     private static let (otherProbability, leastProbability) = (0.05, 0.01)
-    /// The speed, as a multiple of a road's speed, that vehicles rarely exceed, and the standard deviation of the excess.
+    /// The multiple of a road's speed that vehicles rarely exceed, and the standard deviation of the excess.
     private static let (usualExcess, excessSigma) = (1.5, 0.4)
 
     // MARK: Predictions
@@ -356,7 +356,7 @@ public struct Reckoning: Sendable {
         case lost
     }
 
-    /// Predicts the position at a moment if that is due.
+    /// Predicts the position at a moment if a prediction is due.
     public mutating func predict(
         at stamp: Timestamp, _ tracker: inout PositionTracker, _ metric: Metric, _ prior: RoutePrior?
     ) -> Step {
@@ -399,14 +399,14 @@ public struct Reckoning: Sendable {
             let ways = ways(from: road, origin, speed: speed, ahead)
             var model = model
             // If another road than the matched one is likelier, the model vehicle starts there at the real one's speed,
-            // up to what the road allows.
+            // limited by the road's speed.
             if ways[0].place.edge != road.edge {
                 model.take(min(speed, ahead.speed(at: ways[0].place, model.pace).expected))
             }
             walker = RoadReckoner(
                 ways, alongSigma: road.alongSigma, speed: speed, speedSigma: speedSigma, model: model,
                 intoTunnel: isInTunnel || isTunnelNear(ways[0].place, speed: speed, ahead))
-            // The vehicle has driven on since the fix that the place is from.
+            // The vehicle has moved since the fix that the place is from.
             let unseen = origin.travelled - origin.seen.travelled
             if unseen > 0 {
                 let sigma = speedSigma * origin.stamp.seconds(since: origin.seen.stamp)
@@ -414,7 +414,7 @@ public struct Reckoning: Sendable {
             }
         }
         guard var walker else {
-            // The model vehicle was last on a road that is not followed.
+            // The model vehicle's last road is not followed.
             model.interrupt()
             if !hasOdometry { expected += max(free.speed, 0) * stamp.seconds(since: before) }
             return PredictedPosition(

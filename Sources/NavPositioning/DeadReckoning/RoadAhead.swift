@@ -55,7 +55,7 @@ struct RoadAhead {
     private static let cornerSpeed = 2.5
     /// The bend at a point below which it is an artefact of the mapping, radians.
     private static let straightness = 0.05
-    /// Half the length over which a bend at one point is driven, metres: a drawn corner is rounded on the road.
+    /// Half the length over which a bend at one point is driven, metres: a mapped corner is rounded in reality.
     private static let cornerReach = 5.0...30.0
     /// The maximum number of points examined ahead; bounds the work.
     private static let maximumPoints = 200
@@ -120,14 +120,14 @@ struct RoadAhead {
         return duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
     }
 
-    /// Returns the speed at which a driver passes a place, m/s: the driver's pace on that road, limited so that they
-    /// can brake for bends and slower roads ahead.
+    /// Returns the speed at which a driver passes a place, m/s: the driver's pace on that road, limited so that the
+    /// vehicle can brake for bends and slower roads ahead.
     ///
-    /// Also returns the limit by bends alone for a usual driver.
+    /// Also returns the limit due to bends alone for a typical driver.
     func speed(at start: RoadPlace, _ pace: DriverPace) -> (expected: Double, inBends: Double) {
         let graph = metric.turns.graph
         let share = min(max(pace.share, 0.75), 1.2)
-        // The roads looked at are short enough for a plane.
+        // The examined stretch is short enough for a local plane.
         let frame = LocalFrame(origin: graph.shape(of: start.edge)[0].coordinate)
         var place = start
         var lowest = pace.speed(onRoad: freeSpeed(of: place.edge))
@@ -142,7 +142,7 @@ struct RoadAhead {
             for index in 1..<max(shape.count, 1) {
                 let next = frame.point(shape[index].coordinate)
                 let length = (next - point).length
-                // Segments behind the vehicle are skipped, but the direction of the last one is needed.
+                // Segments behind the vehicle are skipped, but the direction of the last segment is needed.
                 if ahead + length >= 0 {
                     let bearing = atan2(next.east - point.east, next.north - point.north)
                     if let before, ahead >= 0 {
@@ -172,7 +172,7 @@ struct RoadAhead {
         (target * target + 2 * deceleration * metres).squareRoot()
     }
 
-    /// Returns the speed in the bend between two segments, on the circle that touches both.
+    /// Returns the speed in the bend between two segments, on the circle tangent to both.
     private static func speed(
         inBend first: (bearing: Double, length: Double), _ second: (bearing: Double, length: Double)
     ) -> Double {

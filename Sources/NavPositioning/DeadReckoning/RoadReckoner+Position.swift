@@ -22,8 +22,8 @@ extension RoadReckoner {
 
     /// Returns the published place with its uncertainty along and across the road.
     ///
-    /// Also returns the part of the former that lies straight ahead and behind, metres; where the road bends, the rest
-    /// is lateral.
+    /// Also returns the part of the along-road σ that lies straight ahead and behind, metres; where the road bends, the
+    /// rest is lateral.
     func position(_ ahead: RoadAhead) -> (road: MatchedPosition.RoadPosition, straightSigma: Double) {
         let graph = ahead.metric.turns.graph
         let here = self.place
@@ -34,7 +34,7 @@ extension RoadReckoner {
         let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
         var along = place.alongSigma * place.alongSigma
         var cross = place.crossSigma * place.crossSigma
-        // Round a bend, an error along the road is lateral here: its mean square over a normal distribution along the
+        // Beyond a bend, an error along the road is lateral here: its mean square over a normal distribution along the
         // road, by Gauss-Hermite quadrature.
         let reach = RoadReckoner.nodeReach * place.alongSigma
         var bend = 0.0

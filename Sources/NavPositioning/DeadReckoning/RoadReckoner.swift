@@ -4,15 +4,16 @@ import NavMap
 import NavMatching
 import NavRouting
 
-/// Dead reckoning along the roads: moves a place by a distance, along the route if there is one, otherwise as straight
-/// as the roads allow.
+/// Dead reckoning along the roads: moves a place by a distance along the route, or without a route as straight as the
+/// roads allow.
 ///
 /// The distance comes from the odometer while wheel speed is available. Without it, the distance is that of a model
-/// vehicle with the driver's pace on these roads. The real vehicle's deviation from that speed when last measured fades
-/// over time. The deviation is an Ornstein-Uhlenbeck process, and its integral is the uncertainty along the road.
+/// vehicle with the driver's pace on these roads. The last measured deviation of the real vehicle from that speed
+/// decays over time. The deviation is an Ornstein-Uhlenbeck process, and its integral is the uncertainty along the
+/// road.
 ///
-/// At a fork it follows every likely branch with its probability. The vehicle's measured turning decides between them;
-/// without it the probabilities stay as they are.
+/// At a fork it follows every likely branch with its probability. The vehicle's measured turning updates the
+/// probabilities; without it they stay unchanged.
 struct RoadReckoner: Sendable {
     /// One of the paths that the vehicle may have taken.
     struct Branch: Sendable {
@@ -38,9 +39,9 @@ struct RoadReckoner: Sendable {
     private(set) var speed: Double
     /// A model vehicle with usual driving behaviour.
     private var model: SpeedModel
-    /// The relative deviation of the real speed from the model's: when last seen, and when last comparable.
+    /// The relative deviation of the real speed from the model's: the last observed, and the last comparable one.
     ///
-    /// Outside of tunnels the last hindrance is assumed to continue; in a tunnel only the driver counts.
+    /// Outside of tunnels the last hindrance is assumed to continue; in a tunnel only the driver's pace matters.
     private var deviationSeen: (last: Double, comparable: Double)
     private var deviation: Double
     /// The deviation including the momentary excess, which fades faster.
@@ -74,7 +75,7 @@ struct RoadReckoner: Sendable {
     private static let leastRatio = 0.01
     /// The time for which the last measured acceleration may continue, seconds.
     private static let accelerationTime = 0.5
-    /// The time in which a vehicle reaches its steady speed, seconds.
+    /// The time that a vehicle takes to reach its steady speed, seconds.
     private static let gatheringTime = 5.0
     /// The time after which hindrances, bends and junctions make a speed independent of the earlier one outside of
     /// tunnels, seconds.
@@ -158,7 +159,7 @@ struct RoadReckoner: Sendable {
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
         alongSpeed = 0
         if !ahead.isTunnel(place.edge) {
-            // Where the wheels are faster, what held the vehicle back before the outage has ended.
+            // Faster wheels show that the hindrance from before the outage has ended.
             let freed = min(self.speed / ahead.speed(at: place, model.pace).expected, 1) - 1
             deviation = max(deviation, freed)
             deviationSeen.last = max(deviationSeen.last, freed)
@@ -199,7 +200,7 @@ struct RoadReckoner: Sendable {
         }
     }
 
-    /// Grows the uncertainty of a stationary vehicle over a step; see ``Standstill``.
+    /// Increases the uncertainty of a stationary vehicle over a step; see ``Standstill``.
     private mutating func start(_ step: Double, to speed: Double) {
         let (before, after) = (Standstill.started(age - step, to: speed), Standstill.started(age, to: speed))
         alongVariance += max(after.place - before.place, 0)
@@ -216,12 +217,12 @@ struct RoadReckoner: Sendable {
 
     /// Returns the long-run standard deviation of the speed, m/s.
     ///
-    /// A vehicle that is slow for a bend returns to the road's speed after it.
+    /// A vehicle that slowed down for a bend returns to the road's speed after it.
     private func speedSpread(_ variance: Double, free: Double, _ inTunnel: Bool) -> Double {
         (inTunnel ? speed : max(speed, model.pace.speed(onRoad: free))) * variance.squareRoot()
     }
 
-    /// Grows the uncertainty over a step: the integral of an Ornstein-Uhlenbeck process.
+    /// Increases the uncertainty over a step: the integral of an Ornstein-Uhlenbeck process.
     private mutating func spread(_ step: Double, sigma: Double, _ config: MotionConfig, _ inTunnel: Bool) {
         let fading = exp(-step / (inTunnel ? config.expectedSpeedTime : RoadReckoner.hindranceTime))
         alongVariance += step * (2 * alongSpeed + step * speedVariance)
@@ -240,7 +241,7 @@ struct RoadReckoner: Sendable {
         (odometerDistance, distance) = (0, 0)
     }
 
-    /// Returns the place some metres behind the published one, as far as the trail is remembered.
+    /// Returns the place some metres behind the published one, as far as the trail is recorded.
     func place(before metres: Double, _ graph: RoadGraph) -> RoadPlace {
         let branch = branches[0]
         var (edge, offset) = (branch.place.edge, branch.place.offset - max(metres, 0))
@@ -295,7 +296,7 @@ struct RoadReckoner: Sendable {
         tidy()
     }
 
-    /// Moves a branch past the end of its edge: it takes the main exit, and the other exits become new branches.
+    /// Moves a branch past the end of its edge: it follows the main exit, and the other exits become new branches.
     private mutating func part(_ index: Int, at length: Double, moved metres: Double, _ ahead: RoadAhead) {
         let branch = branches[index]
         guard let main = ahead.mainExit(of: branch.place) else {
@@ -319,7 +320,7 @@ struct RoadReckoner: Sendable {
                 branches[index].probability = probability
                 branches[index].followsRoute = followsRoute
             } else if branches.count < maximumBranches, probability >= negligible * branches[0].probability {
-                // The outer loop moves it by `metres` later.
+                // The outer loop moves the new branch by `metres` later.
                 branches.append(
                     Branch(
                         place: RoadPlace(edge: exit.edge, state: exit.state, offset: rest - metres),
@@ -417,7 +418,7 @@ extension RoadReckoner.Branch {
         guard let here = translation.place(place.offset, on: place.edge) else { return nil }
         var branch = self
         branch.place = RoadPlace(edge: here.edge, offset: here.offset)
-        // The road may continue there.
+        // The road may continue in the other graph.
         branch.isAtEnd = false
         for index in 0..<4 where trail[index] != RoadReckoner.Branch.unknown {
             let edge = translation.edge(EdgeIndex(rawValue: trail[index]))

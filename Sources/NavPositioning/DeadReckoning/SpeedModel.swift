@@ -2,7 +2,7 @@ import Glibc
 
 /// A model vehicle with the driver's pace on these roads.
 ///
-/// It runs alongside the real vehicle, and replaces it when no speed is measured.
+/// It runs alongside the real vehicle and supplies the speed when none is measured.
 struct SpeedModel: Sendable {
     /// The driver's pace relative to the roads' speeds.
     private(set) var pace = DriverPace()
@@ -14,8 +14,8 @@ struct SpeedModel: Sendable {
     private var lastRoad: Double?
     /// The real vehicle's acceleration up to the last position, m/s².
     private(set) var acceleration = 0.0
-    /// The real speed as a share of what the road allows, including all hindrances: its mean, its variance and the
-    /// seconds they cover.
+    /// The real speed as a share of the road's, including all hindrances: mean, variance, and the seconds that they
+    /// cover.
     ///
     /// The initial values are those of towns, where a tenth of the time is spent waiting.
     private var flow = (mean: 0.9, variance: 0.06, seconds: 60.0)
@@ -32,7 +32,7 @@ struct SpeedModel: Sendable {
     private static let steadiness = 0.4
     /// The share of a bend's speed limit below which the bend does not matter.
     private static let freeOfBends = 0.8
-    /// Speed below which a vehicle is stationary or creeping, m/s, for reasons that the roads do not show.
+    /// Speed below which a vehicle is stationary or creeping, m/s, for reasons that are not in the map.
     private static let creeping = 2.0
     /// The least variance of the share of a road's speed that vehicles reach, because the next road has other bends,
     /// junctions, crossings and vehicles.
@@ -41,21 +41,21 @@ struct SpeedModel: Sendable {
     private static let flowMemory = 300.0
     /// Standard deviation of the deviation measured by one ratio of speeds in steady, free traffic.
     private static let ratioSigma = 0.03
-    /// The times for which errors of the ratio last, in free traffic and where something holds the model back, seconds;
-    /// that many seconds count as one observation.
+    /// The times for which errors of the ratio last, in free traffic and while the model is hindered, seconds; that
+    /// many seconds count as one observation.
     private static let (ratioTime, hindranceTime) = (5.0, 30.0)
     /// The change between two roads' speeds, in logarithms, over which a deviation fades by a factor of e: half of it
     /// is left on a road twice as fast.
     private static let roadMemory = 1.0
-    /// The time for which an acceleration may continue, seconds: the current speed may fall short of the final one by that much
-    /// acceleration.
+    /// The time for which an acceleration may continue, seconds: the current speed may be below the final one by the acceleration over that
+    /// time.
     private static let gatheringTime = 5.0
-    /// The same time for braking; it is shorter, because braking has a visible reason and an unknown end.
+    /// The same time for braking; it is shorter, because braking has a specific cause and an unknown end.
     private static let brakingTime = 1.0
     /// Acceleration that is explained by the noise of measured speeds, m/s².
     private static let accelerationNoise = 0.2
-    /// The error of the ratio while bends, slower roads or the model's acceleration hold the model back, as a multiple
-    /// of that hindrance: mapped bends predict speeds poorly.
+    /// The error of the ratio while bends, slower roads or acceleration limit the model, as a multiple of that
+    /// limitation: mapped bends predict speeds poorly.
     private static let hindranceFactor = 2.0
     /// The range of the ratio of the real speed to the model's.
     private static let ratios = 0.2...1.8
@@ -96,7 +96,7 @@ struct SpeedModel: Sendable {
 
     /// Updates the deviation by the ratio of the speeds, weighted by how comparable they are.
     ///
-    /// A driver who accelerates after a bend is below their final speed, and the model may have started earlier or later.
+    /// A driver who accelerates after a bend is below their final speed, and the model may have begun to accelerate earlier or later.
     private mutating func noteDeviation(
         of real: Double, onRoad road: Double, ceiling: Double, seconds: Double, memory: Double
     ) {
@@ -123,9 +123,9 @@ struct SpeedModel: Sendable {
     /// Returns the long-run mean and variance of the relative deviation from the model's speed.
     ///
     /// In a tunnel only the driver's own pace matters, so the part of the deviation that stems from the uncertainty
-    /// about it is kept. Elsewhere vehicles are hindered as before.
+    /// about it is kept. Elsewhere hindrances are assumed to continue.
     ///
-    /// - Parameter excess: The real speed relative to the model's, minus 1: when last comparable for a tunnel,
+    /// - Parameter excess: The real speed relative to the model's, minus 1: the last comparable value for a tunnel,
     ///   otherwise the last.
     func outlook(from excess: Double, onRoad road: Double, inTunnel: Bool) -> (excess: Double, variance: Double) {
         let (passing, lasting) = pace.variance(onRoad: road)
@@ -135,8 +135,8 @@ struct SpeedModel: Sendable {
         return ((1 + kept) * min(flow.mean, 1) - 1, own + max(flow.variance, SpeedModel.leastHindrance))
     }
 
-    /// Returns the speed of a vehicle with a poor measurement or none, and its standard deviation, m/s: the measurement
-    /// combined with the usual speed on the road, weighted by their uncertainties.
+    /// Combines a poor or missing speed measurement with the usual speed on the road, weighted by their uncertainties;
+    /// returns the speed and its standard deviation, m/s.
     func weigh(_ real: Double, sigma: Double, ceiling: Double) -> (speed: Double, sigma: Double) {
         let usual = min(flow.mean, 1) * ceiling
         let variance = max(flow.variance, SpeedModel.leastHindrance) * ceiling * ceiling
@@ -159,7 +159,7 @@ struct SpeedModel: Sendable {
     /// Sets the model's speed to the real vehicle's, m/s.
     mutating func take(_ real: Double) { speed = max(real, 0) }
 
-    /// Forgets the place, but not the driver's pace.
+    /// Discards the place, but keeps the driver's pace.
     mutating func interrupt() {
         (speed, lastSpeed, acceleration) = (nil, nil, 0)
         lastRoad = nil

@@ -2,7 +2,7 @@ import Glibc
 public import NavGeo
 public import NavMatching
 
-/// A comparison of a filter's stated uncertainty and errors with a reference, fix by fix, and with the receiver alone.
+/// A comparison of a filter's errors with its stated uncertainty and with the raw fixes' errors, against a reference.
 public struct CalibrationTable: Sendable {
     /// The shares of errors in one direction within one, two and three standard deviations.
     ///

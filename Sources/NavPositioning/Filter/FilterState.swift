@@ -31,7 +31,7 @@ struct FilterState: Sendable {
         @inline(__always) set { rows[row][column] = newValue }
     }
 
-    /// Resets the knowledge of a state: sets its variance and clears its correlations.
+    /// Resets a state's uncertainty: sets its variance and clears its correlations.
     mutating func isolate(_ axis: Int, variance: Double) {
         for other in 0..<Axis.count { self[other, axis] = 0 }
         rows[axis] = .zero

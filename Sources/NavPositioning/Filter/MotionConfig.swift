@@ -50,12 +50,12 @@ public struct MotionConfig: Sendable, Hashable {
     /// Random walk of that bias, rad/s per square root of second.
     public var turnBiasWalk = 2e-5
 
-    /// Spectral density of the unknown acceleration, m/s per square root of second: 1 to 2 m/s² that last for a second or two.
+    /// Spectral density of the unknown acceleration, m/s per square root of second: 1 to 2 m/s² for a second or two.
     public var accelerationDensity = 2.0
     /// Unknown lateral acceleration, m/s²: what drivers accept in a bend.
     ///
     /// Divided by the speed, it is the spectral density of the unknown turn rate, radians per square root of second: slow vehicles can turn
-    /// on the spot, fast ones cannot.
+    /// on the spot, fast vehicles cannot.
     public var turnAcceleration = 4.0
     /// The largest density of the unknown turn rate, radians per square root of second.
     public var maximumTurnDensity = 1.0
@@ -72,7 +72,7 @@ public struct MotionConfig: Sendable, Hashable {
     public var positionGate = 5.99
     /// The same gate for speed and course: 3 standard deviations.
     public var scalarGate = 9.0
-    /// The averaging time of the innovations that show whether a receiver is too optimistic, seconds.
+    /// The averaging time of the innovations for detecting an optimistic receiver, seconds.
     public var consistencyTime = 20.0
     /// The smallest factor on the noise of fixes.
     ///

@@ -5,12 +5,12 @@ import NavMatching
 /// An extended Kalman filter over position, speed, course, the sensors' errors and the receiver's lasting error.
 ///
 /// Speed and course move the position; a measured turn rate moves the course. A fix measures the sum of the position
-/// and the receiver's lasting error, so that many fixes with the same reflection do not add up to certainty.
+/// and the receiver's lasting error, so that repeated fixes with the same reflection do not accumulate certainty.
 ///
-/// Innovations too large for a normal distribution are downweighted, and so is a receiver whose innovations exceed its
+/// Innovations too large for a normal distribution are downweighted, as is a receiver whose innovations exceed its
 /// stated accuracy.
 ///
-/// It trusts its input: ``FixQualifier`` decides which fixes are accepted. It holds no buffers and allocates nothing.
+/// It does not validate its input: ``FixQualifier`` decides which fixes are accepted. It has no buffers and allocates no memory.
 struct MotionFilter: Sendable {
     typealias Axis = FilterState.Axis
 
@@ -178,7 +178,7 @@ struct MotionFilter: Sendable {
         if row != column { state[column, row] += value }
     }
 
-    /// Decays the lasting error with its correlation time and adds as much new error.
+    /// Decays the lasting error with its correlation time and adds the corresponding process noise.
     private mutating func fadeBias(_ seconds: Double) {
         let decay = exp(-seconds / config.correlationTime)
         let renewal = biasSigma * biasSigma * (1 - decay * decay)

@@ -79,7 +79,7 @@ extension MotionFilter {
         guard var course = fix.course, course.isFinite else { return orient(by: fix) }
         let moved = speed ?? abs(self.speed)
         guard moved >= config.courseSpeed else {
-            // Without a usable speed, the filter's own may be wrong: only the positions show that the vehicle moves.
+            // Without a usable speed, the filter's own speed may be wrong: only the positions show that the vehicle moves.
             if speed == nil { orient(by: fix, isSlow: true) }
             return
         }
@@ -175,7 +175,7 @@ extension MotionFilter {
 
     // MARK: Roads
 
-    /// Updates the state with the knowledge of being on a road: its direction, and the possible distance from its line.
+    /// Updates the state with the constraint of being on a road: its direction, and the distance from its line.
     mutating func constrain(_ constraint: RoadConstraint) {
         let point = frame.point(constraint.coordinate)
         let (sine, cosine) = (sin(constraint.bearing), cos(constraint.bearing))

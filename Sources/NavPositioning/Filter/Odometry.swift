@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// A report of the vehicle's own motion; values that it does not contain are nil.
+/// A report of the vehicle's own motion; missing values are nil.
 public struct Odometry: Sendable, Hashable {
     /// Time of the measurement, on the clock of the fixes.
     public var stamp: Timestamp
@@ -28,7 +28,7 @@ public struct Odometry: Sendable, Hashable {
         self.isStationary = isStationary
     }
 
-    /// The report without implausible numbers; nil when nothing is left.
+    /// The report without implausible values; nil when none is left.
     var usable: Odometry? {
         var usable = self
         usable.speed = speed.flatMap { abs($0) < Odometry.maximumSpeed ? $0 : nil }
@@ -38,7 +38,7 @@ public struct Odometry: Sendable, Hashable {
         return usable.speed == nil && usable.turnRate == nil && !isStationary ? nil : usable
     }
 
-    /// Faster than any road vehicle, m/s.
+    /// The upper bound of plausible speeds, m/s: faster than any road vehicle.
     package static let maximumSpeed = 150.0
     /// Turn rate beyond which the sensor is broken, rad/s; a skidding car reaches 2.
     package static let maximumTurnRate = 5.0

@@ -8,7 +8,7 @@ import NavGeo
 struct OdometryGate: Sendable {
     /// The largest gap between a report and the last fix, or the odometry admitted since, seconds.
     private static let longestLead = 10.0
-    /// The largest gap between a report and the newest moment known to have passed, seconds: odometry comes at least once a second.
+    /// The largest gap between a report and the newest moment known to have passed, seconds: odometry arrives at least once a second.
     private static let longestStep = 1.5
     /// The time for which consecutive reports must stay ahead to be trusted, seconds.
     private static let confirmation = 2.0
@@ -19,18 +19,18 @@ struct OdometryGate: Sendable {
     private var newest = Timestamp(nanoseconds: .min)
     /// The first and last of the consecutive reports that are ahead.
     private var ahead: (first: Timestamp, last: Timestamp)?
-    /// Seconds by which reports were ahead, negative when behind, if the last one was or showed the ones before to be on another clock; else
-    /// nil. Reports that are held until they are confirmed are not, as fixes may be late.
+    /// Seconds by which reports are ahead of the fixes, negative when behind, if the last report is on another clock or shows that the held
+    /// ones are; otherwise nil. Reports held for confirmation do not count as on another clock, because the fixes may be late.
     private(set) var lead: Double?
 
     mutating func noteFix(_ stamp: Timestamp) {
         reference = stamp
-        // Fixes that are this far behind are on another clock, which was set back or is not the odometry's.
+        // Fixes this far behind are on another clock: it was set back, or it differs from the odometry's.
         newest = newest.seconds(since: stamp) > Self.longestLead ? stamp : max(newest, stamp)
         if let last = ahead?.last, last.seconds(since: stamp) > Self.longestLead { ahead = nil }
     }
 
-    /// Records that time has passed without an input, as a prediction shows.
+    /// Records that time has passed without an input, for example at a prediction.
     mutating func notePassed(_ stamp: Timestamp) { newest = max(newest, stamp) }
 
     /// Whether a report's stamp is consistent with the clock of the fixes; false before the first accepted fix.

@@ -56,8 +56,8 @@ public struct TrackerReading: Sendable {
 
 /// A tracker of the vehicle's position that qualifies fixes, filters them with odometry, and predicts between them.
 ///
-/// Fixes arrive late and odometry arrives at once, so there are two filters. One is at the time of the last fix; the
-/// other has advanced from there with the odometry since. A fix updates the first, and the second restarts from it.
+/// Fixes arrive late and odometry immediately, so there are two filters. One is at the time of the last fix; the other
+/// is advanced from there with the odometry since. A fix updates the first, and the second restarts from it.
 ///
 /// The same inputs give the same results. Work per input is bounded, and nothing is allocated.
 public struct PositionTracker: Sendable {
@@ -118,7 +118,7 @@ public struct PositionTracker: Sendable {
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
     /// Returns the state that dead reckoning uses at an accepted fix.
     ///
-    /// Inlined, since a call would copy the whole tracker.
+    /// Inlined, because a call would copy the whole tracker.
     @inline(__always)
     public func reading(at stamp: Timestamp) -> TrackerReading {
         let lead = reports.newest.map { $0.seconds(since: stamp) }
@@ -151,10 +151,10 @@ public struct PositionTracker: Sendable {
     /// Processes a fix.
     ///
     /// - Parameters:
-    ///   - isApproved: Whether the caller has approved the fix. Accuracy, speed, place and the receiver's own doubts
-    ///     are then no reason to reject it.
+    ///   - isApproved: Whether the caller has approved the fix. It is then not rejected for accuracy, speed, place or
+    ///     the receiver's alarms.
     ///   - isInTunnel: Whether a mapped tunnel is being predicted. The road is known there, and the first fixes after
-    ///     it are bad.
+    ///     it are poor.
     ///   - isPredicted: Whether positions have been predicted since the last accepted fix, with or without a road.
     public mutating func take(
         _ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false, isPredicted: Bool = false
@@ -202,7 +202,7 @@ public struct PositionTracker: Sendable {
                 break
             }
             if isNewReceiver { filter.noteReceiver() }
-            // A prediction through a silence, or one that is wrong by this much, carries no information, and blending with it would delay
+            // A prediction over a long silence, or with such a large error, carries no information, and blending with it would delay
             // recovery by several fixes.
             if isAfterSilence && (isReckoned || isPredicted)
                 || isReckoned && filter.expectedError(of: fix).distance > Reckoning.blendReach
@@ -240,9 +240,9 @@ public struct PositionTracker: Sendable {
         (base, measured, onRoad) = (nil, nil, nil)
     }
 
-    /// Returns a fix without the signals that contradict the positions or are not set.
+    /// Returns a fix without the signals that contradict the positions or are placeholders.
     ///
-    /// Inlined, since a call would copy the whole tracker.
+    /// Inlined, because a call would copy the whole tracker.
     @inline(__always)
     public func trusted(_ fix: Fix) -> Fix {
         var fix = fix
@@ -266,7 +266,7 @@ public struct PositionTracker: Sendable {
         self.present?.update(odometry)
     }
 
-    /// Adds the knowledge that the vehicle is on a road, at the time of the last fix.
+    /// Applies the constraint that the vehicle is on a road, at the time of the last fix.
     ///
     /// The road goes into a separate filter, ``roadEstimate``. ``estimate`` excludes it, because the matcher finds the
     /// road from that estimate and a wrong road must not confirm itself.

@@ -2,7 +2,7 @@ import Glibc
 import NavGeo
 import NavMatching
 
-/// The motion signals besides positions, which can be permanently wrong: a wrong unit, a wrong sign, a frozen value.
+/// The motion signals other than positions, which can be permanently wrong: a wrong unit, a wrong sign, a frozen value.
 public struct MotionSignals: OptionSet, Sendable, Hashable {
     /// A bit for each signal.
     public let rawValue: UInt8
@@ -17,12 +17,12 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
     public static let turnRate = MotionSignals(rawValue: 1 << 3)
 }
 
-/// A monitor that finds signals which contradict the positions for so long that the signals must be wrong.
+/// A monitor that detects signals whose persistent contradiction of the positions shows them to be wrong.
 ///
 /// The track is cut into legs of some seconds. For each leg, the length and direction between its ends are compared
 /// with those of each signal. A reflection makes positions wrong for seconds and in varying directions; a wrong unit
-/// makes a speed wrong always and in the same direction. Where two signals agree, both are right and the positions are
-/// wrong.
+/// makes a speed wrong always and in the same direction. Where two signals agree, both are correct and the positions
+/// are wrong.
 struct SignalMonitor: Sendable {
     var distrusted: MotionSignals {
         var signals: MotionSignals = speedScaleCheck.evidence.isWrong ? .receiverSpeed : []
@@ -67,7 +67,7 @@ struct SignalMonitor: Sendable {
     private struct CourseSum: Sendable {
         private var (east, north, count) = (0.0, 0.0, 0)
         private var first = 0.0
-        /// Whether all courses were the same number, which a receiver that measures one does not send for seconds.
+        /// Whether all courses were identical, which never holds for seconds if the receiver measures the course.
         private(set) var isConstant = true
 
         /// The mean course; nil without two of them.
@@ -85,11 +85,11 @@ struct SignalMonitor: Sendable {
     private var newest: Timestamp?
     private var receiver = Sum()
     private var wheels = Sum()
-    /// The same with its sign: negative in reverse.
+    /// The signed wheel distance: negative in reverse.
     private var wheelsForwards = Sum()
     private var turn = Sum()
     private var course = CourseSum()
-    /// Whether a course other than exactly 0 was seen. Until then it counts as not set, since bridges fill in 0 for an unknown one.
+    /// Whether a course other than exactly 0 was seen. Until then the course counts as unknown, because bridges send 0 as a placeholder.
     private(set) var hasCourse = false
     private var before: Leg?
     private var evidence = InlineArray<4, SignalEvidence>(repeating: SignalEvidence())
@@ -102,23 +102,23 @@ struct SignalMonitor: Sendable {
     private static let (receiverGap, odometryGap) = (2.5, 0.5)
     /// Share of a leg's time that a signal must cover.
     private static let coverage = 0.8
-    /// The shares by which lengths must differ to contradict each other, and may differ to agree; errors from bends, scale and timing are
+    /// The relative differences at which lengths contradict (at least) and agree (at most); errors from bends, scale and timing are
     /// smaller.
     private static let (contradiction, agreement) = (0.25, 0.15)
     /// The same limits for directions, radians: 60° and 30°; below for turns: 45° and 20°.
     private static let (astray, towards) = (Double.pi / 3, Double.pi / 6)
     private static let (mistaken, followed) = (Double.pi / 4, Double.pi / 9)
-    /// The number of legs that contradict a signal: for a direction that never changes, when another signal agrees with the positions,
-    /// for a direction, and for a speed alone.
+    /// The numbers of contradicting legs that make a signal wrong: a constant direction, any signal while another agrees with the
+    /// positions, a direction, and a speed alone.
     private static let (constant, sided, direction, alone) = (2, 3, 6, 10)
-    /// The mean speed of a leg from which its drive in reverse is implausible, m/s.
+    /// The mean speed of a leg from which driving it in reverse is implausible, m/s.
     private static let fastestReverse = 4.0
 
     /// Processes a position, accepted or not, with the odometry up to it.
     mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
         if let angle = fix.course, angle.isFinite, angle != 0 { hasCourse = true }
         guard newest.map({ fix.stamp > $0 }) ?? true else {
-            // A clock that was set back starts over; a position that is slightly late is skipped.
+            // Restart after a clock was set back; skip a position that is slightly late.
             if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest {
                 (receiver, wheels, wheelsForwards, turn) = (Sum(), Sum(), Sum(), Sum())
                 begin(fix, sigma)
@@ -184,11 +184,11 @@ struct SignalMonitor: Sendable {
         // No vehicle drives that far so fast in reverse: the gear or the sign is wrong.
         let isBackwards = (wheelsForwards.total(of: seconds) ?? 0) < -SignalMonitor.fastestReverse * seconds
         let ofWheels = isBackwards ? 1 : verdict(wheelsWay)
-        // The course, measured independently, shows that the positions move as the speed does not say.
+        // The independently measured course confirms the movement of the positions that the speed contradicts.
         let isSeenByCourse =
             ofReceiver == -1 && !distrusted.contains(.receiverCourse)
             && heading.map { Angle.separation($0, bearing) < SignalMonitor.towards } ?? false
-        // Two signals that deviate in the same way are both right.
+        // Two signals that deviate in the same way are both correct.
         if ofReceiver == 0 || ofReceiver != ofWheels {
             let isSided = ofWheels == 0 || isSeenByCourse
             weigh(.receiverSpeed, ofReceiver, legs: isSided ? SignalMonitor.sided : SignalMonitor.alone)
@@ -203,7 +203,7 @@ struct SignalMonitor: Sendable {
         guard !isDoubtful else { return leg = nil }
         if let heading {
             let separation = Angle.separation(heading, bearing)
-            // A constant course that is followed by chance proves nothing.
+            // A constant course that matches by chance proves nothing.
             let isRight =
                 separation < SignalMonitor.towards && !(course.isConstant && distrusted.contains(.receiverCourse))
             let found = separation > SignalMonitor.astray ? 1 : isRight ? 0 : nil
@@ -235,9 +235,9 @@ struct SignalMonitor: Sendable {
     }
 }
 
-/// The evidence against a signal: how often in a row it was wrong, and in which direction.
+/// The evidence against a signal: the number of consecutive wrong findings, and their direction.
 ///
-/// The verdict holds until the signal has been right as often.
+/// The verdict holds until the signal has been correct as often.
 struct SignalEvidence: Sendable {
     private(set) var isWrong = false
     private var count = 0

@@ -3,8 +3,8 @@ import NavGeo
 /// An estimator of measurement times from stamps that are arrival times.
 ///
 /// Receivers measure at equal intervals. Stamps that are regular to a few milliseconds are measurement times. Stamps
-/// that jitter are arrival times: nothing arrives before it was sent, so the earliest arrivals show the phase of the
-/// measurements, and the other arrivals are late by their difference from it. A delay common to all fixes cannot be
+/// that jitter are arrival times: nothing arrives before it is sent, so the earliest arrivals show the phase of the
+/// measurements, and the lateness of the others is their difference from it. A delay common to all fixes cannot be
 /// detected.
 struct StampRegulator: Sendable {
     private var phase: Timestamp?

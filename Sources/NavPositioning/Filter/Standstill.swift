@@ -4,10 +4,10 @@ import Glibc
 ///
 /// The vehicle starts at a random moment, accelerates, and keeps its speed.
 enum Standstill {
-    /// The mean remaining time of a stop, seconds: half of a red light or of a queue of half a minute, because fixes
-    /// can end anywhere in it.
+    /// The mean remaining time of a stop, seconds: half of a red light or queue of half a minute, because fixes can end
+    /// at any moment of it.
     private static let remainingTime = 15.0
-    /// The speed after the start, as a share of what the road allows: after one stop another is likely.
+    /// The speed after the start, as a share of the road's speed: after one stop another is likely.
     static let startedShare = 0.7
     /// The maximum number of starting moments in the sum.
     private static let maximumMoments = 60
@@ -15,7 +15,7 @@ enum Standstill {
     /// Returns the mean squares of the distance, m², and of the speed, m²/s², of a vehicle that was stationary `age`
     /// seconds ago and accelerates to a speed, m/s.
     ///
-    /// They are averaged over the starting moments, which follow an exponential distribution.
+    /// Averages over the starting moments, which are exponentially distributed.
     static func started(_ age: Double, to speed: Double) -> (place: Double, speed: Double) {
         guard age > 0, speed > 0 else { return (0, 0) }
         let count = min(max(Int(min(age, 1e6)), 1), maximumMoments)

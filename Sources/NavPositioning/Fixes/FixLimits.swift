@@ -18,10 +18,10 @@ public struct FixLimits: Sendable, Hashable {
     public var maximumAge = 2.0
     /// The greatest lead of a fix's stamp over the usual one, seconds: a leap second is one whole second.
     public var maximumFuture = 0.7
-    /// The same limit for a fix without an arrival time, seconds; it may only appear early because earlier fixes were delayed.
+    /// The same limit for a fix without an arrival time, seconds; it may only seem early because earlier fixes were delayed.
     public var maximumLead = 5.0
-    /// The longest step between stamps that needs no other evidence of time, seconds. 3,000: less than the hour by which a time in another
-    /// zone is off, and longer than outages while driving; a longer pause costs ``clockSetFixes`` − 1 fixes.
+    /// The longest step between stamps that is accepted without other evidence of time, seconds. 3,000: less than the error of one hour of
+    /// a wrong time zone, and longer than outages while driving; a longer pause costs ``clockSetFixes`` − 1 fixes.
     public var maximumStep = 3_000.0
     /// The speed of the fastest road vehicle, m/s.
     public var maximumSpeed = 70.0
@@ -34,15 +34,15 @@ public struct FixLimits: Sendable, Hashable {
     public var jumpDeviations = 8.0
     /// The least distance that counts as a jump, metres: errors from reflections between buildings are smaller.
     public var jumpDistance = 40.0
-    /// Change of velocity that is allowed when fixes are more than a second apart, m/s²: what drivers reach in bends
+    /// Change of velocity that is allowed when fixes are more than a second apart, m/s²: as reached by drivers in bends
     /// and when braking.
     public var gapAcceleration = 4.0
     /// The time for which fixes must stay at an unreachable place to be accepted, seconds; single wrong fixes return sooner.
     public var jumpConfirmation = 0.9
-    /// The same time while another receiver has positions, seconds, so that the jumping receiver is replaced first.
+    /// The same time while another receiver has positions, seconds; long enough for the jumping receiver to be replaced first.
     public var comparedConfirmation = 2.5
-    /// The same time while the wheels turn, so that nothing can carry the vehicle there, seconds. 15: reflections have ended by then, and a
-    /// wrong earlier place is kept no longer.
+    /// The same time while the wheels turn, which excludes transport of the vehicle, seconds. 15: reflections have ended by then, and a
+    /// wrong earlier place is not kept for longer.
     public var drivenConfirmation = 15.0
     /// The same time for a reachable place, seconds: reflections last some seconds.
     public var slideConfirmation = 6.0

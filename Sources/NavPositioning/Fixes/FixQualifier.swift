@@ -3,8 +3,8 @@ import NavMatching
 
 /// A qualifier that accepts or rejects fixes one by one, using only earlier fixes.
 ///
-/// It uses no roads and does no smoothing; each rejection has a reason. A rejected fix changes nothing but the evidence that the clock was
-/// set or that the vehicle was transported.
+/// Uses no roads and does no smoothing; each rejection has a reason. A rejected fix changes nothing but the evidence that the clock was set
+/// or that the vehicle was transported.
 struct FixQualifier: Sendable {
     var limits: FixLimits
 
@@ -14,7 +14,7 @@ struct FixQualifier: Sendable {
         var first: Fix?
         var newest = Timestamp(nanoseconds: .min)
 
-        /// Adds a fix; one that is not newer than the last begins anew.
+        /// Adds a fix; a fix that is not newer than the last restarts the count.
         mutating func add(_ fix: Fix) {
             if fix.stamp <= newest { self = Sign() }
             count += 1
@@ -53,7 +53,7 @@ struct FixQualifier: Sendable {
     ///   - filter: The filter predicted to the fix's time; nil at the start.
     ///   - wheelSpeed: Wheel speed at that time, m/s; nil when unknown.
     ///   - isCompared: Whether another receiver also has positions.
-    ///   - isApproved: Whether the fix is accepted unless it contains no information; its other defects have been judged elsewhere.
+    ///   - isApproved: Whether the caller has approved the fix, so that it is rejected only if it contains no information.
     mutating func qualify(
         _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
         isApproved: Bool = false
@@ -122,7 +122,7 @@ struct FixQualifier: Sendable {
         if fix.integrity == .certain { return FixRejection(reason: .integrity) }
         guard fix.type.isAtLeast(limits.minimumType) else { return FixRejection(reason: .fixType) }
         let stated = fix.horizontalSigma.flatMap { $0 > 0 ? $0 : nil }
-        // An accuracy derived from HDOP is a guess, so the stricter limit at the start does not apply to it.
+        // An accuracy derived from HDOP is only an estimate, so the stricter limit at the start does not apply.
         let limit = isStarted || stated == nil ? limits.maximumAccuracy : limits.startMaximumAccuracy
         let accuracy = stated ?? sigma
         if accuracy > limit {
@@ -142,7 +142,7 @@ struct FixQualifier: Sendable {
         guard let last else { return .success(false) }
         if fix.stamp == last.stamp { return .failure(FixRejection(reason: .duplicate)) }
         if fix.stamp < last.stamp {
-            // A delayed fix is an isolated case; a receiver whose clock was set back continues from the new time.
+            // A delayed fix is an isolated event; a receiver whose clock was set back continues from the new time.
             if isClockSet(byLate: fix) { return .success(true) }
             return .failure(FixRejection(reason: .outOfOrder, value: last.stamp.seconds(since: fix.stamp), limit: 0))
         }
@@ -150,7 +150,7 @@ struct FixQualifier: Sendable {
             if isClockSet(byEarly: fix) { return .success(true) }
             return .failure(FixRejection(reason: .future, value: lead, limit: limits.maximumLead))
         }
-        // The fix is on time on the host's monotonic clock, so its arrival stamp comes from a clock that was set.
+        // The fix is on time by the host's monotonic clock, so the wall clock of its arrival stamp was set.
         if let lead = fix.lead, (-1...limits.maximumFuture).contains(lead) { return .success(false) }
         guard let received = fix.received, let latency else { return .success(false) }
         let delay = received.seconds(since: fix.stamp) - latency
@@ -167,7 +167,7 @@ struct FixQualifier: Sendable {
 
     /// Whether a late fix confirms that the receiver's clock was set back, or the host's ahead.
     ///
-    /// Fixes that were queued while a process or a network stood still are late too, but arrive at once.
+    /// Fixes queued during a stall of a process or network are late too, but arrive all at once.
     private mutating func isClockSet(byLate fix: Fix) -> Bool {
         late.add(fix)
         guard late.count >= limits.clockSetFixes else { return false }
@@ -197,10 +197,10 @@ struct FixQualifier: Sendable {
         case confirmed
     }
 
-    /// Checks whether the fix is at a place that no vehicle, or not this one, can have reached.
+    /// Checks whether the fix is at a place that no vehicle, or not this vehicle, can have reached.
     ///
     /// - Parameters:
-    ///   - driven: Wheel speed that moves the vehicle on, m/s; nil when the wheels are stationary or unknown.
+    ///   - driven: Wheel speed of a moving vehicle, m/s; nil when the wheels are stationary or their speed is unknown.
     ///   - patience: The time that fixes must stay at an unreachable place to be accepted, seconds.
     private mutating func leap(
         to fix: Fix, _ filter: MotionFilter?, sigma: Double, driven: Double?, patience: Double
@@ -211,8 +211,8 @@ struct FixQualifier: Sendable {
         let errors = 8 * sigma + 10
         let reach = limits.maximumSpeed * seconds + errors
         let expected = filter.expectedError(of: fix)
-        // Between fixes that are seconds apart, a vehicle starts, brakes and turns, while the filter assumes constant speed and course
-        // unless it has wheel speed.
+        // Between fixes that are seconds apart, a vehicle starts, brakes and turns, but the filter without wheel speed assumes constant
+        // speed and course.
         let gap = driven == nil ? max(0, seconds - 1) : 0
         let slack =
             max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())

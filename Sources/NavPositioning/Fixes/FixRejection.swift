@@ -1,6 +1,6 @@
 public struct FixRejection: Error, Sendable, Hashable {
     public enum Reason: UInt8, Sendable, Hashable, CaseIterable {
-        /// No position, or one that is out of range.
+        /// A missing position, or a position out of range.
         case invalid
         /// The receiver has no solution.
         case fixType
@@ -47,9 +47,9 @@ public struct FixRejection: Error, Sendable, Hashable {
 
 public enum FixVerdict: Sendable, Hashable {
     case accepted
-    /// Accepted, with the clock continuing from another moment: it was set, or a recording starts over.
+    /// Accepted on a clock that continues from another moment: it was set, or a recording restarts.
     case acceptedAfterClockSet
-    /// Accepted, with the vehicle at another place: the fixes have stayed there long enough.
+    /// Accepted at another place, where the fixes have stayed long enough.
     case acceptedAfterJump
     case rejected(FixRejection)
     /// From a receiver that is not in use.

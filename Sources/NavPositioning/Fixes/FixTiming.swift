@@ -7,11 +7,11 @@ public import NavMatching
 public struct FixTiming: Sendable {
     /// The stamp of the last accepted fix; nil before the first.
     public internal(set) var lastFix: Timestamp?
-    /// The newest stamp of the fixes, rejected ones included, and of the odometry since; nil before the first accepted fix.
+    /// The newest stamp of the fixes, including rejected ones, and of the odometry since; nil before the first accepted fix.
     private var newest: Timestamp?
     /// The receiver in use; nil before the first accepted fix.
     private var receiver: UInt8?
-    /// A bit for each receiver: whether the receiver in use was heard since that receiver's last fix.
+    /// A bit for each receiver: whether the receiver in use has delivered a fix since that receiver's last one.
     private var followed: UInt64 = 0
     /// The usual delay of a fix's arrival, seconds; nil when unknown.
     var usualLatency: Double?
@@ -21,10 +21,10 @@ public struct FixTiming: Sendable {
 
     private static func bit(_ receiver: UInt8) -> UInt64 { receiver < 8 ? 1 << UInt64(receiver) : 0 }
 
-    /// Returns the moment up to which time has passed when a fix arrives, by the usual delay of fixes.
+    /// Returns the present time at a fix's arrival, from its stamp and the usual delay.
     ///
-    /// Nil when the fix gives no such information: receivers' clocks differ, so a receiver that is not in use determines the time only when
-    /// the one in use is missing.
+    /// Nil when the fix gives no such information: receivers' clocks differ, so a standby receiver determines the time only while the
+    /// receiver in use is silent.
     public func time(reportedBy fix: Fix) -> Timestamp? {
         if let receiver, receiver != fix.receiver, followed & Self.bit(fix.receiver) != 0 { return nil }
         if step(to: fix) != nil { return nil }
@@ -32,7 +32,7 @@ public struct FixTiming: Sendable {
         return min(fix.stamp, received.advanced(bySeconds: limits.maximumFuture - usualLatency))
     }
 
-    /// Returns the step from the newest known stamp if it is suspiciously long, seconds, for a fix whose stamp is the only evidence of time.
+    /// Returns the step from the newest known stamp, seconds, if it is suspiciously long and the fix's stamp is the only evidence of time.
     func step(to fix: Fix) -> Double? {
         guard fix.lead == nil, fix.received == nil, let newest else { return nil }
         let step = fix.stamp.seconds(since: newest)
@@ -50,8 +50,8 @@ public struct FixTiming: Sendable {
         if receiver == nil { (receiver, followed) = (fix.receiver, ~Self.bit(fix.receiver)) }
     }
 
-    /// Notes the stamp of a rejected fix, unless it is a suspicious step itself, or of odometry on the clock of the fixes: a long tunnel, or
-    /// minutes of poor fixes, are no step of the clock.
+    /// Records the stamp of a rejected fix that is not itself a suspicious step, or of odometry on the clock of the fixes, so that a long
+    /// tunnel or minutes of poor fixes do not count as a step of the clock.
     mutating func noteTime(_ stamp: Timestamp) { newest = newest.map { max($0, stamp) } }
 
     mutating func use(_ receiver: UInt8?) { self.receiver = receiver }

@@ -1,10 +1,10 @@
 import NavGeo
 import NavMatching
 
-/// A selector among several receivers; the best one stays in use until another is clearly better or it falls silent.
+/// A selector among several receivers that keeps the best one until another is clearly better or it falls silent.
 ///
-/// A preferred receiver outranks those after it while it has usable positions. The receiver in use stays in use only by accepted fixes, not
-/// by its stated accuracy. For the others, only the stated accuracy is known.
+/// A preferred receiver outranks those after it while it has usable positions. The receiver in use is kept for its accepted fixes, not its
+/// stated accuracy. For the others, only the stated accuracy is known.
 struct ReceiverSelector: Sendable {
     private struct Receiver: Sendable {
         var id: UInt8
@@ -20,11 +20,11 @@ struct ReceiverSelector: Sendable {
         ///
         /// It measures that receiver's silence on this receiver's clock too, because receivers' clocks differ.
         var aloneSince: Timestamp?
-        /// Its first fix after its clock was set, until the receiver in use has an accepted fix again.
+        /// The time of its first fix after its clock was set, until the receiver in use has an accepted fix again.
         ///
-        /// If that receiver's clock was set too, some of its fixes are rejected first, which is no silence.
+        /// If that receiver's clock was set too, some of its fixes are rejected first, which does not count as silence.
         var setAt: Timestamp?
-        /// The number of times in a row that it fell silent while in use.
+        /// The number of consecutive times that it fell silent while in use.
         var failures = 0
         /// The time for which it is not trusted after it resumes, seconds; `doubtedUntil` is the end of that time.
         var doubt = 0.0
@@ -49,7 +49,7 @@ struct ReceiverSelector: Sendable {
             doubtedUntil = nil
         }
 
-        /// Forgets moments on a clock that was set; a doubt that has not ended begins anew.
+        /// Discards moments on a clock that was set; a running period of distrust restarts.
         mutating func forgetMoments() {
             if let doubtedUntil, good.map({ $0 < doubtedUntil }) ?? true { beginDoubt() }
             (good, betterSince, aloneSince, setAt, doubtedUntil) = (nil, nil, nil, nil, nil)
@@ -67,7 +67,7 @@ struct ReceiverSelector: Sendable {
             (good, self.lead) = (fix.stamp, lead)
         }
 
-        /// Whether it failed so recently that it is used only if there is no other.
+        /// Whether it failed so recently that it is used only as a last resort.
         mutating func isDoubted(at stamp: Timestamp) -> Bool {
             if doubt > 0 {
                 doubtedUntil = stamp.advanced(bySeconds: doubt)
@@ -84,15 +84,15 @@ struct ReceiverSelector: Sendable {
     private var lastSwitch: Timestamp?
     private var count: UInt64 = 0
 
-    /// The longest time that the receiver in use may have no accepted fix, seconds; after it another takes over at once.
+    /// The longest time without an accepted fix of the receiver in use, seconds, after which another takes over immediately.
     private static let silence = 1.5
     /// The time for which the other receiver must have been the only active one, on its own clock, seconds: two fixes at 1 Hz.
     private static let alone = 0.9
     /// The ratio of standard deviations below which another receiver is better: a third less.
     private static let advantage = 0.67
-    /// The time for which it must stay better, seconds.
+    /// The time for which it must remain better, seconds.
     private static let patience = 5.0
-    /// Shortest time between two such switches, seconds.
+    /// The shortest time between two such switches, seconds.
     ///
     /// A failed receiver is distrusted for the same time, doubled with each further failure.
     private static let dwell = 10.0
@@ -122,7 +122,7 @@ struct ReceiverSelector: Sendable {
         }
         candidate.note(fix, limits)
         let isDoubted = candidate.isDoubted(at: fix.stamp)
-        // After a clock was set back the silence would appear negative.
+        // After a clock was set back, the silence would be negative.
         let waited = (candidate.setAt ?? current.good).map { abs(fix.stamp.seconds(since: $0)) } ?? .infinity
         let aloneSince = candidate.aloneSince ?? fix.stamp
         candidate.aloneSince = aloneSince
@@ -164,8 +164,8 @@ struct ReceiverSelector: Sendable {
         }
     }
 
-    /// Continues on a clock that was set to `stamp`. How far the other receivers' clocks were set is unknown, so that what began before
-    /// begins anew.
+    /// Continues on a clock that was set to `stamp`. How far the other receivers' clocks were set is unknown, so all running intervals
+    /// restart.
     mutating func noteClockSet(to stamp: Timestamp) {
         for index in receivers.indices { receivers[index]?.forgetMoments() }
         if lastSwitch != nil { lastSwitch = stamp }
