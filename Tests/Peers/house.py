@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The size of the project at a commit: lines by target, openings of comments, sizes of the programs, and the cost of a clean build.
 
- * lines: hand-written lines of Swift by target, without Generated * openings: documentation comments that begin with What, Who, How or
- Where, and their share * packages: with --build, the packages that the project needs and their versions * build: with --build, processor
- minutes, wall minutes and compile steps of a release build in a clean clone: of what launch/demo builds, and of everything but tests *
- stripped: megabytes of the built programs without symbols: with --build those of the clone, otherwise those in the folder --bin, whose
- commit is unknown
+ * lines: hand-written lines of Swift by target, without Generated
+ * openings: documentation comments that begin with What, Who, How or Where, and their share
+ * packages: with --build, the packages that the project needs and their versions
+ * build: with --build, processor minutes, wall minutes and compile steps of a release build in a clean clone: of what launch/demo builds,
+   and of everything but tests
+ * stripped: megabytes of the built programs without symbols: with --build those of the clone, otherwise those in the folder --bin, whose
+   commit is unknown
 
     Tests/Peers/house.py [--commit HEAD] [--bin .build/release] [--build] [--json]
 """

@@ -5,11 +5,12 @@ For each extract, random routes of navbus are passed to both peers as traces: OS
 so that all three describe the same drive. A maneuver is compared where a peer drives the same 60 m before and behind it.
 
  * agreed: announced by at least one peer within REACH and to the same side, or at most one class of 45 degrees apart if
- one of them is straight * only ours: both peers drive the place, and neither announces anything * missed: both peers
- announce a maneuver at a place, to the same side, and navbus announces nothing; the name of the road that the driver
- follows to that side ("slight right onto …" where there is no other way) counts as an announcement * exits equal: the
- number of a roundabout's exit is OSRM's. Valhalla is not compared: the wheel of 3.9.1 reports 2 for nearly every
- roundabout of some extracts, whatever the route through it
+   one of them is straight
+ * only ours: both peers drive the place, and neither announces anything
+ * missed: both peers announce a maneuver at a place, to the same side, and navbus announces nothing; the name of the road
+   that the driver follows to that side ("slight right onto …" where there is no other way) counts as an announcement
+ * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not compared: the wheel of 3.9.1 reports 2 for
+   nearly every roundabout of some extracts, whatever the route through it
 
 Maneuvers are decisions: departures, arrivals, notifications and mere changes of name are left out on all sides, and so is
 "continue straight". It prints the shares and writes the differences, each with its place, to --differences; --draw has a

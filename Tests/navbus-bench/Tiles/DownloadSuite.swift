@@ -98,7 +98,7 @@ final class DownloadSuite {
         loads.map { load in
             Comparison(
                 "tiles.download.\(load.name)", peer: "curl --parallel" + (load.isPacked ? " --compressed" : ""),
-                // The link runs in this process, so processor time is not measured.
+                // The link runs in this process and uses its processor time.
                 [.init("", "MB/s"), .init("files", "1/s")]
                     + (load.url == self.server.url ? [.init("processor", "us/file")] : []),
                 ours: { try self.ours(load) }, theirs: { try self.curl(load) })

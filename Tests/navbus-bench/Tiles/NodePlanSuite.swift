@@ -12,7 +12,7 @@ import TileCacheNode
 /// querying the store for missing tiles, filling the queue.
 ///
 /// A server that lists every tile and delivers none is the most expensive case: all tiles stay missing. With a working server, all tiles
-/// are on board, because the drive is measured the second time: storing is not included.
+/// are on board, because the line is driven twice and only the second drive is measured: storing is not included.
 final class NodePlanSuite {
     private let line: Polyline
     private let server: TileServer
