@@ -9,7 +9,7 @@ public enum ConfigLoader {
     /// - Parameters:
     ///   - file: A YAML file of nested or dotted keys; nil for none.
     ///   - environment: The environment. Variables that start with the prefix are read; the rest of the name is the key in any case, with
-    /// two underscores for each dot: `NAVIGATION_NODE_SET_REROUTE__COOLDOWN_S=5`.
+    ///     two underscores for each dot: `NAVIGATION_NODE_SET_REROUTE__COOLDOWN_S=5`.
     ///   - prefix: The start of this program's variables, such as `NAVIGATION_NODE_SET_`.
     ///   - overrides: `key=value` pairs.
     ///   - source: The origin of the overrides, for errors.

@@ -91,7 +91,7 @@ struct NMEACalendar: Sendable {
     /// Records the date and time of a sentence.
     mutating func set(days: Int64, nanosecondOfDay: Int64) { last = (days, nanosecondOfDay) }
 
-    /// Returns the stamp of a time of day, ns since the Unix epoch, on the given day, or else on the day derived from the last date.
+    /// Returns the stamp of a time of day, ns since the Unix epoch, on the given day, otherwise on the day derived from the last date.
     mutating func stamp(days: Int64?, nanosecondOfDay: Int64) -> Int64? {
         var day = days
         if day == nil, let last {

@@ -53,7 +53,7 @@ package struct HTTPResponse: Sendable {
     package let headers: HTTPHeaders
     /// The body; empty when it was skipped.
     package var body: [UInt8] = []
-    /// The hash of ``body``, if the request wants it.
+    /// The hash of ``body``, if requested.
     package var hash: ContentHash?
     /// The compression of ``body``; nil when it is not compressed.
     package var packing: Packing?

@@ -65,7 +65,7 @@ extension LifecycleState {
 }
 
 extension Lifecycle.Transition {
-    /// Converts a transition of the schema; nil for one that this build does not know.
+    /// Converts a transition of the schema; nil for one unknown to this build.
     init?(_ transition: LifecycleTransition) {
         switch transition {
         case .configure: self = .configure

@@ -26,7 +26,7 @@ public final class NodeLink {
     ///   - remaps: the names on this bus, by catalogue name.
     ///   - simTime: whether the node's time comes from `/clock`.
     ///   - directory: the registry in which players' names are looked up; without it, players are still distinguished
-    /// by boot id.
+    ///     by boot id.
     public init(
         _ bus: any Bus, remaps: [String: String] = [:], simTime: Bool = false, directory: BusDirectory? = nil,
         log: NodeLog

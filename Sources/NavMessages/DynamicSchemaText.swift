@@ -1,7 +1,7 @@
 extension SchemaPool {
     /// A message as text, and the number of its fields unknown to the schema.
     public struct Text: Sendable, Equatable {
-        /// The fields that the schema knows, as JSON.
+        /// The fields in the schema, as JSON.
         public var json: String
         /// The number of fields on the wire that the type does not have; the JSON omits them.
         public var unknownFieldCount: Int

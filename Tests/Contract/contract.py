@@ -1,4 +1,4 @@
-"""The contract according to the descriptors: what is published and requested, and which of its fields were seen."""
+"""The contract according to the descriptors: publications and requests, and the fields that occurred."""
 
 import fnmatch
 import math
@@ -29,19 +29,19 @@ def is_repeated(field: Any) -> bool:
 
 
 def root(where: str) -> str:
-    """The place of what a topic or method carries: the topics of all nodes' health are one."""
+    """Returns the place of a topic's or method's message; the health topics of all nodes are one place."""
     return "/health" if where.startswith("/health/") else where
 
 
 def matches(place: str, table: dict[tuple[str, str], str]) -> tuple[str, str] | None:
-    """The entry of a table that a place is listed in, by a pattern of the message's place and the names of its fields."""
+    """Returns the entry of a table that matches a place, by a pattern of the message's place and the names of its fields."""
     parent, _, name = place.rpartition(".")
     listed = (entry for entry in table if name in entry[1].split() or entry[1] == "*")
     return next((entry for entry in listed if fnmatch.fnmatchcase(parent, entry[0])), None)
 
 
 def implausible(message: Any, field: Any, value: Any) -> str | None:
-    """Describes what is wrong with a value by the rules of common.proto (units and ranges); None if nothing is wrong."""
+    """Describes a value's violation of the rules of common.proto (units and ranges); None if there is none."""
     name = field.name
     if field.type == field.TYPE_ENUM:
         return "is unspecified" if value == 0 and field.enum_type.name != "BarrierPhase" else None
@@ -86,9 +86,9 @@ def implausible(message: Any, field: Any, value: Any) -> str | None:
 
 
 class Contract:
-    """Every message, field and method of the schema, and which of them were seen.
+    """Every message, field and method of the schema, with those that occurred.
 
-    A place is a field where a client meets it: the topic or method, and the path of fields from its message, as in
+    A place is a field as a client encounters it: the topic or method, and the path of fields from its message, as in
     `/nav/alternatives.alternatives.route.summary`.
     """
 
@@ -119,10 +119,10 @@ class Contract:
             sum(part.end - part.start for part in message.reserved_range) for message in self.messages.values()
         )
 
-    # MARK: What came
+    # MARK: Occurrences
 
     def take(self, message: Any, where: str, place: str | None = None) -> None:
-        """Records the fields of a message and of its nested messages, and what is wrong with their values.
+        """Records the fields of a message and of its nested messages, and implausible values.
 
         The place is that of the message, if it is not the topic or method that it comes from.
         """
@@ -154,7 +154,7 @@ class Contract:
         for field in fields.split():
             self.proved.setdefault(field, set()).add(how)
 
-    # MARK: What there is
+    # MARK: The schema
 
     def fields(self, message: str) -> list[str]:
         """The names of a message's fields."""
@@ -229,7 +229,7 @@ class Contract:
                 yield from self.below(here, part, is_entered)
 
     def given(self) -> list[str]:
-        """The places of what a client sends in messages that are otherwise ours, as the route of SetRoute."""
+        """Returns the places of messages that clients send but nodes otherwise publish, such as the route of SetRoute."""
         nested = [
             (f"{message}.{field.name}", self.kind(field))
             for message in sorted(self.request_messages() & set(self.messages))
@@ -260,13 +260,13 @@ class Contract:
                 if f".{file.package}.{enum.name}" not in kinds:
                     continue
                 for number, value in enumerate(enum.value):
-                    # 0 stands for an absent value.
+                    # 0 represents an absent value.
                     if value.number:
                         found[value.name] = "Not published" in comments.get((ENUMS, index, VALUES, number), "")
         return found
 
     def seen_values(self) -> set[str]:
-        """The values of enums that were seen."""
+        """Returns the values of enums that occurred."""
         described = {enum.name: enum for file in self.types.files.file for enum in file.enum_type}
         return {
             value.name for name, seen in self.enums.items() for value in described[name].value if value.number in seen

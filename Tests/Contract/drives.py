@@ -1,4 +1,4 @@
-"""Drives through the drawn town that make navigation publish everything that it can publish."""
+"""Drives through the drawn town that make navigation publish all its messages."""
 
 import re
 import signal
@@ -221,7 +221,7 @@ class Drives:
             "preview",
             calculate=self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], preview=True),
         )
-        # What CalculateRoute takes and guidance has no use for.
+        # Options of CalculateRoute that guidance does not use.
         others = self.types.RouteOptions(alternatives=1)
         order = self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], options=others)
         self.refused("", "SetRoute", INVALID, "calculate.options.alternatives", calculate=order)
@@ -233,7 +233,7 @@ class Drives:
         self.call("Navigation.SetRoute", calculate=target)
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
-        # The route's planner has other languages: that is no reason to refuse the route.
+        # An unsupported language of the route's planner is not a reason to refuse the route.
         way.options.language, way.options.alternatives = "sv", 5
         answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=5)
         route = self.bus.expect(
@@ -250,7 +250,7 @@ class Drives:
             "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
         )
         arrived = lambda: any(told.message.phase == 2 for told in self.bus.observer.since(since, "/nav/arrival"))  # noqa: E731
-        # On all kinds of road: what the answers have there.
+        # The answers on all kinds of road.
         while not arrived():
             if time.monotonic() > since + 180:
                 raise Failed("no arrival on the island in 180 s")
@@ -267,7 +267,7 @@ class Drives:
         self.stop()
 
     def fixes(self) -> None:
-        """Fixes that are refused, another receiver, a silence."""
+        """Rejected fixes, another receiver, a silence."""
         vehicle, bus = self.vehicle, self.bus
         since = time.monotonic()
         vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
@@ -338,7 +338,7 @@ class Drives:
         self.bus.expect(
             "/nav/instruction/visual", lambda shown: shown.HasField("sub_maneuver"), since, "a banner with what follows"
         )
-        # A fix that the owner is asked about on the way.
+        # A request to the owner about a fix on the way.
         self.vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
         self.bus.expect("/nav/policy/request", lambda told: told.should_discard_fix.context.HasField("progress"), since, "a question")
         self.vehicle.extra = {}
@@ -445,9 +445,9 @@ class Drives:
         self.stop()
 
     def off_route(self) -> None:
-        """The vehicle leaves its route; the owner is asked every question; a manual reroute; one that fails."""
+        """The vehicle leaves its route; all requests to the owner; a manual reroute; one that fails."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
-        # The owner is asked about every new route, however far its first maneuver is.
+        # Every new route needs the owner's approval, however far away its first maneuver is.
         self.set(reroute__min_commit_time_s=120.0)
         owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
         # Areas over the middle of the town: only its northernmost street leads past the first, only southern ones past the second.
@@ -605,7 +605,7 @@ class Drives:
         self.prove("RouteCoverageRequest.waypoints", "changes the answer")
 
     def questions(self) -> None:
-        """Checks that the questions that were published are those that the owner was asked."""
+        """Checks that the published requests are those that the owner received."""
         heard = [one.message for one in self.bus.observer.since(0, "/nav/policy/request")]
         told = {(one.request_id, one.stamp_ns): one for one in heard}
         for name, questions in self.owner.asked.items():

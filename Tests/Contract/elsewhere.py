@@ -1,7 +1,7 @@
-"""Fields, and values of enums, that the walk does not show."""
+"""Fields, and values of enums, that do not occur in the walk."""
 
-# Where a field is not set though the same message has it elsewhere: by the message's place and the field, with the reason. The place is a
-# pattern; `*` stands for all fields.
+# Places where a field is not set although the same message has it elsewhere: by the message's place and the field, with the reason. The
+# place is a pattern; `*` matches all fields.
 ABSENT: dict[tuple[str, str], str] = {
     ("/nav/journal.command*", "*"): "the request as it came, judged by its effect",
     ("/nav/journal.policy_decision*", "*"): "the decision as on /nav/policy/decision",
@@ -75,7 +75,7 @@ ABSENT: dict[tuple[str, str], str] = {
     ): "what the owner cannot change is not in the decision",
 }
 
-# What a client may send and the node does not read, as the proto says there.
+# Fields that a client may send and the node ignores, as documented in the proto.
 IGNORED: dict[tuple[str, str], str] = {
     (
         "ReviseInstructionAnswer.visual",
@@ -110,7 +110,7 @@ IGNORED: dict[tuple[str, str], str] = {
     ("SetRouteRequest.route.options", "alternatives"): "a given route has none",
 }
 
-# What no drive from outside leads to, each with the test that covers it.
+# Cases that cannot be reached from outside, each with the test that covers it.
 SHOWN_ELSEWHERE = {
     "Alternatives.error": "Tests/Scenarios/alternatives/search-fails.scenario",
     "AlternativeSwitch.error": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",

@@ -140,7 +140,7 @@ def fix_kinds(drives: "Drives") -> None:
             else:
                 wanted = lambda entry: getattr(entry.fix, name) == value  # noqa: B023, E731
                 bus.expect("/nav/journal", wanted, since, f"a fix with {name} {value}")
-    # What a receiver without a solution reports.
+    # The report of a receiver without a solution.
     since = time.monotonic()
     drives.vehicle.extra = {"latitude": 0.0, "longitude": 0.0}
     bus.expect("/nav/fix_rejected", lambda event: event.reason == 1, since, "a fix without a place")
@@ -156,7 +156,7 @@ def quality(drives: "Drives") -> None:
         drives.bus.expect("/nav/state", lambda state: reason in named(state), since, f"a reduced quality: {reason}")
 
     since = time.monotonic()
-    # At another place, where the fixes before do not help.
+    # At another place, where earlier fixes have no influence.
     drives.vehicle.extra = {"horizontal_accuracy_m": 60.0, "position_covariance": None}
     drives.vehicle.stand(crossing(6, 4))
     reduced(since, "ACCURACY")

@@ -1,4 +1,4 @@
-"""What a client sends in messages that are otherwise ours: the owner's instructions, and a route for SetRoute."""
+"""Messages that clients send but nodes otherwise publish: the owner's instructions, and a route for SetRoute."""
 
 import time
 from typing import TYPE_CHECKING, Any, Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Leaves = dict[str, list[Any]]
 VISUAL, SPOKEN = "ReviseInstructionAnswer.visual", "ReviseInstructionAnswer.spoken"
 ROUTE = "SetRouteRequest.route"
-# What differs from one route to the next though nothing was changed in the request.
+# Fields that differ from one route to the next for the same request.
 OF_THE_MOMENT = (
     "stamp_ns session_id route_id chosen_route_id cause_sequence event_sequence compute_duration_s summary.eta_ns".split()
 )
@@ -47,7 +47,7 @@ def another(field: Any, value: Any) -> Any:
 
 
 def alter(message: Any, path: str, is_meant: Callable[[str], bool]) -> None:
-    """Gives another value to the fields of a message and its nested messages whose places are meant; adds those that are absent."""
+    """Changes the fields of a message and its nested messages whose places are selected; adds absent ones."""
     for field in message.DESCRIPTOR.fields:
         here, value = f"{path}.{field.name}", getattr(message, field.name)
         if field.message_type:
@@ -88,7 +88,7 @@ def revision(question: Any, types: Any) -> Any:
                 line.components.add(
                     kind=part, text=f"{name} {part}", abbreviation=f"{name[0]}{part}", abbreviation_priority=4 - number
                 )
-        # A lane of which all may be used, and one that is closed.
+        # A lane open in all directions, and a closed one.
         told.lanes[0].CopyFrom(
             types.Lane(indications=[7, 5], valid=True, active=True, valid_indication=5, possible=True)
         )
@@ -99,7 +99,7 @@ def revision(question: Any, types: Any) -> Any:
 
 
 def revise(drives: "Drives") -> None:
-    """Instructions in which the owner changes every field, compared with what is then shown and spoken."""
+    """Compares instructions in which the owner changes every field with those then shown and spoken."""
     bus, since = drives.bus, time.monotonic()
     asked: dict[tuple[str, int], tuple[Any, Any]] = {}
 
@@ -135,7 +135,7 @@ def revise(drives: "Drives") -> None:
 
 
 def set_route(drives: "Drives") -> None:
-    """Routes that are given with one field changed: each change leads to another route or a refusal, unless the proto says otherwise."""
+    """Sets routes with one field changed: each change leads to another route or a refusal, unless the proto states otherwise."""
     router, types, call = drives.router, drives.types, drives.call
     ends = crossing(0, 1), router.waypoint(crossing(3, 1), name="Depot", kind=1), crossing(3, 4)
     base, other = router.route(*ends), router.route(ends[0], ends[2])
@@ -219,7 +219,7 @@ def set_route(drives: "Drives") -> None:
             lambda route: (route.options.vehicle.CopyFrom(sizes), setattr(route.options.vehicle, name, value)),  # noqa: B023
             compared=truck,
         )
-    # What the proto says is not read: other values of all of it change nothing.
+    # Other values of all fields documented as ignored change nothing.
     is_ignored = lambda here: matches(here, IGNORED) is not None  # noqa: E731
     scrambled = changed(lambda route: alter(route, ROUTE, is_ignored))
     if scrambled != plain:
@@ -228,7 +228,7 @@ def set_route(drives: "Drives") -> None:
 
 
 def difference(one: Leaves | str, other: Leaves | str) -> str:
-    """The places in which two routes differ; a refusal as it is."""
+    """Describes the places in which two routes differ; returns a refusal unchanged."""
     if isinstance(one, str) or isinstance(other, str):
         return f"{one if isinstance(one, str) else other}"
     return ", ".join(sorted(key for key in one | other if one.get(key) != other.get(key)))

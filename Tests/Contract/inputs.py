@@ -1,4 +1,4 @@
-"""What the vehicle sends: another value of each field that the node reads changes a position, a verdict or a time."""
+"""The vehicle's messages: another value of each field that the node reads changes a position, a verdict or a time."""
 
 import math
 import time
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 CHANGES = "changes the answer"
 POSITION, RECEIVER, STATE = "/nav/position", "/nav/receiver", "/nav/state"
-# What a fix without a covariance has.
+# The fields of a fix without a covariance.
 PLAIN = {"position_covariance": None, "position_covariance_type": None}
 WIDE = [100.0, 0, 0, 0, 100.0, 0, 0, 0, 100.0]
 
@@ -71,14 +71,14 @@ def is_late(drives: "Drives", heard: Any) -> bool:
 
 
 def odometry(drives: "Drives") -> None:
-    """The fields of the wheels' messages, by the prediction in a silence of the receiver, off the roads."""
+    """The fields of odometry, by the prediction during a silence of the receiver, off the roads."""
     vehicle, bus = drives.vehicle, drives.bus
     vehicle.stand(place(-700, 300))
     vehicle.follow([place(-700, 300), place(-700, 2500)], 10)
     vehicle.has_wheels = True
 
     def predicted(**wheels: Any) -> tuple[float, float, float, float]:
-        """Returns how far north and east a silence of the receiver leads, and the σ along and across, in m."""
+        """Returns the north and east displacement during a silence of the receiver, and the σ along and across, in m."""
         vehicle.silent, vehicle.wheels = False, {}
         measured = lambda at: at.source == 1 and distance((at.raw.latitude, at.raw.longitude), vehicle.place) < 20  # noqa: E731
         bus.expect(POSITION, measured, time.monotonic(), "a position in the field")
@@ -97,7 +97,7 @@ def odometry(drives: "Drives") -> None:
             raise Failed(f"{field} of odometry changes nothing in the prediction without fixes")
         drives.prove(f"VehicleOdometry.{field}", CHANGES)
 
-    # Wheels that contradict the fixes are not trusted for a time, so those come last.
+    # Wheels that contradict the fixes are not trusted for a while, so these tests come last.
     differs("speed_sigma_mps", predicted(speed_sigma_mps=20.0)[2] > along + 0.1)
     differs("yaw_rate_sigma_radps", abs(predicted(yaw_rate_sigma_radps=0.001)[3] - cross) > 0.1)
     differs("yaw_rate_radps", predicted(yaw_rate_radps=0.3, yaw_rate_sigma_radps=0.01)[1] < -5)

@@ -1,4 +1,4 @@
-"""Calls that every node serves: information, schemas, parameters, barriers, lifecycle."""
+"""Calls served by every node: information, schemas, parameters, barriers, lifecycle."""
 
 import pathlib
 import time
@@ -57,7 +57,7 @@ def values(bus: Bus, name: str, **known: tuple[str, Any]) -> None:
 
 
 def waits(bus: Bus, name: str, publisher: Publisher) -> None:
-    """A barrier waits for the messages that its points name."""
+    """Checks that a barrier waits for the messages named by its points."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     topic = "/gnss/fix"
 
@@ -106,7 +106,7 @@ def lives(bus: Bus, name: str) -> None:
 
 
 def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
-    """Makes a recorder write the last seconds that it keeps, and some more."""
+    """Makes a recorder write its last seconds, and some more."""
     call, prove = bus.client(name), bus.contract.prove
     first = call("Recorder.Snapshot", reason="the walk asks", seconds=20)
     bag = folder / pathlib.Path(first.path).name
@@ -125,7 +125,7 @@ def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
 
 
 def leads(bus: Bus, name: str) -> None:
-    """Leads a node through a lockstep playback as a player does: waves of messages and the time of each wave."""
+    """Leads a node through a lockstep playback like a player: waves of messages and the time of each wave."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     bus.foreign.add("leader")
     player = Publisher(bus.path, types, "leader", {"/gnss/fix": ("navbus.v1.GnssFix", 65536)})

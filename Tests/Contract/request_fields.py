@@ -42,12 +42,12 @@ class Router:
         return self.types.Waypoint(latitude=at[0], longitude=at[1], **fields)
 
     def stop(self, at: Place, **fields: Any) -> Any:
-        """A waypoint with every field, which is nevertheless reached from everywhere."""
+        """A waypoint with every field that can still be reached from everywhere."""
         wide = dict(name="Halt", kind=1, course=0.0, course_tolerance_rad=math.pi, radius_m=90.0, curbside=False)
         return self.waypoint(at, **(wide | fields))
 
     def options(self, **fields: Any) -> Any:
-        """Options with every field, which nevertheless bar no way in the town; None leaves a field out."""
+        """Options with every field that close no road in the town; None omits a field."""
         car = self.types.VehicleProfile(
             vehicle_class=1, height_m=1.5, width_m=1.8, length_m=4.5, weight_kg=1500, axle_load_kg=900, hazardous_goods=False,
             max_speed_mps=50,
@@ -164,7 +164,7 @@ def waypoints(router: Router) -> None:
     plain = points(route(crossing(0, 1), crossing(3, 2)))
     differs("CalculateRouteRequest.origin", plain[0], points(route(crossing(1, 1), crossing(3, 2)))[0])
     differs("CalculateRouteRequest.waypoints", plain, points(route(crossing(0, 1), crossing(3, 1), crossing(3, 2))))
-    # The same place but for one coordinate.
+    # The same place except for one coordinate.
     differs("Waypoint.latitude", plain[-1], points(route(crossing(0, 1), crossing(3, 3)))[-1])
     differs("Waypoint.longitude", plain[-1], points(route(crossing(0, 1), crossing(4, 2)))[-1])
     named = route(crossing(0, 1), waypoint(crossing(3, 1), name="Depot"))
@@ -177,7 +177,7 @@ def waypoints(router: Router) -> None:
     middle = place(375, 250)
     east, west = waypoint(middle, course=math.pi / 2), waypoint(middle, course=1.5 * math.pi)
     differs("Waypoint.course", points(route(east, crossing(3, 3))), points(route(west, crossing(3, 3))))
-    # A direction beside that of the road: allowed by a wide tolerance, not by a narrow one.
+    # A course that differs from the road's: allowed by a wide tolerance, not by a narrow one.
     wide = router.answer(waypoint(middle, course=1.2, course_tolerance_rad=0.6, radius_m=30), crossing(3, 3))
     narrow = router.answer(waypoint(middle, course=1.2, course_tolerance_rad=0.1, radius_m=30), crossing(3, 3))
     differs("Waypoint.course_tolerance_rad", bool(wide.routes), bool(narrow.routes))

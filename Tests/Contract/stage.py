@@ -1,4 +1,4 @@
-"""Real processes on a separate bus, and the foreign nodes around them: a vehicle, an owner, web servers."""
+"""Real processes on a separate bus, and the simulated nodes around them: a vehicle, an owner, web servers."""
 
 import http.server
 import json
@@ -25,7 +25,7 @@ Place = tuple[float, float]
 
 
 class Failed(Exception):
-    """The stack did not do what a drive waits for."""
+    """An expected event of a drive that did not occur, or another violation."""
 
 
 class Listener(Observer):
@@ -48,7 +48,7 @@ class Listener(Observer):
 class Bus:
     """A folder with a bus, an observer of everything published on it, and the processes on it.
 
-    With `drops_unknown`, settings that a program does not know are left out, so that programs of an older commit start.
+    With `drops_unknown`, settings unknown to a program are omitted, so that programs of an older commit start.
     """
 
     drops_unknown = False
@@ -187,7 +187,7 @@ class Caller:
 
 
 def change(message: Any, values: dict[str, Any]) -> None:
-    """Gives fields other values: None clears a field, and a function gets the time in ns."""
+    """Changes fields: None clears a field, and a function gets the time in ns."""
     for key, value in values.items():
         if value is None:
             message.ClearField(key)
@@ -294,7 +294,7 @@ class Vehicle(threading.Thread):
 
 
 class Owner(threading.Thread):
-    """Serves Policy: gives the answer that the drive has set for a method, or else the default."""
+    """Serves Policy: gives the answer set by the drive for a method, otherwise the default."""
 
     def __init__(self, bus: Bus) -> None:
         super().__init__(name="owner", daemon=True)
@@ -374,7 +374,7 @@ class Web:
                     self.end_headers()
                     self.wfile.write(b"" if self.command == "HEAD" else body)
                 except OSError:
-                    pass  # The client has given up.
+                    pass  # The client has given up or disconnected.
 
             do_HEAD = do_GET
             do_POST = do_GET

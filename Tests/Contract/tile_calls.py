@@ -286,7 +286,7 @@ def offline(bus: Bus) -> None:
 
 
 def away(bus: Bus, program: pathlib.Path) -> None:
-    """The state of a cache that may not use the network and has web servers alone as sources."""
+    """The state of a cache that may not use the network and has only web servers as sources."""
     tilesets = "name=base,source=http://127.0.0.1:9/{z}/{x}/{y}.pbf,domain=maps,zooms=0-14"
     bus.start(program, store__path=bus.folder / "store", tilesets=tilesets, network__mode="offline")
     bus.expect("/tiles/state", lambda state: state.source_state == 3, 0, "no source that may be asked")

@@ -1,4 +1,4 @@
-"""A drawn town in which a short drive meets everything that a route can report, as OpenStreetMap XML."""
+"""A drawn town, as OpenStreetMap XML, in which short drives cover all features that a route can report."""
 
 import math
 from typing import Callable
@@ -65,7 +65,7 @@ class Drawing:
 
 
 COLUMNS, ROWS = 8, 6
-# Tags that bar vehicles from the third block of a column.
+# Tags that close the third block of a column to vehicles.
 LIMITS = {
     1: {"maxwidth": "2"},
     2: {"maxlength": "10"},
@@ -76,7 +76,7 @@ LIMITS = {
 
 
 def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
-    """More, and a grid of streets, a named roundabout, a motorway with tolls and an exit, a tunnel, a ferry and a track."""
+    """Draws a grid of streets, a named roundabout, a motorway with tolls and an exit, a tunnel, a ferry and a track, and `more`."""
     town = Drawing()
     for row in range(ROWS):
         name = "Hauptstraße" if row == 0 else f"Quergasse {row}"
@@ -136,13 +136,13 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
         destination="Seehafen",
         junction__ref="12",
     )
-    # The tunnel is so long that it is announced.
+    # The tunnel is long enough to be announced.
     tunnel, shore, island = (east + 1000, 1900.0), (east + 1600, 1900.0), (east + 1900, 1900.0)
     town.way(leave, tunnel, highway="secondary", name="Hafenstraße", bridge="yes", maxspeed="70")
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
     town.way(shore, island, route="ferry", name="Fähre Nord", duration="00:01", motor_vehicle="yes")
     town.way(island, (east + 2100, 1900), highway="unclassified", name="Inselweg", surface="gravel")
-    # So far east that the tiles in the west are not needed there.
+    # Far enough east that the tiles in the west are not needed there.
     town.way((east + 2100, 1900), (east + 3700, 1900), highway="unclassified", name="Leuchtturmweg", surface="gravel")
     # A road that only leads back from the motorway, so that every place is reachable.
     town.way(

@@ -1,4 +1,4 @@
-"""What the numbers of a segment in /traffic/speeds mean, and how one message adds to the previous one."""
+"""The numbers of a segment in /traffic/speeds, and the combination of successive messages."""
 
 import math
 import time
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def segment_ids(drives: "Drives", route: Any) -> None:
-    """Speeds of segments with one wrong number change no time of the route; those of the right ones do."""
+    """Checks that speeds of segments with a wrong number do not change the route's times, and those with the right numbers do."""
     bus, ahead = drives.bus, drives.segments(route, 900, 1400)
     strange = 9_000_000_000
     for name, way_shift, start_shift, end_shift in (
@@ -23,7 +23,7 @@ def segment_ids(drives: "Drives", route: Any) -> None:
         wrong = [(way + way_shift, start + start_shift, end + end_shift, 2.0) for way, start, end in ahead]
         since = drives.traffic(*wrong)
         sequence = drives.vehicle.publisher.sequences["/traffic/speeds"]
-        # The node makes one map of messages that come together: the next one waits for this one's map and refresh.
+        # The node batches messages into one map, so the next message is sent after this one's map and refresh.
         bus.expect(
             "/nav/journal",
             lambda entry: entry.HasField("traffic") and entry.cause_sequence == sequence,  # noqa: B023
@@ -72,7 +72,7 @@ def offers(drives: "Drives") -> None:
 
 
 def additions(drives: "Drives", route: Any) -> None:
-    """Speeds that are added to those of the previous message, and speeds that replace all of them."""
+    """Speeds that add to those of the previous message, and speeds that replace all of them."""
     since = drives.traffic(*[(*segment, 3.0) for segment in drives.segments(route, 1500, 1800)], replaces=False)
     drives.bus.expect("/nav/route_refresh", lambda event: event.HasField("eta_delta_s"), since, "an added jam")
     deltas = [heard.message.eta_delta_s for heard in drives.bus.observer.since(since, "/nav/route_refresh")]

@@ -1,11 +1,11 @@
 /// A measurement of both sides, ours and a peer's, in the same rounds.
 ///
-/// A run measures one round and returns its values by the names of the measures. It is called once per round and must leave nothing behind
-/// that would affect the other side.
+/// A run measures one round and returns its values by the names of the measures. It is called once per round and must not leave state that
+/// affects the other side.
 package struct Comparison {
     /// One of the values that a run returns.
     package struct Measure: Sendable, Hashable {
-        /// Its key in a run's result, and the last part of its figure's name; empty when the comparison's name suffices.
+        /// The key in a run's result, and the last part of the figure's name; empty when the comparison's name suffices.
         package var name: String
         /// The unit of its values.
         package var unit: String
@@ -25,7 +25,7 @@ package struct Comparison {
 
     /// The first part of its figures' names.
     package var name: String
-    /// The peer that ours is compared with; nil when there is none.
+    /// The peer; nil when there is none.
     package var peer: String?
     /// The measures that a run returns.
     package var measures: [Measure]
@@ -56,8 +56,8 @@ package struct Rounds {
 
     /// Measures every comparison once per round, one side right after the other; the order changes with each round.
     ///
-    /// - Parameter progress: receives the share of work done, 0 ... 1, and what is measured next.
-    /// - Returns: the medians over the rounds of each value and, of the rounds' ratios, each ratio; in the order given.
+    /// - Parameter progress: receives the completed share of the work, 0 ... 1, and the name of the next measurement.
+    /// - Returns: the medians over the rounds of each value and of each ratio; in the order given.
     package func run(
         _ comparisons: [Comparison], progress: (Double, String) -> Void = { _, _ in }
     ) throws -> [Figure] {
@@ -106,7 +106,7 @@ package struct Rounds {
 
 /// The reason why a benchmark gave no figure: what failed, where, and the program's output.
 package struct BenchError: Error, CustomStringConvertible {
-    /// One or more sentences for people.
+    /// One or more sentences.
     package let description: String
 
     /// Creates an error with a description.

@@ -6,7 +6,7 @@ package struct Figure: Sendable, Hashable {
     package var value: Double?
     /// The unit of both values, such as `us` or `msg/s`.
     package var unit: String
-    /// The peer that ours is compared with; nil when there is none.
+    /// The peer; nil when there is none.
     package var peer: String?
     /// The peer's value; nil when only ours was measured.
     package var peerValue: Double?
@@ -23,7 +23,7 @@ package struct Figure: Sendable, Hashable {
         self.ratio = ratio
     }
 
-    /// The figure as one line of JSON; what was not measured is null.
+    /// The figure as one line of JSON; missing values are null.
     package var json: String {
         "{\"name\":\(Self.quoted(name)),\"value\":\(Self.number(value)),\"unit\":\(Self.quoted(unit)),"
             + "\"peer\":\(peer.map(Self.quoted) ?? "null"),\"peer_value\":\(Self.number(peerValue)),"
@@ -35,7 +35,8 @@ package struct Figure: Sendable, Hashable {
         return rounded(value)
     }
 
-    /// Four decimals below a thousand, the range of ratios and microseconds, and whole numbers from a million.
+    /// Rounds to four decimals below a thousand, the range of ratios and microseconds, and to whole numbers from a
+    /// million.
     private static func rounded(_ value: Double) -> String {
         let magnitude = value.magnitude
         guard magnitude < 1e6 else { return magnitude < 1e15 ? "\(Int64(value.rounded()))" : "\(value)" }

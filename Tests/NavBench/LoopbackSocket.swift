@@ -9,7 +9,7 @@ package enum LoopbackSocket {
     /// - Throws: ``BenchError`` when the port is taken.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()
-        // After the socket is closed, its port can be used again at once.
+        // The port can be reused immediately after the socket is closed.
         var isReused: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         var address = address(port)
@@ -37,14 +37,14 @@ package enum LoopbackSocket {
                 return connection
             }
             if errno == EINVAL || errno == EBADF { return nil }
-            // Failures of a single connection, or from too many open files, are temporary.
+            // Failures of a single connection, or for lack of open files, are temporary.
             usleep(1_000)
         }
     }
 
     /// A connection.
     ///
-    /// - Throws: ``BenchError`` when nobody listens.
+    /// - Throws: ``BenchError`` when the port is not listening.
     package static func connect(to port: UInt16) throws -> Int32 {
         let descriptor = try socket()
         var address = address(port)

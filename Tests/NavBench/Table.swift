@@ -1,4 +1,4 @@
-/// Figures for people: a table, one group of lines for each comparison.
+/// Figures as a table, with a group of lines for each comparison.
 package struct FigureTable {
     private let figures: [Figure]
 

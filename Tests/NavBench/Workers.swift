@@ -3,8 +3,8 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The processes of one measurement, in a folder of its own. No process outlives ``close()`` or, thanks to the kernel,
-/// the thread that started it.
+/// The processes of one measurement, with a separate folder. No process outlives ``close()``, and the kernel kills them
+/// with the thread that started them.
 package final class Workers {
     /// The folder, short enough for sockets, removed with ``close()``.
     package let folder: String
@@ -30,7 +30,7 @@ package final class Workers {
         var waited = sigset_t()
         sigemptyset(&waited)
         for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&waited, number) }
-        // Threads made later inherit the mask; the processes start with an empty one.
+        // Later threads inherit the mask; the processes start with an empty one.
         pthread_sigmask(SIG_BLOCK, &waited, nil)
         let signals = waited
         Thread.detachNewThread {

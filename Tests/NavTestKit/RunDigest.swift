@@ -1,4 +1,4 @@
-/// A hash of what a run gave, to compare two runs: FNV-1a of 64 bits, a word at a time.
+/// A hash of a run's results, to compare two runs: 64-bit FNV-1a, a word at a time.
 package struct RunDigest: Equatable, Sendable {
     package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -7,7 +7,7 @@ package enum SimSeeds {
         ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
     }
 
-    /// The seed that is to be run alone.
+    /// The only seed to run; nil to run all.
     package static let single = number("SEED")
 
     package static let all = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))

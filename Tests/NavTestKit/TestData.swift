@@ -7,7 +7,8 @@ package enum TestData {
     package static let project: String = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
 
-    /// The shared data: `NAVBUS_TEST_DATA`, or else `../shared/data` relative to the project. Tests that need it are skipped without it.
+    /// The shared data: `NAVBUS_TEST_DATA`, otherwise `../shared/data` relative to the project. Tests that need it are skipped without
+    /// it.
     package static let directory: String =
         ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"]
         ?? URL(fileURLWithPath: project).deletingLastPathComponent().appendingPathComponent("shared/data").path

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An event that a test has waited for in vain.
+/// An awaited event that did not occur within the limit.
 package struct NeverHappened: Error, CustomStringConvertible {
     /// The awaited event.
     package let description: String
@@ -9,7 +9,7 @@ package struct NeverHappened: Error, CustomStringConvertible {
     package init(_ what: String) { description = "waited in vain: \(what)" }
 }
 
-/// A bound of a wait. The limit is a safety net and not a measurement: a period in which this test did not run counts as one second.
+/// A bound of a wait. The limit is a safety net, not a measurement: a period in which this test did not run counts as one second.
 private struct WaitLimit {
     private var waited = Duration.zero
     private var last = ContinuousClock.now

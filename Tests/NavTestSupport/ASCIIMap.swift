@@ -3,11 +3,11 @@ package import NavMap
 import NavMapBuild
 package import NavRouting
 
-/// A road map drawn with characters, after the idea of Valhalla's gurka tests.
+/// A road map drawn with characters, like Valhalla's gurka tests.
 ///
 /// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the previous one,
 /// and a line is as far south of the previous one. Roads are strings of nodes with OSM tags. The map is built by the
-/// real map builder, so that tests see what a vehicle would.
+/// real map builder, so that tests use the same tiles as a vehicle.
 ///
 ///     let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary"]])
 ///     #expect(try map.route("AC") == "ABC")
@@ -21,7 +21,7 @@ package struct ASCIIMap: Sendable {
 
         /// In the middle of a tile of every layer, so that the drawing is one tile per layer.
         package static let insideTiles = Placement.centre(TestPlaces.insideTiles)
-        /// On a corner of four tiles of the local layer that is within one tile of the other layers.
+        /// On a corner of four tiles of the local layer, inside one tile of each other layer.
         package static let localTileCorner = Placement.centre(TestPlaces.localTileCorner)
         /// On a corner of four tiles in every layer.
         package static let everyTileCorner = Placement.centre(TestPlaces.everyTileCorner)
@@ -36,7 +36,7 @@ package struct ASCIIMap: Sendable {
         var tags: [String: String]
 
         /// A restriction between ways given by their strings, several separated by spaces; `via` is a node, or ways
-        /// separated by spaces. `?` is a member that the map lacks.
+        /// separated by spaces. `?` is a missing member.
         package init(_ kind: String, from: String, via: String, to: String, tags: [String: String] = [:]) {
             self.kind = kind
             self.from = from
@@ -46,7 +46,7 @@ package struct ASCIIMap: Sendable {
         }
     }
 
-    /// A mistake in a drawing, or in a question about it.
+    /// A mistake in a drawing, or in a query of it.
     package struct Mistake: Error, CustomStringConvertible {
         /// A description of the mistake.
         package let description: String
@@ -87,7 +87,7 @@ package struct ASCIIMap: Sendable {
             restrictions: restrictions, leftHandTraffic: leftHandTraffic)
     }
 
-    /// Creates a map of roads that are known only at run time.
+    /// Creates a map of roads given at run time.
     package init(
         _ drawing: String, gridMetres: Double = 100, placement: Placement = .insideTiles,
         roads: [(way: String, tags: [String: String])], nodes: [Character: [String: String]],
@@ -123,7 +123,7 @@ package struct ASCIIMap: Sendable {
         turns = TurnGraph(graph)
     }
 
-    /// The id of what a restriction calls `?`: a way or node that the map lacks.
+    /// The id for `?` in a restriction: a missing way or node.
     private static let missingID: Int64 = 999_999
 
     /// The OSM id of a node: its Unicode number.
@@ -269,7 +269,7 @@ extension ASCIIMap {
         return String(nodes.map(letter))
     }
 
-    /// Returns the names of the roads that a route takes, consecutive repetitions left out.
+    /// Returns the names of a route's roads, without consecutive repetitions.
     package func names(of route: Route) -> [String] {
         var names: [String] = []
         for edge in route.edges where edge.length > 0.01 && names.last != edge.attributes.name {

@@ -2,7 +2,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// A drawn map with the expected routes on it, as a text that people who do not know Swift can read and write.
+/// A drawn map with the expected routes, as a text that can be read and written without Swift.
 ///
 ///     A left turn that a relation forbids is not made.
 ///
@@ -26,8 +26,7 @@ import NavRouting
 ///
 /// The text before `map` describes the behaviour. `map at a tile corner` puts the drawing where tiles meet, `map, traffic keeps left`
 /// selects left-hand traffic. Ways are strings of nodes of the drawing; the ways on one line share their tags, which are separated by a
-/// comma and a space. A relation's members are ways (`via` may also be one node), several separated by spaces; `?` is a member that the map
-/// lacks.
+/// comma and a space. A relation's members are ways (`via` may also be one node), several separated by spaces; `?` is a missing member.
 ///
 /// An expectation is a vehicle, places, and the nodes that the route passes. The vehicle is `car` or `truck`, optionally with `height`,
 /// `width`, `length` (metres), `weight` or `axle` (load, tonnes), and then optionally `hazmat` (carries dangerous goods). A place is a
@@ -51,7 +50,7 @@ package struct DrawnCase: Sendable {
 
     /// Reads a case.
     ///
-    /// - Throws: ``ASCIIMap/Mistake`` with the line that is not understood.
+    /// - Throws: ``ASCIIMap/Mistake`` with the invalid line.
     package init(_ text: String) throws {
         var sections: [String: [String]] = [:]
         var heading = ""

@@ -1,6 +1,6 @@
 package import NavNavigator
 
-/// The order of a reroute's events: will, fetching, fetched, applied, or an earlier end as failed or rejected; one reroute after the other.
+/// The order of a reroute's events: will, fetching, fetched, applied, or an earlier end as failed or rejected; reroutes do not overlap.
 package struct RerouteOrder {
     /// The last event of a reroute.
     package enum Stage: Sendable { case announced, fetching, fetched }
@@ -98,7 +98,7 @@ package struct FasterRouteOrder {
     }
 }
 
-/// The order of a prediction's events: it will begin, begins, will end and ends, each time for one reason.
+/// The order of a prediction's events: will begin, began, will end, ended, all with the same reason.
 package struct SimulationOrder {
     /// The last event.
     package private(set) var last: SimulationEvent?

@@ -2,7 +2,7 @@ package import NavGeo
 package import NavMap
 package import NavMapBuild
 
-/// A builder of ``OSMData`` from single objects, for maps that are drawn instead of read.
+/// A builder of ``OSMData`` from single objects, for drawn maps.
 package struct OSMDataBuilder: Sendable {
     private struct Node: Sendable {
         var id: Int64

@@ -17,7 +17,7 @@ package struct RandomMap: Sendable {
     /// Creates a town of `size` × `size` crossings, around a corner of tiles in all layers unless stated otherwise.
     ///
     /// - Parameter hasRules: Whether there are rules for some vehicles or times only, on turns and on roads, and private gates.
-    ///   - gone: The streets that no longer exist, by the order in which they were drawn: the same town in a later year.
+    ///   - gone: The removed streets, by their index in drawing order: a later state of the same town.
     package init(
         seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
         hasRules: Bool = false, without gone: Set<Int> = []

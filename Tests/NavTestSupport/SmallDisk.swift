@@ -23,8 +23,8 @@ package final class SmallDisk {
 
     /// Mounts it again, read-only or writable; false when the system refuses.
     ///
-    /// The disk is busy for a moment where a test beside this one starts a process: until that executes its program, it has copies of all
-    /// open files, also of those that were closed here meanwhile.
+    /// The disk is busy briefly while a parallel test starts a process: until that executes its program, it holds copies of all open
+    /// files, including those closed here meanwhile.
     package func remount(_ how: String) -> Bool {
         let flags = UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0)
         for _ in 0..<1_000 {
@@ -46,7 +46,7 @@ package final class SmallDisk {
         }
     }
 
-    /// Frees so many bytes of those that ``fillUp()`` wrote.
+    /// Frees `bytes` of those that ``fillUp()`` wrote.
     package func free(_ bytes: Int) {
         var left = bytes
         for number in 0..<3 {

@@ -23,7 +23,7 @@ package enum StoredValues {
         }
     }
 
-    /// Returns every moment that is stored in a value, by its path; placeholders, which are the epoch or the earliest moment, do not count.
+    /// Returns every time stored in a value, by its path, except placeholders: the epoch and the earliest time.
     package static func moments(in value: Any) -> [(path: String, value: Timestamp)] {
         all(Timestamp.self, in: value).filter { ![0, .min].contains($0.value.nanoseconds) }
     }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A process that a test started, reaped once; it is killed when its last reference is released.
 ///
-/// It has its own process group, the system's default handling of every signal, and no open descriptors but its
-/// streams: it does not inherit what other tests of this process have open.
+/// It has its own process group, the system's default handling of every signal, and no open descriptors except its
+/// streams: it does not inherit those of other tests in this process.
 package final class ChildProcess: Sendable {
     /// Its process id, which is also the id of its group.
     package let id: pid_t
@@ -21,7 +21,7 @@ package final class ChildProcess: Sendable {
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }
-        // Copies beyond the descriptors that are passed on, so that none is overwritten before it has been copied.
+        // Copies above the passed descriptors, so that none is overwritten before it has been copied.
         let copies = streams.map { stream in stream.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(streams.count)) } }
         defer { for case let copy? in copies { close(copy) } }
         for (number, copy) in copies.enumerated() {

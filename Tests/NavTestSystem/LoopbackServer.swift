@@ -3,7 +3,7 @@ internal import Glibc
 internal import NavBench
 internal import Synchronization
 
-/// An HTTP server on loopback that behaves as instructed, above all wrongly; it ends with its last reference.
+/// An HTTP server on loopback with scripted behaviour, mostly faults; it ends with its last reference.
 package final class LoopbackServer: Sendable {
     /// The treatment of a request.
     package enum Behaviour: Sendable {
@@ -69,13 +69,12 @@ package final class LoopbackServer: Sendable {
             while let connection = LoopbackSocket.accept(on: descriptor) {
                 Thread.detachNewThread { Self.serve(connection, shared, treat) }
             }
-            // The thread that waits on the socket closes it, because its number may be another socket's afterwards.
+            // Closed by the thread that waits on the socket, because its number may be reused afterwards.
             close(descriptor)
         }
     }
 
-    /// Creates a server that treats its first request in the first manner, and so on; the last manner applies to all
-    /// further requests.
+    /// Creates a server with a behaviour for each request in order; the last one applies to all further requests.
     package convenience init(_ first: Behaviour, _ more: Behaviour...) throws {
         let behaviours = [first] + more
         try self.init { _, number in behaviours[min(number, behaviours.count - 1)] }
@@ -164,7 +163,7 @@ extension LoopbackServer.Behaviour {
         case .answer(let status, let headers, let body):
             let length = status == 304 ? [] : ["Content-Length: \(body.count)"]
             let head = (["HTTP/1.1 \(status) Said"] + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
-            // Bytes after the head of such an answer would be mistaken for the next answer.
+            // Bytes after the head of an answer without a body would be taken for the next answer.
             return Self.write(Array(head.utf8) + (asksForHead || status == 304 ? [] : body), to: connection)
         case .bytes(let bytes):
             _ = Self.write(bytes, to: connection)

@@ -5,9 +5,9 @@ internal import NavTestKit
 
 /// A real nginx on loopback that serves a folder.
 ///
-/// It ends when it is stopped, when its last reference is released, and when this process ends, for whatever reason.
+/// It ends when it is stopped, when its last reference is released, and when this process ends for any reason.
 package final class Nginx: Sendable {
-    /// The program named by `NAVBUS_NGINX`, or else the installed one; nil when there is none.
+    /// The program named by `NAVBUS_NGINX`, otherwise the installed one; nil when there is none.
     package static let program: String? = [
         ProcessInfo.processInfo.environment["NAVBUS_NGINX"] ?? "/usr/sbin/nginx"
     ].first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -31,7 +31,7 @@ package final class Nginx: Sendable {
     /// A descriptor that closes when this process ends.
     private let leash: Int32
 
-    /// The process in nginx's group that waits at the other end of the leash ends nginx.
+    /// The command of a process in nginx's group that reads the other end of the leash and then ends nginx.
     private static let watch = #"(read word <&4; kill $$) 3<&- & exec "$@" 4<&-"#
 
     /// Starts serving a folder.
@@ -45,8 +45,8 @@ package final class Nginx: Sendable {
         let scratch = try TemporaryFolder()
         let home = scratch.path
         do {
-            // A port that was free a moment ago may belong to another test by now. So this process binds a port, and
-            // nginx inherits the socket, as it does from its predecessor when it is replaced by a newer version.
+            // A port found free may be taken by another test before nginx binds it. So this process binds the port, and
+            // nginx inherits the socket, as in nginx's upgrade to a newer version.
             let (listener, port) = try LoopbackSocket.listen()
             defer { close(listener) }
             _ = fcntl(listener, F_SETFL, O_NONBLOCK)
@@ -68,7 +68,7 @@ package final class Nginx: Sendable {
                 }
                 """
             try configuration.write(toFile: home + "/nginx.conf", atomically: true, encoding: .utf8)
-            // Where only the owner may read, workers must run as the owner.
+            // Workers must run as the owner of files that only the owner may read.
             let user = getuid() == 0 ? ["-g", "user root;"] : []
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { throw Failure("no pipe to nginx") }
@@ -105,9 +105,9 @@ package final class Nginx: Sendable {
         }
     }
 
-    /// Ends it immediately: open connections are cut, new ones are refused.
+    /// Ends nginx immediately: open connections are cut, new ones are refused.
     package func stop() {
-        // It ignores a signal that arrives while it starts its worker.
+        // nginx ignores a signal that arrives while it starts its worker.
         while process.exitStatus == nil {
             process.send(SIGTERM)
             usleep(5_000)
@@ -116,10 +116,10 @@ package final class Nginx: Sendable {
 
     // MARK: What it has served
 
-    /// How many requests it has answered.
+    /// The number of answered requests.
     package var answeredCount: Int { answers.count }
 
-    /// The files that it has sent, in order, by their real paths behind any links.
+    /// The sent files, in order, by their real paths with links resolved.
     package var sentFiles: [String] {
         answers.compactMap { answer in
             let words = answer.split(separator: " ", maxSplits: 2)

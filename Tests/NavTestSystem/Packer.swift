@@ -1,7 +1,7 @@
 internal import CZlib
 internal import CZstd
 
-/// Packs bytes as servers do.
+/// Compression as used by servers.
 package enum Packer {
     /// Packs bytes as gzip.
     package static func gzip(_ bytes: [UInt8]) -> [UInt8] { deflate(bytes, windowBits: 31) }

@@ -48,7 +48,7 @@ package final class Probe {
     /// Sends a signal, unless it has ended.
     package func send(_ signal: Int32) { process.send(signal) }
 
-    // MARK: What it says
+    // MARK: Output
 
     /// All output that has been read so far.
     package var output: String { String(decoding: text, as: UTF8.self) }
@@ -84,9 +84,9 @@ package final class Probe {
         }
     }
 
-    // MARK: How it ends
+    // MARK: End
 
-    /// Kills it as `kill -9` does and waits until it is gone.
+    /// Kills it with SIGKILL and waits for its end.
     ///
     /// - Returns: the lines that it had printed and that ``line()`` has not returned.
     /// - Throws: ``Failure`` when it had already ended by itself.

@@ -7,7 +7,7 @@ package enum Programs {
     package static let besideTests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().path
 
-    /// The folder of the programs: `NAVBUS_BIN`, or else beside the tests.
+    /// The folder of the programs: `NAVBUS_BIN`, otherwise beside the tests.
     package static let folder = ProcessInfo.processInfo.environment["NAVBUS_BIN"] ?? besideTests
 
     /// Returns the path of a program of this package by its name, or of any other program by its path.

@@ -4,7 +4,7 @@ internal import Foundation
 package enum Python {
     private static let named = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"]
 
-    /// The interpreter's path: `NAVBUS_PYTHON`, or else the first `python3` of the path.
+    /// The interpreter's path: `NAVBUS_PYTHON`, otherwise the first `python3` in `PATH`.
     package static let path: String = {
         if let named { return URL(fileURLWithPath: named).path }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How far navbus, OSRM and Valhalla agree on routes, where they do not, and why.
+"""Agreement of navbus, OSRM and Valhalla on routes, and the causes of differences.
 
-For each extract, the same random pairs of places near roads go to all three: `navbus route --batch`, OSRM's default
-car profile (MLD) and Valhalla's `auto`. It prints the distributions of the ratios of duration and distance (ours to
+For each extract, the same random pairs of places near roads go to all three: `navbus route --batch`, OSRM's default car
+profile (MLD) and Valhalla's `auto`. It prints the distributions of the ratios of duration and distance (ours to
 theirs), how often only one side finds a route, and the worst pairs, each with the evidence that agreement_why.py finds.
 The worst pairs are those with the greatest ratio of distance, or the greatest ratio of duration divided by the median
-ratio of durations: if one side drives faster everywhere, that is no disagreement about a pair.
+ratio of durations: a generally faster side is not a disagreement about a pair.
 
 The peers have their own rules for snapping to roads, so we also route each pair between the points to which the peer
 snapped ("same places"): the remaining difference comes from cost and access, not from snapping.
@@ -95,7 +95,7 @@ def compare(extract, navbus, pairs, mine, peer, options, name):
 
 
 def peer_options(peer):
-    """The cause of a peer's shorter durations in general: its ways are not examined."""
+    """Returns options for when a peer is generally faster: its ways are not examined."""
     return {"with_ways": False} if peer.name == ValhallaPeer.name else {}
 
 

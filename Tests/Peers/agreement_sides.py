@@ -51,7 +51,7 @@ class Drive:
     cost: float | None
     # OSM nodes, including the whole first and last segments if the side reports them.
     nodes: list
-    # Where the places are on roads, (latitude, longitude) each.
+    # The snapped places, (latitude, longitude) each.
     places: list
     # The parts in driving order: (OSM way, metres, seconds or None); turns are in the seconds of navbus alone.
     ways: list = field(default_factory=list)
@@ -138,13 +138,13 @@ class Extract(osmium.SimpleHandler):
         return [(self.pairs.get(pair), self.length(pair), None) for pair in pairs]
 
     def barriers(self, nodes):
-        """A description of what bars the way at nodes, and where a restriction begins."""
+        """Describes barriers at nodes, and restrictions that begin there."""
         return [f"node {node} {self.node_tags[node]}" for node in nodes
                 if "barrier" in self.node_tags.get(node, {}) or "access" in self.node_tags.get(node, {})]
 
 
 class Navbus:
-    """This project's router, by its command line."""
+    """This project's router, through its command line."""
 
     name = "navbus"
 
@@ -235,7 +235,7 @@ class ValhallaPeer:
         if not config.exists():
             (folder / "tiles").mkdir(parents=True, exist_ok=True)
             settings = valhalla.get_config(tile_extract="", tile_dir=str(folder / "tiles"), verbose=False)
-            # Borders from the extract alone, as we have them.
+            # Borders from the extract alone, like ours.
             settings["mjolnir"]["admin"] = str(folder / "admins.sqlite")
             (folder / "building.json").write_text(json.dumps(settings))
             log = open(work / "valhalla.log", "a")

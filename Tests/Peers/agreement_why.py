@@ -6,9 +6,9 @@ this order:
 1. *snap*: the two sides snap an end to different roads, and between equal places the routes agree.
 2. *time only*: the same route with different durations.
 3. *level*: both sides snap an end to the same place, but to different roads there: on another level, or beyond a node.
-4. *closed to us*, *closed to them*: one side cannot drive ways of the other's route; their tags and barriers say why.
+4. *closed to us*, *closed to them*: ways of the other's route are closed to one side; their tags and barriers show why.
 5. *ends*: they agree except for the direction in which the first or the last road is driven.
-6. *penalty*: one side rates the other's route as faster but does not take it, so something other than time decides.
+6. *penalty*: one side considers the other's route faster but does not take it, so a cost other than time decides.
 7. *tie*: each finds its own route faster, and neither by more than TIE; *cost*: by more than that. The ways with the
    longest times are listed with both sides' speeds.
 """
@@ -66,7 +66,7 @@ def force(extract, side, ends, path, other):
     """The side's route between two places over the parts of a path that another does not have."""
     places = []
     for part in stretches(extract, path, other):
-        # Up to three places for a part: a place at its end alone does not keep a router on it.
+        # Up to three places for a part: one at its end alone would not keep a router on it.
         usable = [pair for pair in part if pair[0] in extract.places and pair[1] in extract.places]
         for share in ((0.5,) if sum(map(extract.length, part)) < 500 else (0.15, 0.5, 0.85)):
             if usable:
@@ -103,7 +103,7 @@ def closed(extract, side, path, other, forced):
 
 
 def end_lines(extract, place, mine, theirs, index):
-    """Where one end is on the road for both sides."""
+    """Describes the snapped place of one end on both sides."""
     lines = []
     for name, drive in (("ours", mine), ("theirs", theirs)):
         way = drive.ways[index][0] if drive.ways else None

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The figures of navbus-bench with the programs of two commits, in alternating rounds: the median of each, and the ratio of the second's to
-the first's.
+"""The figures of navbus-bench with the programs of two commits, in alternating rounds: the medians, and the ratio of the second's to the
+first's.
 
     Tests/Peers/alternate.py ../older/.build/release .build/release [--rounds 7] [--json] -- SUITE [OPTION...]
 

@@ -2,7 +2,7 @@
 """Arrivals and the timing of spoken instructions over simulated drives whose truth is known.
 
 Each drive leads between random places with an ordinary receiver and stops at its end. `navbus replay` guides it to a
-pin up to 10 m from there, as a user may set it. The announcements are compared with the true position of the vehicle:
+pin up to 10 m away, as set by a user. The announcements are compared with the true position of the vehicle:
 
  * arrived: drives with ARRIVED at the destination, at most 25 m from the pin, and a trip that is COMPLETE
  * told: drives with a spoken arrival and a banner that changes to the arrival
@@ -84,7 +84,7 @@ class Drive:
             self.told[topic].append((time, message))
 
     def is_made(self, dice):
-        """Draws two places and makes the drive between them, unless no road or one too short or long leads there."""
+        """Draws two places and makes the drive between them; false if there is no route, or it is too short or too long."""
         with open(os.path.join(self.tiles, "tileset.json")) as file:
             box = json.load(file)["bounds"]
         shortest = min(SHORTEST, distance((box["south"], box["west"]), (box["north"], box["east"])) / 2)
@@ -118,7 +118,7 @@ class Drive:
         return min(bisect.bisect_left(self.times, time), len(self.times) - 1)
 
     def nearest(self, place, start, end):
-        """Finds the true state nearest to a place between two offsets of the way: metres from the place, index."""
+        """Finds the true state nearest to a place between two offsets of the path: metres from the place, index."""
         near = range(*(bisect.bisect_left(self.offsets, offset) for offset in (start, end)))
         return min(((distance(self.way[index], place), index) for index in near), default=(math.inf, 0))
 
@@ -140,7 +140,7 @@ class Drive:
             _, index = self.nearest(place_of(steps[0]["maneuver"]), near - 60, near + 60)
             anchor, length = self.offsets[index], 0.0
             for number, (before, step) in enumerate(zip(steps, steps[1:-1]), 1):
-                # Where the path passes a place twice, the lengths of the steps decide which passing is meant.
+                # If the path passes a place twice, the lengths of the steps identify the passing.
                 place, length = place_of(step["maneuver"]), length + before["distance_m"]
                 reach = 30 + 0.03 * length
                 metres, index = self.nearest(place, anchor + length - reach, anchor + length + reach)
@@ -159,7 +159,7 @@ class Drive:
             words = [(said, text) for said, text in self.told[SPOKEN]
                      if text["route_id"] == route and names(text, step)]
             own = [said for said, text in words if text["step_index"] == step and text["urgency"].endswith("NOW")]
-            # Late words count as late: words said long before do not help at the junction.
+            # Only the last words count: words long before do not help at the junction.
             last = own[-1] if own else max((said for said, _ in words if said < time), default=None)
             leads.append(None if last is None else time - last)
             if last is None or time - last < IN_TIME_S:
@@ -179,7 +179,7 @@ class Drive:
         arrivals = [[message for _, message in told[topic] if message.get("maneuver", {}).get("type") == ARRIVE]
                     for topic in (SPOKEN, VISUAL)]
         is_said = any(message["text"] and message["urgency"].endswith("NOW") for message in arrivals[0])
-        # The banner of the last step announces the arrival ahead; at the arrival it changes to the arrival's own words.
+        # The banner of the last step announces the arrival; at the arrival it changes to the arrival's own text.
         final = [route["legs"][-1]["steps"][-1]["instruction"] for _, route in told[ROUTE] if "geometry" in route]
         is_shown = arrivals[1] != [] and arrivals[1][-1]["primary"]["text"] == final[-1]
         return metres, where, ["no spoken arrival"] * (not is_said) + ["no arrival banner"] * (not is_shown)

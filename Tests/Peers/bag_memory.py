@@ -3,12 +3,13 @@
 
 Makes the bag from a recorded drive and a camera topic, whose frames of 1 MiB are holes of a sparse file. Each chunk has a frame and the
 messages of the drive since the one before. Then runs each command on the drive alone and on the large bag, and prints the peak resident
-memory of both, in MB, and the seconds on the large bag; at last some on the same bag, cut off and therefore without an index. Ends with 1
-where a command fails, or takes more than --limit-mb beyond what the drive alone takes.
+memory of both, in MB, and the seconds on the large bag; finally some on the same bag, truncated and therefore without an index. Ends with
+1 if a command fails, or takes over --limit-mb more than on the drive alone.
 
-How much a command keeps of a drive depends on the length of the drive, not on the size of the bag: the guide names the limits.
+A command's memory depends on the length of the drive, not on the size of the bag; the user guide lists the limits.
 
-Needs the Python package mcap, and about 1 % of the size on a disk that knows holes. The recording of launch/demo is the usual drive.
+Needs the Python package mcap, and about 1 % of the size on a disk with sparse files. The default drive is the recording of
+launch/demo.
 
     swift build -c release
     launch/demo
@@ -26,7 +27,7 @@ from workbench import ROOT, run, say, show, workplace
 FRAME = 1 << 20
 BLOCK = bytes(4096)
 CAMERA = "/camera/image"
-# The memory of a child begins with that of its parent before it executes the program: a small parent starts each.
+# Before it executes its program, a child has its parent's memory, so a small parent starts each command.
 METER = """
 import os, sys
 child = os.fork()
@@ -74,7 +75,7 @@ class SparseFile:
 
 
 def make(path, drive, size):
-    """Writes the drive with as many frames as the size takes, evenly spread over its time."""
+    """Writes the drive with as many frames as the size requires, evenly spread over its time."""
     from mcap.reader import make_reader
     from mcap.writer import CompressionType, Writer
 

@@ -3,7 +3,7 @@
 
 Measures navbus and plain C on libzmq through `navbus-bench bus`, and pyzmq, eCAL, Cyclone DDS and Zenoh through their
 Python packages, which it installs into a virtual environment when they are missing. It reports peers that cannot be
-installed or do not run. Part of the time is Python's own: the difference between pyzmq and C libzmq shows how much.
+installed or do not run. Part of the time is Python's: the difference between pyzmq and C libzmq.
 
     Tests/Peers/bus.py [--rounds 7] [--json] [--peers pyzmq,ecal,cyclonedds,zenoh] [--bench .build/release/navbus-bench]
 """
@@ -22,7 +22,7 @@ import time
 
 from workbench import ROOT, free_port
 
-PROBE = 2**64 - 1  # the index of messages that only find out whether somebody answers
+PROBE = 2**64 - 1  # the index of messages that test whether the echo answers
 CASES = [("bus.pubsub.ipc.{size}B", 0, 10_000), ("bus.pubsub.ipc.{size}B.paced", 1000, 1000)]
 
 
@@ -189,7 +189,7 @@ def echo(peer, folder, size):
 
 
 class Driver:
-    """Sends a message, times its echo, sends the next one; with callbacks the next one is sent from the callback."""
+    """Sends a message, times its echo, sends the next one; with callbacks, from the callback."""
 
     def __init__(self, peer, folder, size, rate, warmup, count):
         self.rate, self.warmup, self.total = rate, warmup, warmup + count
@@ -292,7 +292,7 @@ def measure_ours(bench, size):
 
 
 def ensure(names):
-    """Installs missing packages into a virtual environment and continues in it; returns why the others are absent."""
+    """Installs missing packages into a virtual environment and continues in it; returns the reasons for missing ones."""
     def is_absent(name):
         try:
             importlib.import_module(PEERS[name].module)

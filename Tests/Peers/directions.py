@@ -64,7 +64,7 @@ def build_valhalla(source, folder, port):
 
 
 def answers(url):
-    """Whether a server speaks HTTP there, whatever it answers."""
+    """Whether an HTTP server answers there, with any status."""
     try:
         urllib.request.urlopen(url, timeout=1)
     except urllib.error.HTTPError:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Drives whose truth is known: how often the vehicle is matched to the right road, how soon a wrong turn is detected, and
-where the vehicle is placed at the end of a tunnel.
+"""Drives with known truth: how often the vehicle is matched to the right road, how soon a wrong turn is detected, and
+the position error at the end of a tunnel.
 
 Right road: `navbus match` over every trace of the generated drives (causal, and with --smooth), scored against the driven
 line by ../shared/tools/score_match.py. Wrong turns: `navbus replay` guides from each drive's beginning to its destination,
@@ -46,7 +46,7 @@ EARLY = 2
 
 
 def without_labels(trace, path):
-    """The trace as a receiver would report it: the label says which faults were made."""
+    """Writes the trace as a receiver would report it, without the labels of injected faults."""
     with open(trace, newline="") as source, open(path, "w", newline="") as file:
         rows = csv.DictReader(source)
         writer = csv.DictWriter(file, [name for name in rows.fieldnames if name != "label"], extrasaction="ignore")
@@ -123,7 +123,7 @@ def followed(messages):
 
 
 def spans(drive, lines, start, metres):
-    """When the vehicle was truly further than `metres` from a line, or drove against it, from `start` on: from, to."""
+    """Yields when the vehicle was truly further than `metres` from a line, or drove against it, after `start`: from, to."""
     events = score_match.deviate(lines, [row for row in drive.truth if row["t_s"] >= start], metres, TURNED)
     times = [event["t_s"] for event in events] + [float("inf")]
     return list(zip(times[::2], times[1::2]))
@@ -145,7 +145,7 @@ def leavings(drive, routes, states, metres):
                 # After the next route, reports concern that route.
                 continue
             elif next((is_off for time, is_off in reversed(said) if time <= left), False):
-                # It was reported before and still applies: stationary or on a road beside it, it only came near the line.
+                # Reported before and still valid: stationary, or on a parallel road, the vehicle only came near the line.
                 delays.append(0)
             else:
                 missed.append(f"{drive.title} at {left - begin:.1f} s for {back - left:.1f} s")

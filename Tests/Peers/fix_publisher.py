@@ -27,7 +27,7 @@ Header, GnssFix = (
     message_factory.GetMessageClass(pool.FindMessageTypeByName("navbus.v1." + name)) for name in ("Header", "GnssFix")
 )
 
-# The node's directory. The lock is the claim on the name: it is held as long as the node lives.
+# The node's directory. The lock is the claim on the name, held for the node's lifetime.
 runtime = os.environ.get("XDG_RUNTIME_DIR")
 default = f"{runtime}/navbus" if runtime else f"{tempfile.gettempdir()}/navbus-{os.getuid()}"
 node = sys.argv[1]
@@ -39,7 +39,7 @@ while True:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         break
-    except BlockingIOError:  # held by a live node, or taken for a moment by a program that looks whether one lives
+    except BlockingIOError:  # held by a live node, or taken briefly by a program that probes it
         if time.monotonic() >= give_up:
             sys.exit(f"a node named '{node}' runs already")
         time.sleep(0.002)
@@ -53,7 +53,7 @@ announcement = {"format": 1, "node": node, "pid": os.getpid(), "boot_id": f"{boo
                 "endpoints": {"pub": f"ipc://{folder}/pub"}, "topics": [topic]}
 with open(folder + "/.announcement", "w") as file:
     json.dump(announcement, file)
-os.rename(folder + "/.announcement", folder + "/announcement.json")  # replaced whole: no reader sees half of it
+os.rename(folder + "/.announcement", folder + "/announcement.json")  # atomic: no reader sees a partial file
 
 assert socket.recv() == b"\x01/gnss/fix\0"  # the first subscriber
 omitted, places = (sys.argv[3], sys.argv[4:]) if sys.argv[2] == "--without" else (None, sys.argv[2:])

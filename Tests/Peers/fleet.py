@@ -2,10 +2,10 @@
 """The performance of `navbus check` on a fleet of recorded drives.
 
 Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. Of every hundredth drive, a
-copy of the first bag continues 40 m beside the road for a minute: where roads are mapped, the road that is left reveals a deviation
-before any distance does. With --drives, recordings
-of real drives in a folder and below, of any kind that `navbus bag convert` reads, are part of the fleet: each is converted, cut in the
-same way and checked without a trip, on the tileset that it begins on. Then, in this order:
+copy of the first bag continues 40 m beside the road for a minute: where roads are mapped, leaving the road reveals a deviation before
+any distance does. With --drives, recordings of real drives in a folder and below, of any kind that `navbus bag convert` reads, are
+part of the fleet: each is converted, cut in the same way and checked without a trip, on the tileset that it begins on. Then, in this
+order:
 
  * once: fixes per second and core of a first run
  * unchanged: the time of a second run as a share of the first run's
@@ -37,7 +37,7 @@ import time
 from workbench import ROOT, distance, run, say, show
 
 SECONDS = 600
-# A shorter rest of a real drive is no bag.
+# A shorter remainder of a real drive is not used.
 LEAST_SECONDS = 60
 # The number of bags that one simulated drive is cut into.
 PIECES = 3
@@ -70,7 +70,7 @@ def bag_path(options, index):
 
 
 def simulate(options, drive):
-    """The bags of one drive, created once; drives that end too soon, or places without a road, are tried elsewhere."""
+    """Returns the bags of one drive, created once; retries elsewhere if a drive ends too soon or a place has no road."""
     first = drive * PIECES
     paths = [bag_path(options, index) for index in range(first, min(first + PIECES, options.bags))]
     if all(os.path.exists(path) for path in paths):
@@ -82,7 +82,7 @@ def simulate(options, drive):
     known = PLACES.setdefault(tiles, [])
 
     def place():
-        # Most of a box around roads has no roads; near a road there are others.
+        # Most of a box around roads has no roads, but near a road there are others.
         if known and dice.random() < 0.9:
             latitude, longitude = dice.choice(known)
             return latitude + dice.uniform(-0.004, 0.004), longitude + dice.uniform(-0.004, 0.004)
@@ -111,7 +111,7 @@ def simulate(options, drive):
 
 
 def beside(options, drive):
-    """A copy of a drive's first bag that continues beside the road for a minute, with its destination; none where it stands."""
+    """Returns a copy of a drive's first bag that continues beside the road for a minute; none if the vehicle is stationary."""
     bag = bag_path(options, drive * PIECES)
     copy = f"{options.folder}/bags/{os.path.basename(options.tiles[drive % len(options.tiles)])}-beside-{drive:05}"
     run([options.navbus, "bag", "convert", bag, "--out", copy + ".csv", "--overwrite"])
@@ -177,7 +177,7 @@ def take_drives(options):
         os.remove(old)
     paths = sorted(
         os.path.join(folder, file) for folder, _, files in os.walk(options.drives) for file in files
-        # Files with the truth of a drive are drives themselves, too, but nobody's recordings.
+        # Files with the truth of a drive look like drives, but are not recordings.
         if not file.startswith(("truth", ".")))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         return sum(len(bags) for bags in pool.map(lambda path: convert(options, path), paths))
@@ -202,7 +202,7 @@ def make(options):
                      f"tags: [beside], to: '{destination}'}}")
     for tiles in options.tiles + options.real_tiles:
         name = os.path.basename(tiles)
-        # Each fifth simulated bag has no trip, and neither has a real drive.
+        # Each fifth simulated bag, and each real drive, has no trip.
         for kind, pattern, more in (
                 ("trip", "????[1-46-9]", ""), ("free", "????[05]", ", to: none"), ("real", "drive-*", ", to: none")):
             if glob.glob(f"{glob.escape(options.folder)}/bags/{glob.escape(name)}-{pattern}.mcap"):
@@ -243,7 +243,7 @@ def kill_a_worker(stop):
 
 def cluster(options):
     out = options.folder + "/cluster.out"
-    # A result of an earlier run must not stand for this one.
+    # A result of an earlier run must not be used for this one.
     if os.path.exists(out):
         os.remove(out)
     stop = threading.Event()

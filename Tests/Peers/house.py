@@ -6,8 +6,8 @@
  * packages: with --build, the packages that the project needs and their versions
  * build: with --build, processor minutes, wall minutes and compile steps of a release build in a clean clone: of what launch/demo builds,
    and of everything but tests
- * stripped: megabytes of the built programs without symbols: with --build those of the clone, else those in the folder --bin, whose
-   commit is not known
+ * stripped: megabytes of the built programs without symbols: with --build those of the clone, otherwise those in the folder --bin, whose
+   commit is unknown
 
     Tests/Peers/house.py [--commit HEAD] [--bin .build/release] [--build] [--json]
 """

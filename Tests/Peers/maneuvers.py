@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far the maneuvers of navbus, OSRM and Valhalla agree on the same roads.
+"""Agreement of the maneuvers of navbus, OSRM and Valhalla on the same roads.
 
 For each extract, random routes of navbus are passed to both peers as traces: OSRM matches them and Valhalla walks them,
 so that all three describe the same drive. A maneuver is compared where a peer drives the same 60 m before and behind it.
@@ -9,12 +9,12 @@ so that all three describe the same drive. A maneuver is compared where a peer d
  * only ours: both peers drive the place, and neither announces anything
  * missed: both peers announce a maneuver at a place, to the same side, and navbus announces nothing; the name of the road
    that the driver follows to that side ("slight right onto …" where there is no other way) counts as an announcement
- * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not asked: the wheel of 3.9.1 reports 2 for
+ * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not compared: the wheel of 3.9.1 reports 2 for
    nearly every roundabout of some extracts, whatever the route through it
 
 Maneuvers are decisions: departures, arrivals, notifications and mere changes of name are left out on all sides, and so is
 "continue straight". It prints the shares and writes the differences, each with its place, to --differences; --draw has a
-drawing of each roundabout exit that is counted differently. What we know of the differences is in maneuver-differences.md.
+drawing of each roundabout exit that is counted differently. maneuver-differences.md explains the differences.
 
     pip install osrm-bindings==26.10.0 pyvalhalla==3.9.1 osmium
     swift build -c release --product navbus
@@ -81,7 +81,7 @@ def told(steps, silent=SILENT):
             continue
         place = tuple(map(float, maneuver["location"]))[::-1]
         around = kind in ("roundabout", "rotary", "roundabout turn")
-        # A merge has the side of the ramp; the peers do not agree from which road it is seen.
+        # A merge has the side of the ramp; the peers differ in the road of reference.
         direction = None if around or kind in ("merge", "on ramp", "off ramp") and modifier is None else modifier
         result.append(Told(place, kind, None if kind == "merge" else direction, field(maneuver, "exit") if around else None))
     return result
@@ -96,7 +96,7 @@ def field(answer, key):
 
 
 class Line:
-    """The lines of a drive, to find what is near them."""
+    """The lines of a drive, for proximity tests."""
 
     def __init__(self, lines):
         self.cells = {}
@@ -157,7 +157,7 @@ def thinned(points, gap):
 def of_osrm(peer, points):
     """OSRM's drive along a line: points and maneuvers; None where it finds none.
 
-    The line is matched in overlapping pieces, so that a road that OSRM may not drive loses a piece and not the drive.
+    The line is matched in overlapping pieces, so that a road closed to OSRM costs a piece and not the drive.
     """
     trace = thinned(points, 20)
     lines, maneuvers = [], []

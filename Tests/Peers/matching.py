@@ -37,7 +37,7 @@ def fixes(path):
 
 
 def distinct(trace):
-    """Fixes whose second differs from the one before: OSRM wants whole seconds that grow."""
+    """Yields fixes whose second differs from the previous one: OSRM requires increasing whole seconds."""
     kept = []
     for fix in trace:
         if not kept or int(fix[0]) > int(kept[-1][0]):
@@ -245,7 +245,7 @@ class FastMM:
                         number += 1
                     piece = [node]
         network.finalize()
-        self.network = network  # the matcher does not keep it alive
+        self.network = network  # the matcher does not retain it
         self.matcher = fastmm.FastMapMatch(
             network, fastmm.TransitionMode.SHORTEST, max_distance_between_candidates=1000.0,
             cache_dir=os.path.join(folder, "fastmm"))

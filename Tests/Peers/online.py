@@ -2,7 +2,7 @@
 """A navigation-node with a real provider of routes on loopback: valhalla_service, then osrm-routed.
 
 Starts the provider and the node, drives with a wrong turn, requests routes, stops the provider (it hangs), lets it
-continue, and prints for each route who found it and how long that took. Ends with status 1 if an expectation fails.
+continue, and prints the provider of each route and the time taken. Ends with status 1 if an expectation fails.
 
     Tests/Peers/online.py MAP.osm.pbf --bin .build/release --work FOLDER [--from LAT,LON --to LAT,LON] [--calls N]
 
@@ -58,7 +58,7 @@ class Table:
         return [json.loads(line) for line in done.stdout.splitlines()], seconds
 
     def route(self, places):
-        """Who found the route between places, and how long that took."""
+        """Returns the provider of the route between places, and the time taken."""
         spots = [{"latitude": latitude, "longitude": longitude} for latitude, longitude in places]
         parts, seconds = self.call("CalculateRoute", {"origin": spots[0], "waypoints": spots[1:], "preview": False})
         last = parts[-1]
@@ -88,7 +88,7 @@ def children(pid):
 
 
 def knows(url, dialect, places):
-    """Whether the provider, asked directly, has a route between places."""
+    """Whether the provider, queried directly, has a route between places."""
     if dialect == "osrm":
         query = "/route/v1/driving/" + ";".join(f"{longitude},{latitude}" for latitude, longitude in places)
     else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of `navbus report` and `navbus view` in headless Chromium: console output, first paint, and pictures to look at.
+"""The pages of `navbus report` and `navbus view` in headless Chromium: console output, first paint, and screenshots.
 
 Each drive has a report and a live page; each page is opened in every width, light and dark. The demo's drive is made and
 recorded as by launch/demo. Further drives are recordings with their tiles, for example of two hours:
@@ -11,7 +11,7 @@ recorded as by launch/demo. Further drives are recordings with their tiles, for 
 
 A live page shows the playback of the recording, held before its end. The first paint is that of any content, and the drive is
 drawn when the page's script is done; both in ms from the start of the navigation, on this machine. Returns 1 if a page writes
-to its console or paints later than after a second.
+to its console or paints first after more than a second.
 
     Tests/Peers/pages.py [--navbus PROGRAM] [--drive NAME BAG TILES]… [--widths 390,820,1440] [--folder DIR] [--json]
 
@@ -34,7 +34,7 @@ import browser  # noqa: E402
 
 START, END = "60.1655,24.9375", "60.1765,24.9505"
 MOST_PAINT = 1_000
-# Seconds that the playback for a live page takes.
+# Duration of the playback for a live page, seconds.
 PLAYBACK = 20
 READY = "document.documentElement.dataset.ready === 'true' && performance.getEntriesByName('first-contentful-paint').length > 0"
 LIVE = "document.documentElement.dataset.live === 'live' && page.map !== null && page.nodes !== undefined"
@@ -116,7 +116,7 @@ async def main():
     options.folder = os.path.abspath(options.folder or f"{ROOT}/.build/pages")
     rows = []
     with workplace(options.folder, "pages") as folder, workplace(None, "pages-bus") as private:
-        # A bus and a browser's profile of their own.
+        # A separate bus and browser profile.
         os.environ["NAVBUS_DIR"] = os.path.join(private, "bus")
         drives = [demo(options.navbus, folder)] + [tuple(drive) for drive in options.drive]
         async with browser.launch(options.chromium, os.path.join(private, "profile")) as page:

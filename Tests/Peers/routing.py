@@ -33,7 +33,7 @@ PACKAGES = {"numpy": "numpy", "osrm": "osrm-bindings", "valhalla": "pyvalhalla",
 
 
 class Build:
-    """Commands that create one system's data, and what they took."""
+    """Commands that create one system's data, and their cost."""
 
     def __init__(self):
         self.seconds, self.memory = 0.0, 0.0
@@ -333,7 +333,7 @@ class RoutingKit:
 
 
 def ensure():
-    """Continues in a virtual environment with the packages when this Python lacks some."""
+    """Continues in a virtual environment with the packages if this Python lacks some."""
     missing = [package for module, package in PACKAGES.items() if not importlib.util.find_spec(module)]
     folder = os.path.join(ROOT, ".build", "peers")
     python = os.path.join(folder, "bin", "python")
@@ -386,7 +386,7 @@ UNITS = {
 
 
 def rows_of(ours, theirs, titles):
-    """One row for each figure and peer that has it; figures of ours alone come with no peer. Values are lists by round."""
+    """Returns a row for each figure and peer that has it; figures of ours alone have no peer. Values are lists by round."""
     rows = []
     for name, mine in ours.items():
         peers = [who for who in titles if name in theirs[who]]

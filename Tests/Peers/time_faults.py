@@ -59,7 +59,7 @@ class Stack:
         return [heard.message for heard in self.observer.since(0, topic)]
 
     def judge(self, fault: str, last_stamp: int, predicted: int, tail: int) -> None:
-        """Few positions may be predicted, and almost none of the last ones, because guidance has recovered.
+        """Checks that few positions are predicted, and almost none of the last ones, because guidance has recovered.
 
         A machine that stalls every process for a tenth of a second, which is a second at ten times the pace, may cause one.
         """
@@ -73,7 +73,7 @@ class Stack:
             sys.exit(f"{text}: at most {predicted} and {tail // 20} are expected")
 
     def judge_progress(self, fault: str, metres: float) -> None:
-        """The vehicle follows its first route, and its progress grows."""
+        """Checks that the vehicle follows its first route, and its progress grows."""
         rerouted = [event.phase for event in self.said("/nav/reroute")]
         traveled = [progress.distance_traveled_m for progress in self.said("/nav/progress")]
         text = f"{fault}: {len(traveled)} times progress, {max(traveled, default=0):.0f} m, reroutes {rerouted}"
@@ -82,7 +82,7 @@ class Stack:
             sys.exit(f"{text}: no reroute and {metres:.0f} m are expected")
 
     def judge_arrival(self, *, arrives: bool = True) -> None:
-        """The wrong turn leads to another route, and that to the destination."""
+        """Checks that the wrong turn leads to another route, and that route to the destination."""
         rerouted = {event.phase for event in self.said("/nav/reroute")}
         arrived = [event for event in self.said("/nav/arrival") if event.phase == ARRIVED]
         if APPLIED not in rerouted or arrives and not arrived:
@@ -104,7 +104,7 @@ def fixes(drive: str, skipped: int = 20) -> list:
 
 
 def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None:
-    """The player, or the node, is stopped at ten times the pace, and the drive continues as if nothing had happened."""
+    """Stops the player, or the node, at ten times the pace; the drive must continue normally."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
     try:
         player = subprocess.Popen(
@@ -126,7 +126,7 @@ def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None
 
 
 def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
-    """The drive at a rate: all of it at high ones, the part with the wrong turn at ten, and the first seconds at low ones."""
+    """Plays the drive at a rate: all of it at high rates, the part with the wrong turn at ten, the first seconds at low rates."""
     whole = fixes(drive, skipped=0)
     seconds = 12 if rate < 1 else 20 if rate < 5 else 160 if rate < 20 else len(whole) - 1
     stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
@@ -136,7 +136,7 @@ def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
             env=stack.environment, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         stack.wait(lambda: player.poll() is not None, "the player ends")
-        # The first fix without a route, and as many as a stalled machine loses.
+        # The first fix has no route, and a stalled machine may lose some.
         stack.judge(f"rate {rate:g}", whole[seconds - 1].timestamp.seconds * 10**9, predicted=10, tail=seconds * 3 // 4)
         if seconds < 100:
             stack.judge_progress(f"rate {rate:g}", seconds)
@@ -148,7 +148,7 @@ def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
 
 def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predicted: int, *, dwells: bool = False,
            metres: float = 0) -> None:  # fmt: skip
-    """Fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by a number of seconds."""
+    """Publishes fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by a number of seconds."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", f"arrival.dwell_s={6 if dwells else 0}")
     try:
         receiver = Publisher(stack.folder, types, "receiver", {"/gnss/fix": ("navbus.v1.GnssFix", 16384)})
@@ -156,7 +156,7 @@ def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predic
             sys.exit("navigation-node does not subscribe to /gnss/fix")
         begin, base = time.monotonic(), time.time_ns()
         numbers = range((len(source) - 1) * HZ)
-        # Of the newest fix, which need not be the last to come.
+        # The stamp of the newest fix, which need not arrive last.
         newest = base + int((numbers[-1] / HZ + shift(numbers[-1] / HZ)) * 1e9)
         for due, index in sorted((number / HZ + delay(number / HZ), number) for number in numbers):
             time.sleep(max(begin + due - time.monotonic(), 0))
@@ -190,7 +190,7 @@ def main() -> None:
             stall(fault, tiles, drive, goal, seconds=0.35)
         case "stopped":
             stall(fault, tiles, drive, goal, seconds=3)
-        case "latency":  # From 0.1 s to 4.1 s: fixes are missing for that long, and followed from then on.
+        case "latency":  # From 0.1 s to 4.1 s: fixes are missing for that time, then followed again.
             stream(fault, tiles, goal, found[:13], lambda t: 0.1 if t < 5 else 4.1, lambda t: 0.0, predicted=60)
         case "jitter":  # Each fix is 0.05 s to 0.65 s late, so that some overtake others.
             dice = random.Random(7)

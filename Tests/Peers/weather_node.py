@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A node with its own message types, which no other program was built with: it publishes /weather ten times a second,
-serves weather.v1.Weather, and serves navbus.v1.Node with the schema, so that tools can read everything.
+"""A node with its own message types, which are not compiled into any other program: it publishes /weather ten times a
+second, serves weather.v1.Weather, and serves navbus.v1.Node with the schema, so that tools can read everything.
 
 weather_node.py NAME [--no-schema|--lockstep]. Needs pyzmq, protobuf, protoc.
 
@@ -63,12 +63,12 @@ while True:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         break
-    except BlockingIOError:  # held by a live node, or taken for a moment by a program that looks whether one lives
+    except BlockingIOError:  # held by a live node, or taken briefly by a program that probes it
         if time.monotonic() >= give_up:
             sys.exit(f"a node named '{node}' runs already")
         time.sleep(0.002)
 publisher, server = zmq.Context.instance().socket(zmq.XPUB), zmq.Context.instance().socket(zmq.ROUTER)
-publisher.setsockopt(zmq.XPUB_VERBOSER, 1)  # so that it knows how many subscribe
+publisher.setsockopt(zmq.XPUB_VERBOSER, 1)  # to count the subscribers
 publisher.bind(f"ipc://{folder}/pub")
 server.bind(f"ipc://{folder}/rpc")
 boot_id = secrets.randbits(64)
@@ -108,7 +108,7 @@ def publish_report(stamp_ns):
 
 
 def barrier(request):
-    """Takes part in a playback: answers BEGIN with what is published, and a wave with what it has published in it."""
+    """Takes part in a playback: answers BEGIN with the published topics, and a wave with the messages published in it."""
     global sequence, due_ns
     answer = navbus("BarrierResponse")()
     if request.phase == BEGIN:
@@ -166,7 +166,7 @@ def serve(client, frame, payload):
     elif frame.method == "Forecast":
         for day in range(min(Query.FromString(payload).days, frame.credit)):
             send(RESPONSE, report(day).SerializeToString(), sequence=day)
-        # Without days the stream stays open until the caller gives it up.
+        # Without days the stream stays open until the caller cancels it.
         if Query.FromString(payload).days > 0:
             send(END, code=OK)
     else:
@@ -187,7 +187,7 @@ while True:
         client, header, payload = server.recv_multipart()
         frame = Frame.FromString(header)
         if frame.kind == PING:
-            # Without its number the client takes this node for dead, and without the count the calls for lost.
+            # Without the number the client considers this node dead, and without the count the calls lost.
             count = sum(caller == client for caller, _ in open_calls)
             server.send_multipart([client, Frame(kind=PONG, sequence=frame.sequence, credit=1 + count).SerializeToString(), b""])
         elif frame.kind == REQUEST:
@@ -198,7 +198,7 @@ while True:
     due += 0.1
     if in_lockstep:
         continue
-    # Every tenth number is left out, as if the message had been lost.
+    # Every tenth number is skipped, to simulate a lost message.
     sequence += 2 if sequence % 10 == 8 else 1
     publish_report(time.time_ns())
     ticks += 1

@@ -1,4 +1,4 @@
-"""Functions that measurements share: paths, running programs, and showing figures."""
+"""Functions shared by measurements: paths, running programs, and showing figures."""
 import contextlib
 import json
 import math
@@ -26,7 +26,7 @@ def say(text):
 
 
 def run(words, **options):
-    """What a program prints; its last line where it fails."""
+    """Returns a program's output; raises with its last line if it fails."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()

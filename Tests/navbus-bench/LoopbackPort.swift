@@ -3,7 +3,7 @@ import NavBench
 
 /// Free loopback ports, for programs that take one as an argument.
 enum LoopbackPort {
-    /// Returns a port that was free a moment ago.
+    /// Returns a port that is currently free.
     static func free() throws -> UInt16 {
         let (descriptor, port) = try LoopbackSocket.listen()
         close(descriptor)

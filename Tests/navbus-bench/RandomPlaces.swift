@@ -3,7 +3,7 @@ import NavMap
 import NavRouting
 import NavSimulation
 
-/// Random places on a map's roads and the fastest ways between them: the same for the same map and seed.
+/// Random places on a map's roads and the fastest routes between them: the same for the same map and seed.
 struct RandomPlaces {
     /// Finds the ways.
     let router: Router
@@ -18,7 +18,7 @@ struct RandomPlaces {
     /// Returns a random seed for another purpose.
     mutating func seed() -> UInt64 { random.next() }
 
-    /// The beginning of a random edge; nil when the vehicle may not drive there.
+    /// Returns the beginning of a random edge; nil when it is closed to the vehicle.
     mutating func place() -> Coordinate? {
         let graph = router.metric.turns.graph
         guard graph.edgeCount > 0 else { return nil }
@@ -26,7 +26,7 @@ struct RandomPlaces {
         return router.metric.allows(edge) ? graph.position(at: 0, of: edge).coordinate : nil
     }
 
-    /// Returns the fastest way; nil when there is none, or its straight line is outside `distances`, metres.
+    /// Returns the fastest route; nil when there is none, or the straight distance is outside `distances`, metres.
     func route(from start: Coordinate, to end: Coordinate, apart distances: ClosedRange<Double>) -> Route? {
         guard distances.contains(Geodesy.distance(start, end)),
             case .found(let route) = router.route(

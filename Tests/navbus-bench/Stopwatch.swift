@@ -2,13 +2,13 @@ import Glibc
 
 /// The clock of a measurement.
 struct Stopwatch {
-    /// Whether it measures the processor time of this thread, which is least disturbed by other work on the machine;
-    /// otherwise it measures the elapsed time.
+    /// Whether it measures the processor time of this thread, which other work on the machine affects least, instead of
+    /// elapsed time.
     let countsProcessorTime: Bool
 
     init(processorTime: Bool) { countsProcessorTime = processorTime }
 
-    /// Nanoseconds since an arbitrary moment.
+    /// Returns nanoseconds since an arbitrary start.
     func now() -> Int64 {
         var time = timespec()
         clock_gettime(countsProcessorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)

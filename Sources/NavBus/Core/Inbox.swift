@@ -216,7 +216,7 @@ package struct Inbox {
     }
 
     /// Accepts a message like ``accept(topic:header:payload:received:)``, but returns it directly when nothing else is
-    /// queued and exactly one subscription wants it.
+    /// queued and exactly one subscription matches it.
     @inline(__always)
     package mutating func acceptNext(
         topic frame: UnsafeRawBufferPointer, header headerFrame: UnsafeRawBufferPointer, payload: Payload,

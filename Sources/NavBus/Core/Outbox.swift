@@ -177,7 +177,7 @@ package struct Outbox {
 
     /// Handles the frame by which a subscriber begins (1 and the key) or ends (0 and the key) a subscription.
     ///
-    /// - Returns: the latched topics that the new subscriber wants and that have a value.
+    /// - Returns: the latched topics with a value that match the new subscription.
     package mutating func subscriptionChanged(_ frame: UnsafeRawBufferPointer) -> [Int] {
         guard let kind = frame.first, kind <= 1, frame.count <= 256 else { return [] }
         let key = [UInt8](frame.dropFirst())

@@ -51,7 +51,7 @@ package final class TripFile: Sendable {
     /// - Parameters:
     ///   - maximumAge: The age above which a trip is not resumed, seconds; 0 for no limit.
     ///   - now: The time of day. If it is before the file's time, as with a clock that is not set yet, no trip is too
-    /// old.
+    ///     old.
     /// - Throws: ``NodeError`` for a file that cannot be read, holds no trip, or holds one that is too old.
     package func load(maximumAge: Double, now: NavGeo.Timestamp) throws(NodeError) -> SavedTrip? {
         guard let status = Files.status(path) else { return nil }

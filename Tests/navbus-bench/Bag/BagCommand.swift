@@ -159,7 +159,7 @@ final class BagSuite {
         let end = MonotonicClock.now() + .seconds(1)
         while MonotonicClock.now() < end { _ = try bus.poll(timeout: .milliseconds(20)) }
         if let id = workers.processID(of: "recorder") { kill(id, SIGINT) }
-        // The peer exits with 1 when messages were lost, which the bag shows as well.
+        // The recorder exits with 1 when messages were lost, which the bag shows as well.
         try? workers.finish(within: 60)
         let recorded = try BagReader(path: path).index.messageCount ?? 0
         return ["rate": Double(recorded) / seconds, "lost": Double(count) - Double(recorded)]

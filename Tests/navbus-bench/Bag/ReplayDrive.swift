@@ -16,16 +16,17 @@ final class ReplayDrive {
     private let configuration: NavigationConfiguration
     private let planner = RoutePlanner()
     private let fixes: RecordedFixes
-    /// How often the drive is replayed in a round.
+    /// The number of replays of the drive in a round.
     private let repetitions: Int
 
-    /// The least metres of the drive in a straight line; less where the map is smaller than four times that.
+    /// The shortest distance between the ends of the drive in a straight line, metres; less on a map smaller than four
+    /// times that.
     private static let reach = 20_000.0
     private static let attempts = 20_000
 
     /// Simulates a drive between random places.
     ///
-    /// - Parameter count: The number of fixes in a round, at least.
+    /// - Parameter count: The minimum number of fixes in a round.
     init(tiles: String, seed: UInt64, fixes count: Int) throws {
         let directory = try TilesetDirectory(path: tiles)
         map = MapSnapshot(graph: try directory.loadGraph(), model: CostModel())

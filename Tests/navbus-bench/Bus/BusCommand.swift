@@ -12,8 +12,8 @@ struct BusCommand: ParsableCommand {
             paced at 1 kHz. A ratio is our figure divided by the peer's: lower is better for latencies, higher for rates.
             """)
 
-    /// The parts of the suite; `tail` compares our paced round trip under settings of the scheduler with C libzmq's
-    /// under none.
+    /// The parts of the suite; `tail` compares our paced round trip under scheduler settings with C libzmq's under the
+    /// default.
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case pubsub, throughput, rpc, fanout, tail
     }

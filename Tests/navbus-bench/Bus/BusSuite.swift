@@ -15,7 +15,7 @@ struct BusSuite {
     private let isQuick: Bool
     private let build: String
 
-    /// Finds both programs in `folder`, and asks the peer for libzmq's version.
+    /// Finds both programs in `folder`, and queries the peer for libzmq's version.
     init(folder: String, scheduling: Scheduling, isQuick: Bool) throws {
         ours = [folder + "/navbus-bench", "bus-worker"]
         theirs = [folder + "/navbus-bench-peer"]
@@ -38,7 +38,7 @@ struct BusSuite {
     func comparisons(of part: BusCommand.Part) -> [Comparison] {
         switch part {
         case .pubsub: roundTrips
-        // Long enough that the start of a connection, with empty buffers and untouched memory, has little influence.
+        // Long enough to make the start of a connection, with empty buffers and untouched memory, negligible.
         case .throughput: [throughput(200, count: 1_000_000), throughput(100_000, count: 10_000)]
         case .rpc: [unary(rate: 0), unary(rate: 1000), stream]
         case .fanout: (isQuick ? [1, 3] : [1, 8, 32]).flatMap { [fanOut($0), pacedFanOut($0)] }
@@ -126,7 +126,7 @@ struct BusSuite {
             .merging(ways.map { ("oneway." + $0.key, $0.value) }) { $1 }
     }
 
-    /// `InProcessBus` runs in one thread; so does the peer, with a high-water mark that its single thread cannot meet.
+    /// `InProcessBus` runs in one thread; so does the peer, with a high-water mark that a single thread cannot reach.
     private func inProcess(_ size: Int) -> Comparison {
         var options = tripOptions("inproc", size, size > 1000 ? 2000 : 20_000, 0)
         options["--hwm"] = "100000"
@@ -158,7 +158,7 @@ struct BusSuite {
             ours: { try measure(.ours) }, theirs: { try measure(.theirs) })
     }
 
-    /// As fast as possible: messages delivered to all subscribers, and the publisher's cost of one publication.
+    /// Fan-out at full speed: messages delivered to all subscribers, and the publisher's cost of a publication.
     private func fanOut(_ subscribers: Int) -> Comparison {
         let count = scaled(1_280_000) / subscribers
         return Comparison(
@@ -167,7 +167,7 @@ struct BusSuite {
             theirs: { try broadcast(.theirs, to: subscribers, 200, count, rate: 0) })
     }
 
-    /// At 500 Hz: one-way latency over all subscribers.
+    /// Fan-out at 500 Hz: one-way latency over all subscribers.
     private func pacedFanOut(_ subscribers: Int) -> Comparison {
         let count = scaled(250)
         return Comparison(
@@ -242,7 +242,7 @@ struct BusSuite {
 
     // MARK: The tail
 
-    /// Our paced round trips of 200 B under settings of the scheduler, beside C libzmq's under none.
+    /// Our paced round trips of 200 B under scheduler settings, compared with C libzmq's under the default.
     private func tail(_ name: String, _ scheduling: Scheduling) -> Comparison {
         let options = tripOptions("ipc", 200, 1000, 1000)
         var (set, unset) = (self, self)

@@ -52,7 +52,7 @@ struct BusWorker: ParsableCommand {
         }
     }
 
-    // MARK: What the roles share
+    // MARK: Shared by the roles
 
     /// Joins the bus of the measurement.
     func makeNode(_ name: String) throws -> BusNode {
@@ -66,7 +66,7 @@ struct BusWorker: ParsableCommand {
         default: throw NodeError(.usage, "this measurement supports ipc and tcp, not '\(transport)'")
         }
         (configuration.sendHighWaterMark, configuration.receiveHighWaterMark) = (hwm, hwm)
-        // The peer's queues are bounded by messages alone.
+        // The peer's queues are bounded only by the number of messages.
         configuration.maximumQueuedBytes = max(configuration.maximumQueuedBytes, Int(hwm) * size * 2)
         return try BusNode(name: name, configuration: configuration)
     }
@@ -75,7 +75,7 @@ struct BusWorker: ParsableCommand {
         TopicDescription(name: name, typeName: "bench.Bytes", maximumPayloadSize: size)
     }
 
-    /// A queue that holds as much as the sockets may.
+    /// A queue with the capacity of the sockets.
     var queue: QoS { .keepLast(min(QoS.maximumDepth, count + warmup + 2048)) }
 
     var payload: [UInt8] { [UInt8](repeating: 7, count: size) }

@@ -24,7 +24,7 @@ extension BusWorker {
         }
         let end = Clocks.monotonic()
         print("count \(count)\nstart \(start)\nend \(end)")
-        // Subscribers leave when they have received everything.
+        // Subscribers exit when they have received everything.
         while try node.subscriberCount(of: data) > 0 { _ = try node.poll(timeout: .milliseconds(20)) }
         node.close()
     }

@@ -2,7 +2,7 @@ import Foundation
 import NavBus
 import NavKit
 
-// Two workers as two hosts that know each other.
+// Two workers as two hosts that are peers of each other.
 extension BusWorker {
     /// Listens at free loopback ports and has `other` as its peer; both hosts write their addresses and wait for the
     /// other's.

@@ -3,7 +3,7 @@ import Foundation
 
 /// The kernel's scheduling of the processes of a measurement, the same for both sides.
 ///
-/// Settings are inherited: a process that starts under them has libzmq's threads under them too.
+/// Settings are inherited by all threads of a process, including libzmq's.
 struct Scheduling {
     /// The processors on which processes run.
     enum Pinning: String, CaseIterable, ExpressibleByArgument {
@@ -35,12 +35,12 @@ struct Scheduling {
         return words
     }
 
-    /// For the head of a report.
+    /// A description for the head of a report.
     var description: String {
         "processors \(pin.rawValue), " + (realtime > 0 ? "SCHED_RR \(realtime)" : "default policy")
     }
 
-    /// The settings that the suite's tail compares, by name; the first has no settings, to show random variation.
+    /// The settings compared in the suite's tail, by name; the first is the default, to show random variation.
     static let variants: [(name: String, scheduling: Scheduling)] = [
         ("default", Scheduling()),
         ("nice", Scheduling(nice: -20)),

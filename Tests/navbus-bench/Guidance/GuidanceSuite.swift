@@ -15,9 +15,10 @@ final class GuidanceSuite {
     private let options: GuidanceOptions
     private let language: String
 
-    /// The least metres between the ends of a route, in a straight line; less where the map is smaller than four times that.
+    /// The shortest distance between the ends of a route in a straight line, metres; less on a map smaller than four times
+    /// that.
     private static let reach = 2_000.0
-    /// Random ends that are tried for each route before the map counts as too small.
+    /// The number of random ends tried for each route before the map counts as too small.
     private static let attempts = 200
     /// Metres between two fixes.
     private static let step = 14.0
@@ -71,7 +72,7 @@ final class GuidanceSuite {
             let start = Clocks.monotonic()
             _ = router.route(request, workspace: workspace)
             let found = Clocks.monotonic()
-            // A node keeps the junctions of earlier routes, most of which a reroute passes again.
+            // A node caches the junctions of earlier routes, most of which a reroute passes again.
             let junctions = JunctionModel(graph, for: router.metric.model.profile.access)
             let guidance = RouteGuidance(route: route, junctions: junctions, options: options)
             let first = Clocks.monotonic()

@@ -25,7 +25,7 @@ final class MatchSuite {
 
     /// Metres between the ends of a drive, in a straight line.
     private static let distances = 1_000.0...20_000.0
-    /// Random pairs that are tried for each drive before the map counts as too small.
+    /// The number of random pairs tried for each drive before the map counts as too small.
     private static let attempts = 200
 
     init(directory: String, count: Int, rate: Double, seed: UInt64, processorTime: Bool) throws {
@@ -36,7 +36,7 @@ final class MatchSuite {
         traces = try MatchSuite.draw(metric, count: count, rate: rate, seed: seed)
     }
 
-    /// The descriptions of what is measured, for the head of the report.
+    /// The description of the measurements, for the head of the report.
     var lines: [String] {
         ["drives   \(traces.count) with \(points) fixes, half of them in the noise of streets"]
     }
@@ -111,7 +111,7 @@ final class MatchSuite {
         ]
     }
 
-    /// The whole pipeline, as the node runs it.
+    /// Measures the node's whole pipeline.
     private func position() -> [String: Double] {
         let start = stopwatch.now()
         for trace in traces {

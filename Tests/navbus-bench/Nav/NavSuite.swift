@@ -12,7 +12,7 @@ import NavigationNode
 
 /// Routes of several lengths, and a node that follows them.
 final class NavSuite {
-    /// A route by its waypoints, and how its beginning is driven.
+    /// A route by its waypoints, and the drive along its beginning.
     private struct Tour {
         var kilometres: Double
         var waypoints: [NavGeo.Coordinate]
@@ -25,9 +25,10 @@ final class NavSuite {
     private let rate: Double
     private let tours: [Tour]
 
-    /// The least metres between two places of a route, in a straight line; less where the map is smaller than four times that.
+    /// The shortest distance between two places of a route in a straight line, metres; less on a map smaller than four times
+    /// that.
     private static let reach = 5_000.0
-    /// Random places that are tried before the map counts as too small.
+    /// The number of random places tried before the map counts as too small.
     private static let attempts = 20_000
 
     init(
@@ -45,7 +46,7 @@ final class NavSuite {
         }
     }
 
-    /// The descriptions of what is measured, for the head of the report.
+    /// The description of the measurements, for the head of the report.
     var lines: [String] {
         tours.map {
             "route    \(Int($0.length / 1_000)) km over \($0.waypoints.count - 1) legs, \($0.fixes.count) fixes at \(rate) Hz"
@@ -128,7 +129,7 @@ final class NavSuite {
         return (wall, start)
     }
 
-    /// When the progress of a fix arrived, monotonic ns; nil when it did not arrive in time.
+    /// Returns the arrival time of a fix's progress, monotonic ns; nil when it did not arrive in time.
     private func progress(of stamp: Int64, _ bus: BusNode, within limit: Int64 = 1_000_000_000) throws -> Int64? {
         let deadline = Clocks.monotonic() + limit
         while Clocks.monotonic() < deadline {

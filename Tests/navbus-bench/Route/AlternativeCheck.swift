@@ -1,14 +1,14 @@
 import NavMap
 import NavRouting
 
-/// Checks alternatives against ``AlternativeCriteria`` by the routes alone, with plain searches: no code that found
-/// them is used.
+/// A check of alternatives against ``AlternativeCriteria`` from the routes alone, with plain searches, independent of
+/// the code that found them.
 final class AlternativeCheck {
     private let metric: Metric
     private let criteria: AlternativeCriteria
     private let dijkstra: PlainDijkstra
 
-    /// A criterion that an alternative breaks.
+    /// A violated criterion.
     enum Fault: String {
         case isNoPath, costs, stretch, sharing, localOptimality
     }
@@ -23,7 +23,7 @@ final class AlternativeCheck {
     private struct CostedRoute {
         var states: [TurnState] = []
         var costs: [UInt64] = []
-        /// The cost of driving on to the end of the last edge.
+        /// The cost of continuing to the end of the last edge.
         var rest: UInt64 = 0
         /// The cost of each edge on the route, by edge.
         var edges: [EdgeKey: UInt64] = [:]
@@ -56,10 +56,10 @@ final class AlternativeCheck {
         route.edges.reduce(0) { $0 + (other.edges[$1.key] == nil ? 0 : $1.value) }
     }
 
-    /// Whether every part that costs up to `reach` is a cheapest way between its ends.
+    /// Whether every part that costs up to `reach` is a cheapest path between its ends.
     ///
-    /// Parts begin and end at the ends of edges; one that ends inside the destination's edge is a cheapest way if and
-    /// only if it is one with the rest of that edge.
+    /// Parts begin and end at the ends of edges; a part that ends inside the destination's edge is a cheapest path if
+    /// and only if it is one with the rest of that edge.
     private func isLocallyOptimal(_ route: CostedRoute, _ reach: UInt64) -> Bool {
         for first in route.states.indices {
             var last = first

@@ -23,7 +23,7 @@ struct MapBuildSuite {
         return output
     }
 
-    /// With as many threads as there are processors, and with one.
+    /// Builds with as many threads as processors, and with one.
     var comparison: Comparison {
         let measures: [Comparison.Measure] = [
             .init("seconds", "s"), .init("rss_mb", "MiB"), .init("tile_mb", "MB"), .init("1thread.seconds", "s"),

@@ -1,8 +1,8 @@
 import NavMap
 import NavRouting
 
-/// Dijkstra's algorithm on the turn graph with a plain binary heap: the hierarchy is checked against it and
-/// compared with it. It shares no code with the searches.
+/// Dijkstra's algorithm on the turn graph with a plain binary heap, as oracle and baseline of the hierarchy. It shares
+/// no code with the searches.
 final class PlainDijkstra {
     private let metric: Metric
     private var distances: ContiguousArray<UInt64>
@@ -17,7 +17,8 @@ final class PlainDijkstra {
         distances = ContiguousArray(repeating: Self.unreached, count: metric.turns.stateCount)
     }
 
-    /// The cost of the cheapest way from a state with its start cost to a state with its end cost; nil without one.
+    /// Returns the cost of the cheapest path from a state with its start cost to a state with its end cost; nil without
+    /// one.
     func cost(from origins: [HierarchySeed], to destinations: [HierarchySeed]) -> UInt64? {
         var ends: [TurnState: UInt64] = [:]
         for seed in destinations { ends[seed.state] = min(ends[seed.state] ?? .max, UInt64(seed.cost)) }
@@ -32,7 +33,7 @@ final class PlainDijkstra {
     /// Computes the costs from one state to all states within `limit`, for ``cost(to:)``.
     func reach(from state: TurnState, limit: UInt64) { run(from: [(state, 0)]) { _, cost in cost <= limit } }
 
-    /// Returns the cost that the last search found; ``unreached`` for a state that it did not reach.
+    /// Returns the cost found by the last search; ``unreached`` for a state that was not reached.
     func cost(to state: TurnState) -> UInt64 { distances[Int(state)] }
 
     /// Settles states in the order of their costs until `goesOn` returns false.

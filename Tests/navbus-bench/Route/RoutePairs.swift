@@ -5,7 +5,7 @@ import NavMap
 import NavRouting
 import NavSimulation
 
-/// The origins and destinations of routes, the same for every system that is measured.
+/// The origins and destinations of routes, the same for every measured system.
 struct RoutePairs {
     /// Origin and destination.
     struct Pair {
@@ -25,8 +25,8 @@ struct RoutePairs {
     /// The greatest distance of a place from its road, degrees to either side: some 10 m.
     private static let scatter = 0.0001
 
-    /// `count` pairs of each kind: places on edges that a car may use, each edge as likely as any other, a few metres off
-    /// as fixes are.
+    /// Draws `count` pairs of each kind: places on edges open to cars, each edge equally likely, a few metres off, like
+    /// fixes.
     init(_ graph: RoadGraph, count: Int, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let usable = (0..<graph.edgeCount).map { EdgeIndex($0) }.filter {
@@ -58,7 +58,7 @@ struct RoutePairs {
         }
     }
 
-    /// Degrees with seven digits, as in the file and in the other systems.
+    /// Rounds degrees to seven digits, as in the file and in the other systems.
     private static func rounded(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
 
     private static let header = "kind,from_lat,from_lon,to_lat,to_lon"

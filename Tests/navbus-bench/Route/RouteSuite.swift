@@ -76,7 +76,7 @@ final class RouteSuite {
 
     static let times: [Comparison.Measure] = [.init("p50", "ms"), .init("p99", "ms"), .init("failed", "pairs")]
 
-    /// Measures `body` for every request; it returns whether there was a result.
+    /// Measures `body`, which returns whether there was a result, for every request.
     private func time(_ requests: [RouteRequest], _ body: (RouteRequest) -> Bool) -> [String: Double] {
         var samples: [Int64] = []
         samples.reserveCapacity(requests.count)
@@ -94,7 +94,7 @@ final class RouteSuite {
         Statistics.latencies(nanoseconds: nanoseconds).mapValues { $0 / 1000 }
     }
 
-    /// Nanoseconds of a monotonic clock.
+    /// Returns the time of a monotonic clock, ns.
     private func now() -> Int64 { stopwatch.now() }
 
     private func alone(
@@ -105,7 +105,7 @@ final class RouteSuite {
 
     // MARK: Queries
 
-    /// Both ends of each pair.
+    /// Snaps both ends of each pair.
     private var snap: Comparison {
         alone("route.snap") { [self] in
             time(local) { request in
@@ -114,7 +114,7 @@ final class RouteSuite {
         }
     }
 
-    /// Snap, search and list the edges.
+    /// Snaps the ends, searches, and lists the edges.
     private func path(_ name: String, _ requests: [RouteRequest]) -> Comparison {
         alone(name) { [self] in
             time(requests) { request in
@@ -123,7 +123,7 @@ final class RouteSuite {
         }
     }
 
-    /// Only the search between one state at each end, and the listing of its edges.
+    /// Searches between one state at each end, and lists the edges.
     private var query: Comparison {
         let measures = ["p50", "p99"].map { Comparison.Measure($0, "ms") }
         let unpacking = ["unpack.p50", "unpack.p99"].map { Comparison.Measure($0, "ms") }
@@ -149,7 +149,7 @@ final class RouteSuite {
 
     private let hierarchyWorkspace = HierarchyWorkspace()
 
-    /// One state at each end of each local pair, the cheapest.
+    /// The cheapest state at each end of each local pair.
     lazy var singleSeeds: [(from: HierarchySeed, to: HierarchySeed)] = local.compactMap { request in
         guard let seeds = seeds(request), let from = seeds.origins.min(by: { $0.cost < $1.cost }),
             let to = seeds.destinations.min(by: { $0.cost < $1.cost })
@@ -183,7 +183,7 @@ final class RouteSuite {
     /// Geometry, legs, attributes and times of every edge, summary, and maneuvers with their instructions.
     private var full: Comparison {
         alone("route.full", Self.times + [.init("steps", "mean")]) { [self] in
-            // As in a node, which keeps the junctions of earlier routes.
+            // As in a node, which caches the junctions of earlier routes.
             let junctions = JunctionModel(router.metric.turns.graph, for: router.metric.model.profile.access)
             var steps = 0
             let times = time(local) { request in
@@ -268,7 +268,7 @@ final class RouteSuite {
         }
     }
 
-    /// Speeds for every segment of every road: 50 to 100 % of that of free traffic.
+    /// Speeds for every segment of every road: 50 to 100 % of the free-flow speed.
     private var overlay: TrafficOverlay {
         var random = SeededRandom(seed: 7)
         var speeds: [TrafficSpeed] = []
@@ -289,7 +289,7 @@ final class RouteSuite {
 
     // MARK: Without a hierarchy
 
-    /// Pairs of plain searches: they take a hundred times as long.
+    /// The pairs for plain searches, which take a hundred times as long.
     private var few: ArraySlice<RouteRequest> { local.prefix(200) }
 
     private var dijkstra: Comparison {
@@ -302,7 +302,7 @@ final class RouteSuite {
         }
     }
 
-    /// The search that is used when tiles arrived without ranks.
+    /// The search for tiles without ranks.
     private var plain: Comparison {
         alone("route.bidirectional") { [self] in
             let plain = Router(router.metric)

@@ -19,7 +19,7 @@ final class CacheNode {
     /// The topics published to it.
     private static let topics: [any CatalogueTopic] = [Topics.position, Topics.progress, Topics.route]
 
-    /// Starts it with keys of its configuration; its store is empty, and it keeps tiles ahead.
+    /// Starts the node with configuration keys, an empty store, and predictive caching.
     init(_ keys: [String: String]) throws {
         let program = Self.folder + "/tile-cache-node"
         guard FileManager.default.isExecutableFile(atPath: program) else {
@@ -55,7 +55,7 @@ final class CacheNode {
         workers.close()
     }
 
-    /// Waits until it knows its sources and receives the vehicle's topics.
+    /// Waits until the node has reached its sources and receives the vehicle's topics.
     ///
     /// - Returns: the version of its road tiles.
     func waitUntilReady() throws -> String {
@@ -95,14 +95,14 @@ final class CacheNode {
             on: Topics.position, stamp: stamp)
     }
 
-    /// Drains the node's messages, so that it does not wait for its reader.
+    /// Drains the node's messages, so that it does not wait for a slow reader.
     func drain() throws { while try bus.poll(timeout: .nanoseconds(0)) != nil {} }
 
     private var stamp: NavGeo.Timestamp { NavGeo.Timestamp(nanoseconds: Clocks.wall()) }
 
     // MARK: Cost
 
-    /// CPU time of the planning thread so far, nanoseconds; it is the thread with the lower priority.
+    /// Returns the CPU time of the planning thread, the one with the lower priority, nanoseconds.
     func planningTime() throws -> Int64 {
         guard let process = workers.processID(of: Self.name) else { throw BenchError("\(Self.name) is not running") }
         let tasks = "/proc/\(process)/task"
@@ -117,7 +117,7 @@ final class CacheNode {
         throw BenchError("no thread of the \(Self.name) has a lower priority: run this without nice")
     }
 
-    /// The 19th field of a thread's line, which is the 17th after its name in brackets.
+    /// Returns the 19th field of a thread's line, the 17th after its name in brackets.
     private static func niceness(of task: String) -> Int? {
         guard let text = try? String(contentsOfFile: task + "/stat", encoding: .utf8),
             let name = text.lastIndex(of: ")")

@@ -9,8 +9,8 @@ import NavTileStore
 import NavigationNode
 import TileCacheNode
 
-/// The rate of tiles through the queue, compared with curl from the same nginx with as many connections. Our tiles are checked (road tiles
-/// are hashed, map tiles are decompressed, inspected and hashed); curl's are discarded after decompression.
+/// The rate of tiles through the queue, compared with curl from the same nginx with equally many connections. Our tiles are checked (road
+/// tiles are hashed, map tiles are decompressed, inspected and hashed); curl's are discarded after decompression.
 final class DownloadSuite {
     /// The files that both sides fetch.
     private struct Load {
@@ -22,14 +22,14 @@ final class DownloadSuite {
         /// Paths on the server; the tiles themselves have `bytes` in total.
         var files: [String]
         var bytes: Int
-        /// Whether its server compresses them, and both sides decompress them.
+        /// Whether the server compresses the files, and both sides decompress them.
         var isPacked = false
     }
 
     private static let connections = 6
     /// A good mobile network: bytes per second, and seconds of a round trip.
     private static let mobile = (rate: 25e6, roundTrip: 0.02)
-    /// There is enough data for the network that the transfer takes some seconds.
+    /// The number of files over the mobile network, so that a transfer takes some seconds.
     private static let mobileCount = 600
 
     private let server: TileServer
@@ -98,7 +98,7 @@ final class DownloadSuite {
         loads.map { load in
             Comparison(
                 "tiles.download.\(load.name)", peer: "curl --parallel" + (load.isPacked ? " --compressed" : ""),
-                // The link is work of this process.
+                // The link runs in this process and uses its processor time.
                 [.init("", "MB/s"), .init("files", "1/s")]
                     + (load.url == self.server.url ? [.init("processor", "us/file")] : []),
                 ours: { try self.ours(load) }, theirs: { try self.curl(load) })

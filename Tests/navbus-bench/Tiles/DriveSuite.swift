@@ -15,8 +15,8 @@ import TileCacheNode
 /// km/h, and another process that inspects the store ten times per second of the drive.
 ///
 /// A hit is a tile, of any layer, that is on board and that the vehicle is on or will reach within 2 km. The vehicle
-/// waits at the start until everything that it needs there is on board. Speed and bandwidth may be a multiple of the
-/// real ones: the bytes per metre stay the same, while the time of a request or a disk access weighs more.
+/// waits at the start until all tiles needed there are on board. Speed and bandwidth may be a multiple of the real
+/// ones: the bytes per metre stay the same, while the time of a request or a disk access has more weight.
 final class DriveSuite {
     /// The conditions of a drive: its route and its link.
     struct Conditions {
@@ -26,7 +26,7 @@ final class DriveSuite {
         var bandwidth = 2.0
         /// Latency of the link, seconds; not shortened by `pace`.
         var roundTrip = 0.05
-        /// Number of tiles that are fetched at a time.
+        /// Number of concurrent requests.
         var concurrency = 6
         /// Speed of the vehicle, m/s.
         var speed = 130 / 3.6
@@ -115,12 +115,12 @@ final class DriveSuite {
         let reader: TileStoreReader
         let edition: EditionKey
         let needs: [DriveTrip.Need]
-        /// When each tile was first seen, seconds of the drive; negative before the start.
+        /// The time when each tile was first on board, seconds of the drive; negative before the start.
         var arrivals: [TileID: Double] = [:]
 
         /// Checks which tiles are on board.
         ///
-        /// - Returns: the numbers of tiles needed at a place that are on board and that are not.
+        /// - Returns: the numbers of needed tiles at a place that are on board, and that are missing.
         mutating func look(at offset: Double, _ time: Double) throws -> (hits: Int, misses: Int) {
             let absent = Set(try reader.absent(needs.map(\.tile), in: edition))
             var (hits, misses) = (0, 0)
@@ -173,7 +173,7 @@ final class DriveSuite {
 
     private func wait() { sleep(until: Clocks.monotonic() + Int64(Self.lookInterval / conditions.pace * 1e9)) }
 
-    /// Waits at the start until everything needed there is on board.
+    /// Waits at the start until all tiles needed there are on board.
     private func stand(
         _ trip: DriveTrip, _ node: CacheNode, _ watch: inout Watch
     ) throws -> (hits: Int, misses: Int, seconds: Double) {

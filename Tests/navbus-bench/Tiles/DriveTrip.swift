@@ -16,7 +16,7 @@ struct DriveTrip {
         var end: Double
     }
 
-    /// A tile, and the part of the way where it is needed.
+    /// A tile, and the part of the line where it is needed.
     struct Need {
         var tile: TileID
         /// Metres along the driven line.
@@ -27,7 +27,7 @@ struct DriveTrip {
     var line: Polyline
     /// The announcements, in order.
     var announcements: [Announcement]
-    /// Tiles that the vehicle is on.
+    /// The tiles along the line.
     var needs: [Need]
 
     /// The distance ahead at which a tile is needed, metres.
@@ -46,7 +46,7 @@ struct DriveTrip {
         needs = Self.needs(along: line, tiles)
     }
 
-    /// A drive that leaves the route halfway; nil where this is impossible.
+    /// A drive that leaves the route halfway; nil if that is impossible.
     ///
     /// - Parameter speed: metres per second.
     init?(_ route: Route, leavingWith planner: DetourPlanner, metric: Metric, speed: Double, tiles: Set<TileID>) {

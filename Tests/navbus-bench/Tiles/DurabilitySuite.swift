@@ -6,7 +6,7 @@ import NavTileStore
 import Synchronization
 
 /// The time until a batch of new files is durable on the disk: by the store's method, and by `syncfs`, which waits for
-/// the whole file system; alone, and beside a program that writes without waiting.
+/// the whole file system; alone, and beside a program that writes without syncing.
 final class DurabilitySuite {
     private let workers: Workers
     private let scratch: ScratchFolder
@@ -81,7 +81,7 @@ private final class BusyWriter: Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let path: String
 
-    /// Bytes of a piece, pieces of the file before it is started again, and the pause between two pieces, ns: 20 MB/s.
+    /// Bytes of a piece, pieces of the file before it is restarted, and the pause between two pieces, ns: 20 MB/s.
     private static let (piece, pieces, pause) = (1 << 20, 64, Int64(50_000_000))
 
     init(_ path: String) throws {

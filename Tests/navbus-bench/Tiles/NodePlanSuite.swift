@@ -11,15 +11,15 @@ import TileCacheNode
 /// The cost of a new route and of each fix for the node, as processor time of the thread that plans: reading messages, planning,
 /// querying the store for missing tiles, filling the queue.
 ///
-/// A server that knows every tile and delivers none is the most expensive case: everything stays missing. With a working server, everything
-/// is on board, because the way is driven twice and measured the second time: storing is not counted.
+/// A server that lists every tile and delivers none is the most expensive case: all tiles stay missing. With a working server, all tiles
+/// are on board, because the line is driven twice and only the second drive is measured: storing is not included.
 final class NodePlanSuite {
     private let line: Polyline
     private let server: TileServer
     private let fixCount: Int
     private let kilometres: Int
 
-    /// The time between two fixes, ns: long enough to finish the work of one.
+    /// The time between two fixes, ns: long enough for the work of one.
     private static let pause: Int64 = 10_000_000
 
     init(nginx: String, seed: UInt64, isQuick: Bool) throws {
@@ -82,7 +82,7 @@ final class NodePlanSuite {
         defer { node.close() }
         let before = try settled(node)
         node.follow(line.coordinates[...])
-        // On a busy machine the node may not have its turn for a while, and would seem idle.
+        // On a busy machine the node may not be scheduled for a while, and would seem idle.
         for _ in 0..<100 {
             guard try node.planningTime() - before < Self.idleWork else { break }
             sleep(until: Clocks.monotonic() + 300_000_000)
@@ -101,7 +101,7 @@ final class NodePlanSuite {
         _ = try settled(node)
         _ = try drive(node)
         _ = try settled(node)
-        // Another line; otherwise the node would take it for a refresh of the route that it has driven.
+        // A different line; otherwise the node would treat it as a refresh of the previous route.
         node.follow(line.coordinates.dropLast())
         _ = try settled(node)
         return try drive(node)
@@ -135,7 +135,7 @@ final class NodePlanSuite {
             sleep(until: due)
             try node.drain()
             var now = try node.planningTime()
-            // On a busy machine it may not have had its turn.
+            // On a busy machine it may not have been scheduled.
             for _ in 0..<1_000 where now == last {
                 sleep(until: Clocks.monotonic() + Self.pause / 10)
                 now = try node.planningTime()

@@ -46,7 +46,7 @@ struct PlanSuite {
             ]
     }
 
-    /// Plans as the node does for a new route: creates its line for the planners, and plans both kinds of tiles.
+    /// Plans a new route like the node: creates its line for the planners, and plans both kinds of tiles.
     private func plan(_ line: Polyline, times: Int) -> [String: Double] {
         var parts = [[Int64]](repeating: [], count: 4)
         var count = 0

@@ -5,7 +5,7 @@ import NavigationNode
 
 /// Road tiles as on the server of a country: those of a directory, repeated under other numbers.
 enum RoadTiles {
-    /// Total size, bytes, approximate: so large that the time for the first and the last tile is negligible.
+    /// Approximate total size, bytes: large enough to make the time for the first and the last tile negligible.
     private static let size = 200_000_000
     /// Tiles in a row of the country.
     private static let width: UInt32 = 64

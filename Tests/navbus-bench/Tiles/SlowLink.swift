@@ -4,7 +4,7 @@ import NavBench
 import NavBus
 import Synchronization
 
-/// A link of a given rate between a client and a server, whatever limits the client sets itself.
+/// A link of a given rate between a client and a server, independent of the client's own limits.
 ///
 /// Data from the server passes packet by packet at that rate, over all connections together, including the headers of
 /// Ethernet, IP and TCP; data from the client is delayed by the time of a round trip.
@@ -18,7 +18,7 @@ final class SlowLink: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// When the link is free again, monotonic ns.
+        /// The time when the link becomes free, monotonic ns.
         var free: Int64 = 0
         var passed: Int64 = 0
         var connections: Set<Int32> = []
@@ -99,7 +99,7 @@ final class SlowLink: Sendable {
         sleep(until: due)
     }
 
-    /// Until one of the two ends is closed.
+    /// Forwards data until one of the two ends is closed.
     private func forward(from source: Int32, to target: Int32, waiting wait: (Int) -> Void) {
         var buffer = [UInt8](repeating: 0, count: Self.packet)
         reading: while true {

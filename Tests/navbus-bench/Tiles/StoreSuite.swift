@@ -48,7 +48,7 @@ final class StoreSuite {
         return found
     }
 
-    /// Looks up tiles that are on board, or never were.
+    /// Looks up tiles that are on board, or tiles that never existed.
     private func lookUp(isThere: Bool) throws -> [String: Double] {
         _ = try made()
         let reader = try TileStoreReader(folder: scratch.path + "/store")

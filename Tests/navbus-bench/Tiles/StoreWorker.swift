@@ -8,7 +8,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Creates a tile store in a separate process, whose memory is the store's alone; prints the cost.
+/// Creates a tile store in a separate process, to measure the memory of the store alone; prints the cost.
 struct StoreWorker: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store-worker", abstract: "One process of a measurement.", shouldDisplay: false)

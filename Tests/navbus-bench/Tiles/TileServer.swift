@@ -24,7 +24,8 @@ final class TileServer {
         port = try LoopbackPort.free()
         let home = workers.folder
         try FileManager.default.createDirectory(atPath: home + "/www", withIntermediateDirectories: true)
-        // One process, so that nothing remains when it is killed; where only root may read, it must run as root.
+        // One process, so that nothing remains when it is killed; as root, it must not drop its privileges, to read
+        // files of root.
         let configuration = """
             \(getuid() == 0 ? "user root;" : "")
             daemon off; master_process off; pid \(home)/pid; error_log \(home)/error.log warn;
