@@ -1,6 +1,6 @@
 /// An error in reading or writing a bag: what failed, where in the file, and what to do.
 package struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of a ``BagError``; new kinds may be added.
+    /// The kind of a ``BagError``; the set may be extended.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The kind as one word in lower camel case.
         package let description: String
@@ -11,7 +11,7 @@ package struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let notMCAP = Code("notMCAP")
         /// The file ends before a record does.
         package static let truncated = Code("truncated")
-        /// A record contradicts the format or itself.
+        /// A record contradicts the format or is inconsistent.
         package static let malformed = Code("malformed")
         /// Stored and computed CRC-32 differ.
         package static let crcMismatch = Code("crcMismatch")
@@ -19,13 +19,13 @@ package struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let unsupportedCompression = Code("unsupportedCompression")
         /// A size or a count exceeds a configured limit or a limit of the format.
         package static let limitExceeded = Code("limitExceeded")
-        /// A compression library failed; the writer accepts nothing more.
+        /// A compression library failed; the writer accepts no further data.
         package static let compressionFailed = Code("compressionFailed")
         /// The caller passed an invalid argument, such as an unknown channel.
         package static let invalidArgument = Code("invalidArgument")
         /// The operating system refused to open, read or write.
         package static let io = Code("io")
-        /// The sink refused bytes; the writer accepts no more until a retry succeeds.
+        /// The sink rejected bytes; the writer accepts no more until a retry succeeds.
         package static let sinkFailed = Code("sinkFailed")
         /// The writer is already closed.
         package static let closed = Code("closed")
@@ -45,7 +45,7 @@ package struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// Returns the description with the bag's path and, for a damaged bag, what to do about it.
+    /// Returns the description with the bag's path and, for a damaged bag, the remedy.
     package func description(of path: String) -> String {
         let text = description.contains(path) ? description : "'\(path)': \(description)"
         return [.truncated, .malformed, .crcMismatch].contains(code)

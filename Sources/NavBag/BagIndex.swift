@@ -1,12 +1,12 @@
-/// The index of a bag without its messages, taken from the summary or built by reading the whole bag.
+/// The index of a bag, without its messages, taken from the summary or built by reading the whole bag.
 package struct BagIndex: Hashable, Sendable {
     /// The origin of the index.
     package enum Origin: Hashable, Sendable {
         case summary
-        /// The whole bag was read, because it has no usable summary or the options ask for it.
+        /// The whole bag was read, because it has no usable summary or because of the options.
         case scan(BagEnding, BagDamage)
 
-        /// Returns a warning about the unreadable part of a bag for the user of a command; nil when no part is known to be unreadable.
+        /// Returns a user-facing warning about the unreadable part of a bag; nil when no part is known to be unreadable.
         package func warning(about path: String) -> String? {
             loss.map { "'\(path)' is damaged: \($0); using the readable part" }
         }
@@ -34,11 +34,11 @@ package struct BagIndex: Hashable, Sendable {
     package internal(set) var attachments: [BagRecordLocation] = []
     /// The metadata records, in file order.
     package internal(set) var metadata: [BagRecordLocation] = []
-    /// The total number of messages; nil when the summary does not give it.
+    /// The total number of messages; nil when the summary does not state it.
     package internal(set) var messageCount: UInt64?
-    /// The earliest and the latest log time, ns; nil without messages or when the summary does not give them.
+    /// The earliest and the latest log time, ns; nil without messages or when the summary does not state them.
     package internal(set) var timeRange: ClosedRange<UInt64>?
-    /// Message count, first and last log time by channel id; a summary gives only the count.
+    /// Message count, first and last log time by channel id; only the count when it comes from a summary.
     var tallies: [UInt16: Tally] = [:]
 
     struct Tally: Hashable, Sendable {
@@ -63,7 +63,7 @@ package struct BagIndex: Hashable, Sendable {
         return place < schemas.count && schemas[place].id == id ? schemas[place] : nil
     }
 
-    /// Returns the channels of a topic: usually one, more when several publishers were recorded separately.
+    /// Returns the channels of a topic: usually one, several when several publishers were recorded separately.
     package func channels(topic: String) -> [BagChannel] { channels.filter { $0.topic == topic } }
 }
 
@@ -79,7 +79,7 @@ extension Array {
     }
 }
 
-// MARK: - From reading it through
+// MARK: - From a full read
 
 extension BagIndex {
     /// Reads the whole bag, damaged or not; throws the errors of ``MCAPLinearReader``.
@@ -140,9 +140,9 @@ extension BagIndex {
 }
 
 extension ByteSource {
-    /// Calls `body` with the content of the record at `offset`, which must have `opcode` and end where `length` says.
+    /// Calls `body` with the content of the record at `offset`, which must have `opcode` and end after `length` bytes.
     ///
-    /// - Parameter limit: the most bytes of the record; a larger one is refused before memory is allocated.
+    /// - Parameter limit: the maximum size of the record, bytes; a larger one is rejected before memory is allocated.
     func record<Result>(
         _ opcode: UInt8, _ offset: Int, _ length: Int, limit: Int,
         _ body: (inout ByteCursor) throws(BagError) -> Result
@@ -183,9 +183,9 @@ extension ByteSource {
         }
     }
 
-    /// Returns the name of the attachment at `offset`; its contents are only read to check them, in pieces.
+    /// Returns the name of the attachment at `offset`; its contents are read only to check them, in pieces.
     ///
-    /// - Parameter length: the bytes of the record, all of which are in the file.
+    /// - Parameter length: the size of the record, which lies entirely in the file, bytes.
     func attachmentName(_ offset: Int, _ length: Int, checkCRC: Bool) throws(BagError) -> String {
         let start = offset + Layout.recordHeader
         let size = length - Layout.recordHeader

@@ -6,7 +6,7 @@ package struct BagInfo: Hashable, Sendable {
         package let channel: BagChannel
         /// The schema's name; empty without a schema.
         package let schemaName: String
-        /// The number of messages; nil when the summary does not give it.
+        /// The number of messages; nil when the summary does not state it.
         package let messageCount: UInt64?
     }
 
@@ -28,7 +28,7 @@ package struct BagInfo: Hashable, Sendable {
 
     /// The size of the whole bag in bytes.
     package let fileBytes: Int
-    /// The number of messages; nil when the summary does not give it.
+    /// The number of messages; nil when the summary does not state it.
     package let messageCount: UInt64?
     /// The earliest and the latest log time, ns; nil without messages.
     package let timeRange: ClosedRange<UInt64>?
@@ -37,19 +37,19 @@ package struct BagInfo: Hashable, Sendable {
     /// The chunks by compression, sorted by name.
     package let packings: [Packing]
 
-    /// Time from the first message to the last, ns.
+    /// The time from the first message to the last, ns.
     package var duration: UInt64 { timeRange.map { $0.upperBound - $0.lowerBound } ?? 0 }
 }
 
 extension MCAPReader {
-    /// Returns the figures of the bag, which its index has.
+    /// Returns the summary of the bag from its index.
     package func info() -> BagInfo {
         let channels = index.channels.sorted { ($0.topic, $0.id) < ($1.topic, $1.id) }.map { channel in
             BagInfo.Channel(
                 channel: channel, schemaName: index.schema(channel.schemaID)?.name ?? "",
                 messageCount: index.tallies[channel.id]?.count)
         }
-        // In one pass: a bag may name as many compressions as it has chunks.
+        // A single pass, since a bag may name as many compressions as it has chunks.
         var sums: [String: (chunks: Int, packed: UInt64, unpacked: UInt64)] = [:]
         for span in index.spans where span.kind != .bare {
             let sum = sums[span.compression] ?? (0, 0, 0)

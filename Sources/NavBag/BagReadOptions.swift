@@ -1,10 +1,11 @@
 /// The limits and checks of a reader.
 package struct BagReadOptions: Hashable, Sendable {
-    /// Whether to check the CRC-32 checksums that the bag has.
+    /// Whether to check the CRC-32 checksums in the bag.
     package var checkCRC = true
-    /// The largest chunk in unpacked bytes, 1 KiB...1 GiB; a larger one is refused before memory is allocated.
+    /// The largest chunk in unpacked bytes, 1 KiB...1 GiB; a larger one is rejected before memory is allocated.
     package var maxChunkBytes = 128 << 20
-    /// The most unpacked bytes of chunks that overlap in time, which are open together when merging by log time.
+    /// The maximum unpacked bytes of chunks that overlap in time and are therefore open together when merging by log
+    /// time.
     package var maxOpenBytes = 512 << 20
     /// Whether to build the index by reading the whole bag even if it has a summary.
     package var ignoreSummary = false
@@ -14,20 +15,20 @@ package struct BagReadOptions: Hashable, Sendable {
 
     /// The chunk limit, clamped to the bounds that the readers rely on: offsets inside a chunk fit 32 bits.
     var chunkLimit: Int { min(max(maxChunkBytes, 1 << 10), 1 << 30) }
-    /// The most bytes of a stored chunk: incompressible data grows by less than a hundredth.
+    /// The maximum size of a stored chunk, bytes: incompressible data grows by less than a hundredth.
     var storedLimit: Int { chunkLimit + chunkLimit / 64 + 4_096 }
 }
 
-/// The way a bag ends, found by reading the whole bag.
+/// The way a bag ends, determined by reading the whole bag.
 package enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     /// With a footer and the closing magic bytes.
     case complete
     /// In the middle of a record: the recorder was killed, the disk was full, or a copy was interrupted.
     case truncated(BagError)
-    /// At an invalid record; what follows is unreadable.
+    /// At an invalid record; everything after it is unreadable.
     case malformed(BagError)
 
-    /// A one-line description of what stopped the reader, and where.
+    /// A one-line description of where and why reading stopped.
     package var description: String {
         switch self {
         case .complete: "complete"
@@ -44,7 +45,8 @@ package struct BagDamage: Hashable, Sendable {
     package private(set) var count = 0
     /// The number of skipped messages of undefined channels.
     package internal(set) var orphanMessages = 0
-    /// The number of skipped records of unknown opcodes, by opcode; the format allows them, so they are not damage.
+    /// The number of skipped records of unknown opcodes, by opcode; the format allows them, so they do not count as
+    /// damage.
     package private(set) var unknownRecords: [UInt8: Int] = [:]
 
     static let kept = 100

@@ -1,6 +1,6 @@
-/// A stretch of the bag that is read as a unit: a chunk, or a run of records outside chunks.
+/// A part of the bag that is read as a unit: a chunk, or a run of records outside chunks.
 package struct BagSpan: Hashable, Sendable {
-    /// The kind of stretch.
+    /// The kind of span.
     package enum Kind: Hashable, Sendable {
         case chunk
         /// A chunk record truncated by the end of the file; its beginning is readable.
@@ -9,11 +9,11 @@ package struct BagSpan: Hashable, Sendable {
         case bare
     }
 
-    /// The kind of stretch.
+    /// The kind of span.
     package let kind: Kind
     /// Byte offset in the bag.
     package let offset: Int
-    /// Bytes in the bag, opcode and length included.
+    /// Size in the bag, bytes, including opcode and length.
     package let length: Int
     /// The earliest log time, ns; 0 without messages.
     package internal(set) var startTime: UInt64
@@ -25,7 +25,7 @@ package struct BagSpan: Hashable, Sendable {
     package let compressedSize: Int
     /// Unpacked bytes of the records, as declared.
     package let uncompressedSize: Int
-    /// The channels with messages in the chunk and the byte offset of each one's index; empty when unknown.
+    /// The channels with messages in the chunk and the byte offset of each channel's message index; empty when unknown.
     var messageIndexes: [IndexOffset] = []
 
     struct IndexOffset: Hashable, Sendable {
@@ -34,7 +34,7 @@ package struct BagSpan: Hashable, Sendable {
     }
 }
 
-/// A chunk record's own fields and where its packed bytes lie in the record's content.
+/// A chunk record's own fields, and the location of its packed bytes in the record's content.
 struct ChunkHeader {
     let startTime: UInt64
     let endTime: UInt64
@@ -54,16 +54,17 @@ struct ChunkHeader {
         recordsOffset = cursor.position
     }
 
-    /// The most bytes from the opcode of a chunk to its records when the compression's name has at most four bytes.
+    /// The maximum number of bytes from the opcode of a chunk to its records when the compression's name has at most
+    /// four bytes.
     static let longestBeginning = Layout.recordHeader + Layout.chunkFixed + 4 + 4 + 8
 
-    /// Whether `record` begins with a whole chunk whose fields are consistent, which other bytes are unlikely to be.
+    /// Whether `record` begins with a whole chunk whose fields are consistent, which is unlikely for other bytes.
     ///
     /// - Parameters:
     ///   - record: The record's first ``longestBeginning`` bytes, or all of a shorter one.
     ///   - available: The number of bytes from the record's beginning to the end of the bag.
     static func mayBegin(_ record: UnsafeRawBufferPointer, available: Int) -> Bool {
-        // Checks the name's length first, so that damaged bytes do not each create a long string.
+        // Check the name's length first, so that damaged bytes do not each create a long string.
         let name = Layout.recordHeader + Layout.chunkFixed
         guard record.count > name + 4,
             UInt32(littleEndian: record.loadUnaligned(fromByteOffset: name, as: UInt32.self)) <= 4

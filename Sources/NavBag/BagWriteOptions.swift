@@ -6,13 +6,14 @@ package struct BagWriteOptions: Hashable, Sendable {
     package var library = "navbus"
     /// The compression of chunks; ignored without chunks.
     package var compression = BagCompression.zstd
-    /// The library's level: zstd 1...19, lz4 0...12. zstd 1 keeps up with a full bus on one core.
+    /// The library's level: zstd 1...19, lz4 0...12. zstd 1 can compress a fully loaded bus on one core.
     package var compressionLevel = 1
     /// The unpacked bytes after which a chunk closes, 1 KiB...32 MiB; 0 writes messages without chunks and index.
     ///
     /// A crash may lose one chunk, and a reader unpacks a whole chunk to read one message.
     package var chunkSize = 1 << 20
-    /// The largest message, schema or attachment in bytes, 1 KiB...64 MiB: half of what the reader unpacks by default.
+    /// The largest message, schema or attachment in bytes, 1 KiB...64 MiB: half of the reader's default limit for
+    /// unpacked chunks.
     package var maxRecordBytes = 64 << 20
     /// Whether to write CRC-32 checksums of chunks, attachments, data and summary.
     package var checksums = true
@@ -46,7 +47,7 @@ package struct BagWriteOptions: Hashable, Sendable {
     }
 }
 
-/// Totals of a bag.
+/// The totals of a bag.
 package struct BagStatistics: Hashable, Sendable {
     /// Messages.
     package internal(set) var messageCount: UInt64 = 0

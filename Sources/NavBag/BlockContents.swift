@@ -12,7 +12,8 @@ struct Definitions {
     private(set) var selection: ContiguousArray<Selection> = []
     private let topics: Set<String>?
 
-    /// Creates a selection of the channels of `topics`, or of all channels; others are known but skipped.
+    /// A selection of the channels of `topics`, or of all channels; definitions of other channels are kept but their
+    /// messages skipped.
     init(topics: [String]? = nil) { self.topics = topics.map { Set($0) } }
 
     init(_ index: BagIndex, topics: [String]?) {
@@ -56,7 +57,7 @@ struct Definitions {
     var sortedChannels: [BagChannel] { channels.values.sorted { $0.id < $1.id } }
 }
 
-/// The wanted messages of a block, in the order of reading.
+/// The selected messages of a block, in reading order.
 struct BlockContents {
     /// A message: its log time, and the offset and length of its record's content in the block.
     struct Entry {
@@ -75,9 +76,9 @@ struct BlockContents {
     /// Walks the records of `block`.
     ///
     /// - Parameters:
-    ///   - learning: add the definitions in the block; otherwise only those given apply.
-    ///   - sorted: sort by log time, then by file order; otherwise keep the file order.
-    ///   - failure: what stopped the walk before the end of the block; the messages before it are kept.
+    ///   - learning: whether to add the definitions in the block; otherwise only the given ones apply.
+    ///   - sorted: whether to sort by log time, then by file order, instead of keeping the file order.
+    ///   - failure: the error that stopped the walk before the end of the block; the messages before it are kept.
     init(
         _ block: Block, _ definitions: inout Definitions, learning: Bool, start: UInt64 = 0, end: UInt64? = nil,
         sorted: Bool, failure: inout BagError?

@@ -17,7 +17,7 @@ struct BlockReader<Source: ByteSource> {
     private let loader: BlockLoader
     private var crc: UInt32 = 0
     private var checked = 0
-    /// The approximate size in bytes of the blocks that bare records are gathered into.
+    /// The approximate size of the blocks into which bare records are gathered, bytes.
     private static var runSize: Int { 1 << 20 }
 
     /// Reads the magic bytes and the header.
@@ -76,7 +76,7 @@ struct BlockReader<Source: ByteSource> {
         return (header, content + length)
     }
 
-    /// Returns the opcode and content length at `offset`, which nine bytes must follow; a length beyond `Int` is `Int.max`.
+    /// Returns the opcode and content length at `offset`, where nine bytes must be readable; a length beyond `Int` becomes `Int.max`.
     static func recordHeader(_ source: Source, at offset: Int) throws(BagError) -> (opcode: UInt8, length: Int) {
         try source.withBytes(at: offset, count: Layout.recordHeader) { (bytes) throws(BagError) in
             let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
@@ -84,7 +84,7 @@ struct BlockReader<Source: ByteSource> {
         }
     }
 
-    /// Returns the next item, or nil at the end, when ``ending`` gives the reason.
+    /// Returns the next item, or nil at the end; ``ending`` then has the reason.
     ///
     /// After an invalid record it skips to the next chunk, or else to the footer. It throws only the errors of the source.
     mutating func next() throws(BagError) -> Item? {
@@ -103,14 +103,14 @@ struct BlockReader<Source: ByteSource> {
                 if let item = try chunk(at: start, size: size, whole: whole) { return item }
                 continue
             case 0:
-                let error = BagError(.malformed, "a record has opcode 0: what follows cannot be read", offset: start)
+                let error = BagError(.malformed, "a record has opcode 0; the rest cannot be read", offset: start)
                 guard try resynchronise(after: error) else {
                     ending = .malformed(error)
                     return nil
                 }
             case _ where !whole:
                 let reason =
-                    "\(Opcode.name(opcode)) record claims \(length) bytes and \(left - Layout.recordHeader) are left"
+                    "\(Opcode.name(opcode)) record claims \(length) bytes, but \(left - Layout.recordHeader) are left"
                 guard try resynchronise(after: BagError(.malformed, reason, offset: start)) else {
                     stop(reason)
                     return nil
@@ -133,7 +133,7 @@ struct BlockReader<Source: ByteSource> {
                 Opcode.metadataIndex, Opcode.summaryOffset:
                 try pass(size)
             default:
-                // An unknown record is allowed; one that no record follows is damage.
+                // An unknown record is allowed; if no valid record follows it, it is damage.
                 if !(try isRecord(at: start + size)),
                     try resynchronise(after: BagError(.malformed, "no record begins here", offset: start))
                 {
@@ -146,7 +146,7 @@ struct BlockReader<Source: ByteSource> {
         return nil
     }
 
-    /// Whether a record may begin at `offset`: its opcode is not 0 and as many bytes follow as it declares.
+    /// Whether a record may begin at `offset`: its opcode is not 0 and the declared number of bytes follows.
     private func isRecord(at offset: Int) throws(BagError) -> Bool {
         guard source.count - offset >= Layout.recordHeader else { return offset == source.count }
         let (opcode, length) = try Self.recordHeader(source, at: offset)
@@ -181,7 +181,7 @@ struct BlockReader<Source: ByteSource> {
             }
             if let place { return first + place }
             guard size < available else { break }
-            // A record truncated by the end of this piece is whole in the next piece.
+            // A record cut by the end of this piece is whole in the next piece.
             first += size - ChunkHeader.longestBeginning
         }
         let footer = source.count - Layout.magic.count - Layout.footerContent - Layout.recordHeader
@@ -210,7 +210,7 @@ struct BlockReader<Source: ByteSource> {
     }
 
     private mutating func chunk(at start: Int, size claimed: Int, whole: Bool) throws(BagError) -> Item? {
-        // A record that declares more bytes than there are was truncated, or its length is damaged.
+        // A record that declares more bytes than remain was truncated, or its length is damaged.
         let next = whole ? nil : try resumption(after: start)
         let size = next.map { $0 - start } ?? claimed
         let content = start + Layout.recordHeader
@@ -231,7 +231,7 @@ struct BlockReader<Source: ByteSource> {
             }
         } catch {
             if error.code == .io { throw error }
-            // A length that contradicts the fields after it may lead anywhere.
+            // A length that contradicts the fields after it may point anywhere.
             if whole, error.code == .malformed, !(try isRecord(at: start + size)), try resynchronise(after: error) {
                 return nil
             }
@@ -249,7 +249,8 @@ struct BlockReader<Source: ByteSource> {
         return result
     }
 
-    /// Reads consecutive Schema, Channel and Message records, up to about ``runSize`` bytes; the first is read whole.
+    /// Reads consecutive Schema, Channel and Message records, up to about ``runSize`` bytes; the first is always read
+    /// whole.
     private mutating func bareRun(at start: Int) throws(BagError) -> Item? {
         var end = start
         while source.count - end >= Layout.recordHeader {
@@ -297,7 +298,7 @@ struct BlockReader<Source: ByteSource> {
             bytes.elementsEqual(Layout.magic)
         }
         guard isMagic, source.count == end + magic else {
-            ending = .malformed(BagError(.malformed, "something else follows the footer", offset: end))
+            ending = .malformed(BagError(.malformed, "data follows the footer instead of the magic", offset: end))
             return
         }
         ending = .complete

@@ -30,7 +30,7 @@ struct ByteCursor {
     mutating func u32() throws(BagError) -> UInt32 { try load(UInt32.self) }
     mutating func u64() throws(BagError) -> UInt64 { try load(UInt64.self) }
 
-    /// Reads an offset or a length; one beyond `Int.max` cannot be in any file.
+    /// Reads an offset or a length; values beyond `Int.max` are invalid in any file.
     mutating func length64() throws(BagError) -> Int {
         let start = position
         guard let value = Int(exactly: try u64()) else {
@@ -51,7 +51,7 @@ struct ByteCursor {
     /// Reads a string after a 32-bit length; invalid UTF-8 is repaired with U+FFFD.
     mutating func string() throws(BagError) -> String { String(decoding: try bytes32(), as: UTF8.self) }
 
-    /// Reads a map of strings after a 32-bit byte length; of a repeated key the last value counts.
+    /// Reads a map of strings after a 32-bit byte length; of a repeated key, the last value is used.
     mutating func stringMap() throws(BagError) -> [String: String] {
         let start = base + position + 4
         var inner = ByteCursor(try bytes32(), base: start)

@@ -10,7 +10,7 @@ package struct BagCheck: Hashable, Sendable {
         package internal(set) var messageCount: UInt64 = 0
         /// The number of published messages missing from the bag, from sequence gaps.
         ///
-        /// They are counted per run of a publisher, which has a channel with its `boot_id`.
+        /// They are counted per run of a publisher: each run has a channel with its `boot_id`.
         package internal(set) var missingCount: UInt64 = 0
         var last: UInt32?
     }
@@ -30,7 +30,7 @@ package struct BagCheck: Hashable, Sendable {
     /// The channels, sorted by topic, then by id.
     package internal(set) var channels: [Channel] = []
 
-    /// Whether messages are found through an index, which a bag without chunks does not have.
+    /// Whether messages are found through an index, which bags without chunks lack.
     package internal(set) var isIndexed = true
 
     /// Whether the check found no problem.
@@ -145,7 +145,7 @@ extension Definitions {
 extension BagCheck.Channel {
     fileprivate mutating func take(_ message: BagMessage) {
         messageCount += 1
-        // Other writers number messages in their own way. A lower number is a repeated value.
+        // Other writers number messages differently. A lower number is a repetition.
         if channel.metadata["boot_id"] != nil, let last, message.sequence > last {
             missingCount += UInt64(message.sequence - last - 1)
         }
@@ -168,13 +168,13 @@ extension BagCheck {
         previous = time
     }
 
-    /// Compares an index with the content that was read.
+    /// Compares an index with the content of the bag.
     fileprivate mutating func compare(
         _ index: BagIndex, _ source: some ByteSource, _ spans: [BagSpan], _ records: (attachments: Int, metadata: Int),
         _ known: Definitions, _ options: BagReadOptions
     ) throws(BagError) {
         if index.schemas != known.sortedSchemas || index.channels != known.sortedChannels {
-            note("the index and the messages have different schemas or channels")
+            note("the schemas or channels of the index differ from those of the messages")
         }
         if let count = index.messageCount, count != messageCount {
             note("the statistics count \(count) messages, but there are \(messageCount)")
@@ -185,10 +185,10 @@ extension BagCheck {
             note("\(topic): the statistics count \(count) messages, but there are \(channel.messageCount)")
         }
         if let range = index.timeRange, range != timeRange {
-            note("the index and the messages have different times")
+            note("the times of the index differ from those of the messages")
         }
         if index.attachments.count != records.attachments || index.metadata.count != records.metadata {
-            note("the index and the bag have different attachments or metadata")
+            note("the attachments or metadata of the index differ from those of the bag")
         }
         if index.spans.count != spans.count {
             note("the index has \(index.spans.count) chunks, but there are \(spans.count)")

@@ -8,7 +8,8 @@ struct ChunkBuilder {
 
     let records: RecordBuffer
     private var entries: ContiguousArray<Entry> = []
-    /// The number of messages per channel in this chunk; also scratch for each one's write position in the index.
+    /// The number of messages per channel in this chunk; also temporary storage for each channel's write position in
+    /// the index.
     private var counts: ContiguousArray<Int> = []
     private var startTime = UInt64.max
     private var endTime: UInt64 = 0

@@ -1,7 +1,7 @@
 import CLZ4
 import CZstd
 
-/// A compressor of chunks that owns and reuses the zstd context.
+/// A compressor of chunks that owns and reuses a zstd context.
 final class Compressor {
     private let compression: BagCompression
     private let level: Int32
@@ -48,7 +48,7 @@ final class Compressor {
     }
 }
 
-/// A reader of single zstd frames, as other tools write them; it owns and reuses the library context.
+/// A decoder of single zstd frames as written by other tools; it owns and reuses the library context.
 package final class ZstdFrames {
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
     private let decompressor = Decompressor()
@@ -84,7 +84,7 @@ final class Decompressor {
         LZ4F_freeDecompressionContext(lz4)
     }
 
-    /// Returns the `size` bytes that `input` unpacks to.
+    /// Returns the `size` unpacked bytes of `input`.
     ///
     /// With `partial`, `input` may be truncated anywhere, and the result is the readable part, at most `size` bytes.
     func unpack(
@@ -92,7 +92,7 @@ final class Decompressor {
     ) throws(BagError) -> [UInt8] {
         guard partial || compression != .none || input.count == size else {
             throw BagError(
-                .malformed, "a chunk claims \(size) bytes and unpacks to \(input.count)", offset: offset)
+                .malformed, "a chunk claims \(size) bytes but unpacks to \(input.count)", offset: offset)
         }
         var failure: String?
         let output = [UInt8](unsafeUninitializedCapacity: size) { buffer, produced in
@@ -108,10 +108,10 @@ final class Decompressor {
         }
         if partial { return output }
         if let failure {
-            throw BagError(.malformed, "a \(compression.rawValue) chunk does not unpack: \(failure)", offset: offset)
+            throw BagError(.malformed, "a \(compression.rawValue) chunk cannot be unpacked: \(failure)", offset: offset)
         }
         guard output.count == size else {
-            throw BagError(.malformed, "a chunk claims \(size) bytes and unpacks to \(output.count)", offset: offset)
+            throw BagError(.malformed, "a chunk claims \(size) bytes but unpacks to \(output.count)", offset: offset)
         }
         return output
     }

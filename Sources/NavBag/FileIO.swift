@@ -2,9 +2,8 @@ import Glibc
 
 /// A file that is read in pieces, so that a bag of any size is read lazily.
 ///
-/// The length is taken when the file is opened: of a bag that is still being recorded, only the part written by then is
-/// read. The file is read rather than mapped: if another process shortens it, or its disk fails, that is an error instead
-/// of a signal (SIGBUS).
+/// The length is determined when the file is opened: of a bag that is still being recorded, only the part written by then is read. The file
+/// is read rather than mapped, so that truncation by another process or a disk failure is an error instead of a signal (SIGBUS).
 package final class BagFile: ByteSource, Sendable {
     /// The number of bytes the file had when it was opened.
     package let count: Int
@@ -13,7 +12,7 @@ package final class BagFile: ByteSource, Sendable {
 
     /// Opens the regular file at `path`; throws ``BagError/Code/io`` with the path and the system's reason.
     package init(path: String) throws(BagError) {
-        // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be refused.
+        // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be rejected.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw BagError.system("cannot open \(path)") }
         (self.path, self.descriptor) = (path, descriptor)
@@ -67,8 +66,8 @@ package final class BagFile: ByteSource, Sendable {
 /// The file closes when the last reference is released.
 ///
 /// Each write leaves a provisional end after the data, which the next write replaces. The order of the steps keeps the file complete at all
-/// times: it writes the new end first, then all new data except its beginning, and finally that beginning, which overwrites the old end,
-/// where readers have stopped until then. A write that fails leaves the file unchanged.
+/// times: the sink first writes the new end, then all new data except its beginning, and finally that beginning. The beginning overwrites
+/// the old end, where readers stopped until then. A write that fails leaves the file unchanged.
 package final class FileSink: ByteSink {
     /// The path as it was given.
     package let path: String
@@ -79,14 +78,14 @@ package final class FileSink: ByteSink {
     /// Bytes of the file before the provisional end.
     private var end = 0
     private var tail: [UInt8] = []
-    /// The reason why nothing more can be written to a pipe or device that accepted only part of a write.
+    /// The reason why a pipe or device that accepted only part of a write cannot be written any more.
     private var failure: BagError?
 
     /// Creates the file at `path` with mode 0644 less the umask.
     ///
     /// - Parameters:
-    ///   - overwrite: replace an existing file; otherwise it is an error.
-    ///   - durable: ``flush()`` waits until the bytes are on the disk (`fdatasync`).
+    ///   - overwrite: whether to replace an existing file, which is an error otherwise.
+    ///   - durable: whether ``flush()`` waits until the bytes are on the disk (`fdatasync`).
     package init(path: String, overwrite: Bool = false, durable: Bool = false) throws(BagError) {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL)
         descriptor = open(path, flags, 0o644)
@@ -99,8 +98,8 @@ package final class FileSink: ByteSink {
 
     deinit { close(descriptor) }
 
-    /// Writes all of `bytes`, including a footer at their end; a full disk or a quota is ``BagError/Code/io`` with the
-    /// system's reason.
+    /// Writes all of `bytes`, including a footer at their end; on a full disk or an exceeded quota, throws
+    /// ``BagError/Code/io`` with the system's reason.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
         let footer = Layout.recordHeader + Layout.footerContent + Layout.magic.count
         let place = isRegular ? max(0, bytes.count - footer) : bytes.count
@@ -111,7 +110,7 @@ package final class FileSink: ByteSink {
         tail = []
     }
 
-    /// Writes all of `bytes` and then `tail`, where the next write begins.
+    /// Writes all of `bytes` and then `tail`, which the next write overwrites.
     package func write(
         _ bytes: UnsafeRawBufferPointer, provisionalTail new: UnsafeRawBufferPointer
     ) throws(BagError) {
@@ -126,7 +125,7 @@ package final class FileSink: ByteSink {
                 try put(UnsafeRawBufferPointer(rebasing: bytes[..<tail.count]), at: end)
             }
         } catch {
-            // Restore the old end, so that readers find it and a retry begins at the same offset.
+            // Restore the old end, so that readers find it and a retry writes at the same offset.
             try? tail.span.withUnsafeBytes { (old) throws(BagError) in try put(old, at: end) }
             _ = ftruncate(descriptor, off_t(end + tail.count))
             throw error

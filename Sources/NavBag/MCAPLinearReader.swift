@@ -1,6 +1,6 @@
-/// A reader of a bag in file order, with or without an index, whole or truncated.
+/// A sequential reader of a bag in file order, with or without an index, whole or truncated.
 ///
-/// It returns every readable message, skips damaged chunks, and reports at the end why it stopped. Memory holds one chunk and the
+/// It returns every readable message, skips damaged chunks, and at the end reports why it stopped. Memory holds one chunk and the
 /// definitions.
 package struct MCAPLinearReader<Source: ByteSource> {
     private var blocks: BlockReader<Source>
@@ -31,10 +31,10 @@ package struct MCAPLinearReader<Source: ByteSource> {
 
     /// The damage that was skipped so far.
     package var damage: BagDamage { blocks.damage }
-    /// The reason why reading stopped; nil before ``next()`` has returned nil.
+    /// The reason why reading stopped; nil until ``next()`` has returned nil.
     package var ending: BagEnding? { blocks.ending }
 
-    /// Returns the channel with an id, if it was seen so far.
+    /// Returns the channel with an id, if its definition has been read.
     package func channel(_ id: UInt16) -> BagChannel? { definitions.channels[id] }
 
     /// Returns the next message, or nil after the last readable one; throws only the errors of the source.

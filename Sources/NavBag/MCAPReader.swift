@@ -1,7 +1,7 @@
-/// A reader that uses a bag's index: any topics, any time range, in the order of log time.
+/// A reader that uses a bag's index: any topics, any time range, in log time order.
 ///
 /// Opening reads only the summary, whatever the size of the bag. A bag without a usable summary (unfinished, unindexed, damaged) is read
-/// once as a whole, and then works like an indexed one. ``BagIndex/origin`` states which case applies and how the bag ends.
+/// once as a whole, and is then handled like an indexed bag. ``BagIndex/origin`` states which case applies and how the bag ends.
 package struct MCAPReader<Source: ByteSource> {
     /// The source of the bytes.
     package let source: Source
@@ -40,7 +40,7 @@ package struct MCAPReader<Source: ByteSource> {
         try source.metadata(location.offset, location.length, limit: options.storedLimit)
     }
 
-    /// Reads one of ``BagIndex/attachments`` into memory, and checks its CRC if the options ask for it.
+    /// Reads one of ``BagIndex/attachments`` into memory, and checks its CRC if the options require it.
     package func attachment(_ location: BagRecordLocation) throws(BagError) -> BagAttachment {
         try source.attachment(location.offset, location.length, options)
     }
@@ -69,7 +69,7 @@ package struct BagQuery: Hashable, Sendable {
     package enum Order: Hashable, Sendable {
         /// By log time, then by file order; chunks that overlap in time are open together.
         case logTime
-        /// File order; one chunk is open at a time.
+        /// In file order; one chunk is open at a time.
         case file
     }
 

@@ -1,13 +1,12 @@
 /// A writer of an MCAP bag to a sink: chunks with indexes, then a summary.
 ///
-/// Equal calls give equal bytes (with equal versions of libzstd and liblz4): it reads no clock and its order is fixed.
-/// Memory holds one chunk, the definitions, and about 100 bytes per finished chunk. If the writer dies without ``close()``,
-/// the bag lacks its index and at most the chunk that was being filled; a file still has a footer, so that any reader can
-/// read it to the end.
+/// Equal calls produce equal bytes (with equal versions of libzstd and liblz4): the writer reads no clock and its order is fixed. Memory
+/// holds one chunk, the definitions, and about 100 bytes per finished chunk. If the process ends without ``close()``, the bag lacks its
+/// index and at most the chunk that was being filled; a file still has a footer, so that any reader can read it to the end.
 ///
 /// The writer is a struct that owns its position in the sink: do not copy it. After the sink has thrown, every call throws
-/// ``BagError/Code/sinkFailed`` until ``flush()`` or ``close()`` finds that the sink accepts bytes again; no data written
-/// before is lost in that case.
+/// ``BagError/Code/sinkFailed`` until ``flush()`` or ``close()`` finds that the sink accepts bytes again; no data written before is lost in
+/// that case.
 package struct MCAPWriter<Sink: ByteSink> {
     /// The sink of the bytes.
     package private(set) var sink: Sink
@@ -19,20 +18,20 @@ package struct MCAPWriter<Sink: ByteSink> {
     private enum State {
         case open
         case closed
-        /// The sink refused bytes, which are kept for a retry.
+        /// The sink rejected bytes, which are kept for a retry.
         case stalled(BagError)
         case failed(BagError)
     }
 
     private var state = State.open
     private let compressor: Compressor
-    /// Bytes to be passed to the sink.
+    /// Bytes to be written to the sink.
     private let out = RecordBuffer(capacity: 1 << 16)
     /// The number of bytes that the sink has accepted, and their CRC within the data section.
     private var drained = 0
     private var dataCRC: UInt32 = 0
     private let tail = RecordBuffer(capacity: 64)
-    /// Whether the sink has taken the summary and the footer, which nothing may follow.
+    /// Whether the sink has accepted the summary and the footer, which must be last.
     private var hasSummary = false
 
     private var chunk: ChunkBuilder
@@ -70,7 +69,7 @@ package struct MCAPWriter<Sink: ByteSink> {
     /// - Parameters:
     ///   - name: the type's name; for protobuf its full name.
     ///   - encoding: `protobuf`, `jsonschema`, …
-    ///   - data: for protobuf a serialised FileDescriptorSet with everything the type needs.
+    ///   - data: for protobuf a serialised FileDescriptorSet with all types that the type uses.
     /// - Throws: ``BagError/Code/limitExceeded`` for the 65,536th schema or one over the record limit.
     package mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(BagError) -> UInt16 {
         try checkOpen()
@@ -80,7 +79,7 @@ package struct MCAPWriter<Sink: ByteSink> {
             throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
         }
         try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
-        // Perform the steps that may fail first, so that every known definition is in the bag.
+        // Perform the steps that may fail first, so that every registered definition is in the bag.
         if options.chunkSize > 0 { try makeRoom(data.count) }
         let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
         schemas.append(schema)
@@ -149,10 +148,10 @@ package struct MCAPWriter<Sink: ByteSink> {
     /// Writes one message.
     ///
     /// - Parameters:
-    ///   - channel: an id this writer returned.
+    ///   - channel: an id returned by this writer.
     ///   - sequence: the publisher's counter, or 0.
-    ///   - logTime: when it was recorded, ns; any order is allowed, because readers sort by it.
-    ///   - publishTime: when it was published, ns; `logTime` if unknown.
+    ///   - logTime: the time of recording, ns; any order is allowed, because readers sort by it.
+    ///   - publishTime: the time of publication, ns; `logTime` if unknown.
     ///   - data: the encoded message.
     /// - Throws: ``BagError/Code/invalidArgument`` for an unknown channel, ``BagError/Code/limitExceeded`` for a
     ///   message over ``BagWriteOptions/maxRecordBytes``; the writer stays usable after both.
@@ -197,10 +196,10 @@ package struct MCAPWriter<Sink: ByteSink> {
         buffer.advance(Layout.recordHeader + content)
     }
 
-    /// The current size of the bag in bytes: those accepted by the sink, and those waiting to be packed.
+    /// The current size of the bag in bytes, including bytes not yet compressed or accepted by the sink.
     package var byteCount: Int { drained + out.count + chunk.records.count }
 
-    // MARK: Beside the messages
+    // MARK: Other records
 
     /// Adds a metadata record.
     package mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
@@ -229,8 +228,8 @@ package struct MCAPWriter<Sink: ByteSink> {
     /// - Throws: ``BagError/Code/limitExceeded`` when it exceeds ``BagWriteOptions/maxRecordBytes``.
     ///
     /// - Parameters:
-    ///   - logTime: when it was recorded, ns.
-    ///   - createTime: when it was created, ns; 0 for unknown.
+    ///   - logTime: the time of recording, ns.
+    ///   - createTime: the time of creation, ns; 0 if unknown.
     package mutating func addAttachment(
         name: String, mediaType: String, logTime: UInt64, createTime: UInt64, data: [UInt8]
     ) throws(BagError) {
@@ -267,9 +266,9 @@ package struct MCAPWriter<Sink: ByteSink> {
 
     // MARK: Finishing
 
-    /// Closes the current chunk and passes everything to the sink, so that it survives a crash.
+    /// Closes the current chunk and passes all bytes to the sink, so that they survive a crash.
     ///
-    /// Retries bytes that the sink has refused before.
+    /// Retries bytes that the sink has rejected before.
     package mutating func flush() throws(BagError) {
         try retry()
         try checkOpen()
@@ -278,9 +277,9 @@ package struct MCAPWriter<Sink: ByteSink> {
         try flushSink()
     }
 
-    /// Writes the summary and the footer, after which nothing can be written; a second call has no effect.
+    /// Writes the summary and the footer, after which no data can be added; a second call has no effect.
     ///
-    /// After a failure, another call completes the remaining work. If that is only the sink's flush, every other call still throws.
+    /// After a failure, another call completes the remaining work. Even if only the sink's flush remains, all other calls still throw.
     package mutating func close() throws(BagError) {
         if case .closed = state { return }
         if !hasSummary { try finishFile() }
@@ -297,7 +296,7 @@ package struct MCAPWriter<Sink: ByteSink> {
         let buffer = out
         buffer.record(Opcode.dataEnd) { buffer.append(crc) }
         appendSummary()
-        // Written in one call: an incomplete summary would mislead a reader.
+        // Written in one call, since an incomplete summary would mislead a reader.
         defer {
             out.removeAll()
             tail.removeAll()
@@ -312,7 +311,7 @@ package struct MCAPWriter<Sink: ByteSink> {
         hasSummary = true
     }
 
-    /// Passes the refused bytes to the sink again; does nothing when there are none.
+    /// Passes the rejected bytes to the sink again; does nothing when there are none.
     package mutating func retry() throws(BagError) {
         guard case .stalled = state, !hasSummary else { return }
         state = .open

@@ -1,4 +1,4 @@
-/// A cursor over the messages of a query, which opens chunks only as needed.
+/// A cursor over the messages of a query that opens chunks only as needed.
 ///
 /// After an error the damaged chunk is skipped, and ``next()`` may be called again for the messages after it.
 package struct MessageCursor<Source: ByteSource> {
@@ -6,7 +6,7 @@ package struct MessageCursor<Source: ByteSource> {
     private let loader: BlockLoader
     private let query: BagQuery
     private var definitions: Definitions
-    /// The wanted spans: by start time, then by offset; or in file order.
+    /// The spans to read: by start time, then by offset; or in file order.
     private let spans: [BagSpan]
     private var nextSpan = 0
     /// The open blocks with messages left: a heap by next log time, then by offset in the bag.
@@ -92,7 +92,7 @@ package struct MessageCursor<Source: ByteSource> {
         if query.order == .logTime, contents.nextTime < span.startTime {
             throw BagError(
                 .malformed,
-                "a chunk holds messages older than its index says, so they cannot be merged by time; ignore the "
+                "a chunk has messages older than its index says, so they cannot be merged by time; ignore the "
                     + "summary to read it", offset: span.offset)
         }
         openBytes += contents.bytes.count

@@ -60,7 +60,7 @@ final class RecordBuffer {
 
     func append(array: [UInt8]) { array.withUnsafeBytes { append(bytes: $0) } }
 
-    /// Appends a 32-bit length and the UTF-8 bytes; callers have bounded the length.
+    /// Appends a 32-bit length and the UTF-8 bytes; callers limit the length.
     func append(string: String) {
         var string = string
         string.withUTF8 {
@@ -85,7 +85,7 @@ final class RecordBuffer {
         (storage + offset).storeBytes(of: value.littleEndian, as: T.self)
     }
 
-    /// Appends a record whose content is what `content` appends.
+    /// Appends a record whose content is written by `content`.
     @inline(__always)
     func record(_ opcode: UInt8, _ content: () -> Void) {
         let start = count

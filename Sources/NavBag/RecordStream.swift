@@ -29,9 +29,9 @@ package struct Record: Sendable {
     package var channel: RecordChannel
     /// The publisher's counter, or 0.
     package var sequence: UInt32
-    /// When it was recorded, ns.
+    /// The time of recording, ns.
     package var logTime: UInt64
-    /// When it was published, ns.
+    /// The time of publication, ns.
     package var publishTime: UInt64
     /// The encoded message.
     package var data: ArraySlice<UInt8>
@@ -45,11 +45,11 @@ package struct Record: Sendable {
     }
 }
 
-/// A recording that is read message by message, with bounded memory.
+/// A recording read message by message, with bounded memory.
 package protocol RecordSource {
     /// Returns the next message, or nil after the last.
     ///
-    /// After an error about a damaged part it may be called again for the messages after that part.
+    /// After an error about a damaged part, it may be called again for the messages after that part.
     mutating func next() throws(BagError) -> Record?
     /// The share that has been read, 0...1.
     var progress: Double { get }
@@ -93,7 +93,7 @@ extension Record {
 package struct MergedRecords: RecordSource {
     private var sources: [any RecordSource]
     private var heads: [Record?]
-    /// The sources whose next message is not known yet.
+    /// The sources whose next message has not been read yet.
     private var pending: [Int]
 
     /// Merges sources, each of which is sorted by log time.
@@ -150,7 +150,7 @@ extension MCAPWriter {
     }
 }
 
-// MARK: - Looking back
+// MARK: - Latched values
 
 extension MCAPReader {
     /// Returns a channel with its schema.
@@ -165,7 +165,7 @@ extension MCAPReader {
     ///
     /// Reads chunks backwards, only as far as needed.
     ///
-    /// - Parameter channels: the channels that count; nil for all of the topics.
+    /// - Parameter channels: the channels to consider; nil for all channels of the topics.
     package func lastMessages(
         of topics: [String], on channels: Set<UInt16>? = nil, before time: UInt64
     ) throws(BagError) -> [String: BagMessage] {
@@ -180,7 +180,7 @@ extension MCAPReader {
 
     /// Returns the latest log time of some topics before a log time; nil when they have no earlier message.
     ///
-    /// - Parameter channels: the channels that count; nil for all of the topics.
+    /// - Parameter channels: the channels to consider; nil for all channels of the topics.
     package func lastTime(
         of topics: [String], on channels: Set<UInt16>? = nil, before time: UInt64
     ) throws(BagError) -> UInt64? {

@@ -33,7 +33,7 @@ enum Layout {
     /// The channel, sequence, log time and publish time before a message's data.
     static let messageHeader = 22
     static let footerContent = 20
-    /// The most bytes that are read at once where a record need not be whole.
+    /// The maximum number of bytes read at once where a record need not be read whole.
     static let piece = 1 << 20
     /// The fields of a chunk before the compression's name.
     static let chunkFixed = 28
@@ -85,11 +85,11 @@ package struct BagMessage: Hashable, Sendable {
     package let channelID: UInt16
     /// The publisher's counter, or 0.
     package let sequence: UInt32
-    /// When it was recorded, ns since an epoch of the recorder's choice, usually Unix.
+    /// The time of recording, ns since an epoch of the recorder's choice, usually Unix.
     package let logTime: UInt64
-    /// When it was published, ns; equal to ``logTime`` if unknown.
+    /// The time of publication, ns; equal to ``logTime`` if unknown.
     package let publishTime: UInt64
-    /// The payload, a slice of its chunk, which it keeps in memory: copy it if you keep it for long.
+    /// The payload, a slice of its chunk, which it keeps in memory: copy it for long-term use.
     package let data: ArraySlice<UInt8>
 }
 
@@ -106,9 +106,9 @@ package struct BagAttachment: Hashable, Sendable {
     package let name: String
     /// A media type such as `text/plain`.
     package let mediaType: String
-    /// When it was recorded, ns.
+    /// The time of recording, ns.
     package let logTime: UInt64
-    /// When it was created, ns; 0 for unknown.
+    /// The time of creation, ns; 0 if unknown.
     package let createTime: UInt64
     package let data: [UInt8]
 }
@@ -119,7 +119,7 @@ package struct BagRecordLocation: Hashable, Sendable {
     package let name: String
     /// Byte offset of the record.
     package let offset: Int
-    /// Bytes, opcode and length included.
+    /// Size, bytes, including opcode and length.
     package let length: Int
 }
 

@@ -15,8 +15,8 @@ package struct BagRecovery: Hashable, Sendable {
 /// - Parameters:
 ///   - writer: a new, empty writer; it is closed at the end, and channels get new ids.
 ///   - options: the checks of the source; damaged chunks are skipped and reported.
-/// - Throws: ``BagError/Code/notMCAP``, ``BagError/Code/truncated`` or ``BagError/Code/malformed`` when neither the beginning of the
-///   source nor any chunk can be read, and the errors of the writer.
+/// - Throws: ``BagError/Code/notMCAP``, ``BagError/Code/truncated`` or ``BagError/Code/malformed`` when neither the beginning of the source
+///   nor any chunk can be read; also the errors of the writer.
 package func recoverBag<Sink: ByteSink>(
     from source: some ByteSource, to writer: inout MCAPWriter<Sink>, options: BagReadOptions = BagReadOptions()
 ) throws(BagError) -> BagRecovery {
@@ -75,7 +75,8 @@ package func recoverBag<Sink: ByteSink>(
 }
 
 extension MCAPWriter {
-    /// Returns the id in this bag of a channel of the source, which it adds if needed; a missing schema stays missing.
+    /// Returns the id in this bag of a channel of the source, which is added if necessary; a missing schema stays
+    /// missing.
     fileprivate mutating func copyChannel(_ id: UInt16, _ known: Definitions) throws(BagError) -> UInt16 {
         guard let channel = known.channels[id] else {
             throw BagError(.invalidArgument, "channel \(id) is not defined")

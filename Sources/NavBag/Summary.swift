@@ -1,9 +1,10 @@
 // The index from the summary section; every offset is checked before it is used.
 
 extension BagIndex {
-    /// Returns the index from the summary, or nil when the bag must be read as a whole instead.
+    /// Returns the index from the summary, or nil when the whole bag must be read instead.
     ///
-    /// That is when it is truncated, or its summary is missing, damaged or inconsistent with the messages.
+    /// This is the case when the bag is truncated, or its summary is missing, damaged or inconsistent with the
+    /// messages.
     static func summary(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions
     ) throws(BagError) -> BagIndex? {
@@ -11,7 +12,7 @@ extension BagIndex {
         return summary.index(dataStart: dataStart, dataEnd: start)
     }
 
-    /// Returns whether a bag's summary is whole, and says that the bag has this many messages and no chunks.
+    /// Whether a bag's summary is complete and states this number of messages and no chunks.
     static func isWithoutChunks(
         _ source: some ByteSource, _ dataStart: Int, messageCount: UInt64, _ options: BagReadOptions
     ) throws(BagError) -> Bool {
@@ -19,7 +20,7 @@ extension BagIndex {
         return summary.spans.isEmpty && summary.chunkCount == 0 && summary.messageCount == messageCount
     }
 
-    /// Returns the summary and the offset at which it begins; nil when it is missing or damaged.
+    /// Returns the summary and its offset; nil when it is missing or damaged.
     private static func read(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions
     ) throws(BagError) -> (summary: Summary, start: Int)? {
@@ -56,7 +57,7 @@ extension BagIndex {
         if options.checkCRC, crc != 0 {
             guard try source.checksum(of: summaryStart..<start + size - 4) == crc else { return nil }
         } else {
-            // Without a CRC, which covers the offsets too, a damaged one must not make the reader allocate the size of the file.
+            // The CRC covers the offsets too; without it, a damaged offset must not make the reader allocate the size of the file.
             guard end - summaryStart <= options.storedLimit else { return nil }
         }
         return summaryStart..<end
@@ -121,10 +122,10 @@ private struct Summary {
         return first...last
     }
 
-    /// Returns the index, or nil when it does not account for the messages.
+    /// Returns the index, or nil when it is inconsistent with the messages.
     ///
-    /// That is when chunks overlap in the file, lie outside the data section, are fewer than the statistics say, or hold
-    /// channels that are not defined here.
+    /// This is the case when chunks overlap in the file, lie outside the data section, are fewer than the statistics state, or have
+    /// channels without a definition in the summary.
     func index(dataStart: Int, dataEnd: Int) -> BagIndex? {
         if spans.isEmpty, messageCount != 0 { return nil }
         if let chunkCount, chunkCount != spans.count { return nil }

@@ -16,7 +16,7 @@ package struct FoxgloveRecords: RecordSource {
     /// The share that has been read.
     package var progress: Double { base.progress }
 
-    /// Returns the next message: one of the recording, or the drawing of the previous message.
+    /// Returns the next message: a message of the recording, or the drawing of the previous one.
     package mutating func next() throws(BagError) -> Record? {
         if let record = ready {
             ready = nil
@@ -28,7 +28,7 @@ package struct FoxgloveRecords: RecordSource {
     }
 }
 
-/// A converter from messages of navbus to the records that map panels draw.
+/// A converter from messages of navbus to the records displayed by map panels.
 package struct FoxgloveDrawing {
     private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
     private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)

@@ -8,14 +8,14 @@ private enum Operation {
     static let connection: UInt8 = 7
 }
 
-/// A reader of a ROS 1 bag (format 2.0) from beginning to end, chunk by chunk, without its index.
+/// A sequential reader of a ROS 1 bag (format 2.0), chunk by chunk, without its index.
 ///
 /// Memory holds one chunk and the connections. The records of a chunk are sorted by time.
 package struct ROS1Bag<Source: ByteSource>: RecordSource {
     private static var version: [UInt8] { Array("#ROSBAG V2.0\n".utf8) }
     /// The largest chunk, header or message that is read.
     private static var largest: Int { 128 << 20 }
-    /// The most connections of a bag.
+    /// The maximum number of connections of a bag.
     private static var mostConnections: Int { 65_535 }
 
     private let source: Source
@@ -43,12 +43,12 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
 
     /// Returns the next message.
     ///
-    /// Throws once at the place where the bag is truncated or damaged, and for each chunk that cannot be unpacked.
+    /// Throws once where the bag is truncated or damaged, and once for each chunk that cannot be unpacked.
     package mutating func next() throws(BagError) -> Record? {
         while ready.isEmpty {
             guard position < source.count else { return nil }
             let start = position
-            // After an error the same place is not read again.
+            // After an error, the same place must not be read again.
             position = source.count
             let header = try block(at: start)
             let data = try extent(at: header.upperBound)
@@ -129,7 +129,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         } catch {
             failure = error
         }
-        // Stable: messages with equal times keep the order of the chunk.
+        // The sort is stable: messages with equal times keep their order in the chunk.
         ready = ready.enumerated().sorted { ($0.element.logTime, $0.offset) > ($1.element.logTime, $1.offset) }
             .map(\.element)
         if let failure { throw failure }
@@ -186,7 +186,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
             count = status == BZ_OK ? Int(produced) : 0
         }
         guard status == BZ_OK, unpacked.count == size else {
-            throw BagError(.malformed, "a bz2 chunk does not unpack to the \(size) bytes that it claims")
+            throw BagError(.malformed, "a bz2 chunk cannot be unpacked to the \(size) bytes that it claims")
         }
         return unpacked
     }

@@ -18,12 +18,12 @@ package struct ROS2Export {
     private let fileName: String
     private var channels: [String: (id: UInt16, type: String, count: Int)] = [:]
 
-    /// Returns the file of a bag with the name of its folder.
+    /// Returns the file name of a bag from the name of its folder.
     package static func fileName(named name: String) -> String { name + "_0.mcap" }
 
     /// Creates the folder, which must not exist.
     ///
-    /// - Parameter name: The name that the folder will have; nil for the one that it has.
+    /// - Parameter name: The folder's final name; nil for its current name.
     package init(folder: String, name: String? = nil) throws(BagError) {
         self.folder = folder
         fileName = Self.fileName(named: name ?? (folder as NSString).lastPathComponent)
@@ -35,17 +35,17 @@ package struct ROS2Export {
         writer = try BagWriter(path: folder + "/" + fileName, durable: true, options: options)
     }
 
-    /// The messages of navbus and what they became.
+    /// The counts of converted and dropped messages of navbus.
     package let tally = ConversionTally()
 
     package var messageCount: UInt64 { writer.statistics.messageCount }
 
-    /// Adds a message of navbus; one without a counterpart is left out.
+    /// Adds a message of navbus; drops a message without a counterpart.
     package mutating func write(_ record: Record) throws(BagError) {
         if try !add(record) { tally.leaveOut(record.channel.topic) }
     }
 
-    /// Adds a message of navbus; false when it has no counterpart.
+    /// Adds a message of navbus; returns false when it has no counterpart.
     private mutating func add(_ record: Record) throws(BagError) -> Bool {
         let bytes = Array(record.data)
         switch record.channel.schemaName {

@@ -2,25 +2,26 @@ import Foundation
 package import NavBag
 import NavMessages
 
-/// The messages of a ROS recording converted to messages of navbus; messages of navbus are passed on.
+/// A conversion of a ROS recording to messages of navbus; messages of navbus are passed on.
 ///
 /// `NavSatFix` becomes a fix on `/gnss/fix`. A `TwistStamped` with the frame and stamp of a fix is the receiver's velocity to the east and
 /// north and becomes part of that fix. Any other `TwistStamped`, `Odometry` and `Imu` are the vehicle's motion on `/vehicle/odometry`.
-/// Other types are dropped and counted, and so are the matched positions of a navigation node, which are no receiver's fixes. A fix and its
+/// Other types are dropped and counted, as are the matched positions of a navigation node, which are not fixes of a receiver. A fix and its
 /// velocity may come in any order within a second; the messages keep the order of the recording.
 ///
-/// A receiver is named by its frame. Where several topics have fixes in one frame, the first keeps it, and the others are named by topic.
+/// A receiver is named by its frame. If several topics have fixes in one frame, the first topic's receiver is named by the frame, and the
+/// others by their topics.
 package struct ROSImport: RecordSource {
     /// A message in the order of the recording.
     private struct Entry {
         enum Content {
             /// A message that is ready.
             case record(Record)
-            /// A fix that may still get its velocity.
+            /// A fix that waits for its velocity.
             case fix(GnssFix, ROSHeader)
-            /// A velocity whose fix may still arrive.
+            /// A velocity that waits for its fix.
             case velocity(ROSMotion)
-            /// Nothing: it became part of another message, or was dropped.
+            /// A message that became part of another message, or was dropped.
             case none
         }
 
@@ -31,18 +32,18 @@ package struct ROSImport: RecordSource {
 
     /// The time for which a fix and its velocity wait for each other, on the clock of the recording, ns.
     private static let patience: UInt64 = 1_000_000_000
-    /// The most messages that wait.
+    /// The maximum number of waiting messages.
     private static let mostWaiting = 4_096
-    /// The most frames that are remembered.
+    /// The maximum number of frames remembered.
     private static let mostFrames = 64
 
     private var base: any RecordSource
     private var ready: ArraySlice<Record> = []
-    /// The messages that wait for a fix or velocity before them, and those behind.
+    /// The messages that wait for an earlier fix or velocity, and those behind them.
     private var waiting: ArraySlice<Entry> = []
     /// The frames of the fixes so far, each with the topic of its first fix.
     private var frames: [String: String] = [:]
-    /// The frames of velocities that were the vehicle's, because no fix of their time came.
+    /// The frames of velocities that are the vehicle's, because no fix had their stamp.
     private var vehicleFrames: Set<String> = []
     private var outputs: [ObjectIdentifier: RecordChannel] = [:]
     /// The channels of the source, kept alive because the map above refers to them by identity.
@@ -91,7 +92,8 @@ package struct ROSImport: RecordSource {
         waiting.append(Entry(content: content, record: record))
     }
 
-    /// Releases the messages that wait for nothing, or have waited long enough at a moment of the recording; all at its end, nil.
+    /// Releases the messages that need not wait, or that have waited long enough at a moment of the recording; releases all at its end,
+    /// nil.
     private mutating func release(at moment: UInt64?) {
         while let entry = waiting.first {
             let waited = moment.map { $0 > entry.record.logTime ? $0 - entry.record.logTime : 0 } ?? .max
@@ -178,7 +180,7 @@ package struct ROSImport: RecordSource {
         return converted(odometry, Topics.odometry.name, motion.header, record)
     }
 
-    /// Returns a message that was measured at the stamp of a header; without one, it is valid at the time of the recorded message.
+    /// Returns a message measured at the stamp of a header; without a stamp, at the time of the recorded message.
     private mutating func converted(
         _ message: some Message, _ topic: String, _ header: ROSHeader, _ record: Record
     ) -> Record {
@@ -213,7 +215,7 @@ extension RecordChannel {
 }
 
 extension GnssFix {
-    /// Takes the receiver's velocity to the east and north; false if the motion has none.
+    /// Takes the receiver's velocity to the east and north; returns false if the motion has none.
     fileprivate mutating func take(_ motion: ROSMotion) -> Bool {
         guard let velocity = motion.linear else { return false }
         (velocityEastMps, velocityNorthMps) = (velocity.x, velocity.y)

@@ -4,7 +4,7 @@ import NavBag
 package enum ROSEncoding: Sendable, Equatable {
     case cdr, ros1
 
-    /// Creates the encoding from its name; nil when the encoding is not supported.
+    /// Creates the encoding from its name; nil when it is not supported.
     package init?(_ name: String) {
         switch name {
         case "cdr": self = .cdr
@@ -18,7 +18,7 @@ package enum ROSEncoding: Sendable, Equatable {
 struct ROSCursor {
     private let bytes: ArraySlice<UInt8>
     private let encoding: ROSEncoding
-    /// The offset that alignment is counted from.
+    /// The offset from which alignment is counted.
     private let origin: Int
     private var position: Int
     private var isBigEndian = false
@@ -132,8 +132,7 @@ struct ROSNavSatFix: Equatable {
     var covarianceType: UInt8
 }
 
-/// The velocity and rate of turn that `TwistStamped`, `Odometry` and `Imu` share; a value is nil when the message does not
-/// have it or it is unknown.
+/// The velocity and rate of turn of a `TwistStamped`, `Odometry` or `Imu`; a value is nil when it is missing or unknown.
 struct ROSMotion: Equatable {
     var header: ROSHeader
     /// m/s, in the frame.
@@ -154,7 +153,7 @@ struct ROSMotion: Equatable {
     }
 }
 
-/// A ROS message of a type that navbus understands.
+/// A ROS message of a supported type.
 enum ROSMessage: Equatable {
     case fix(ROSNavSatFix)
     /// A velocity in its header's frame.
@@ -162,12 +161,12 @@ enum ROSMessage: Equatable {
     /// Motion of the vehicle: odometry or an inertial sensor.
     case motion(ROSMotion)
 
-    /// The supported types, in the form of ROS 1.
+    /// The supported types, in ROS 1 notation.
     static let types = [
         "sensor_msgs/NavSatFix", "geometry_msgs/TwistStamped", "nav_msgs/Odometry", "sensor_msgs/Imu",
     ]
 
-    /// Returns the name of a type in the form of ROS 1: `sensor_msgs/msg/Imu` is `sensor_msgs/Imu`.
+    /// Returns the name of a type in ROS 1 notation: `sensor_msgs/msg/Imu` is `sensor_msgs/Imu`.
     static func shortName(_ type: String) -> String { type.replacing("/msg/", with: "/") }
 
     /// Reads a message; nil when its type is not supported.

@@ -10,7 +10,7 @@ package enum RecordingFile {
 
     /// Opens a recording as messages of navbus; a folder, as in ROS 2, yields its bags merged by log time.
     ///
-    /// - Parameter note: receives a line about each part of the file that cannot be read or used.
+    /// - Parameter note: called with a line about each part of the file that cannot be read or used.
     package static func open(
         _ path: String, topics: ((String) -> Bool)? = nil, note: (String) -> Void = { _ in }
     ) throws(BagError) -> any RecordSource {
@@ -40,7 +40,7 @@ package enum RecordingFile {
             return selected(BagRecords(reader), topics)
         }
         guard file.count <= largestTrace else {
-            throw BagError(.limitExceeded, "'\(path)' is larger than \(largestTrace) bytes: cut it into parts")
+            throw BagError(.limitExceeded, "'\(path)' is larger than \(largestTrace) bytes; split it")
         }
         let bytes = try file.withBytes(at: 0, count: file.count) { (bytes) throws(BagError) in Array(bytes) }
         let trace: Trace
@@ -50,14 +50,15 @@ package enum RecordingFile {
             throw BagError(.malformed, "'\(path)': \(error)")
         }
         for (reason, count) in trace.rejections.all { note("\(path): not used: \(count) \(reason.rawValue)") }
-        // Before the first fix with a time, such as that of a receiver's start without a date, no time can be derived.
+        // Fixes before the first one with a time, such as those of a receiver that starts without a date, cannot be
+        // assigned a time.
         let start = trace.fixes.firstIndex(where: \.hasTime) ?? 0
         if start > 0 { note("\(path): \(start) fixes before the first one with a time are left out") }
         let fixes = Array(trace.fixes[start...])
         let timeless = fixes.count { !$0.hasTime }
         if timeless > 0 {
             note(
-                "\(path): \(timeless) of \(fixes.count) fixes have no time: each is put 1 s after the one before"
+                "\(path): \(timeless) of \(fixes.count) fixes have no time; each is placed 1 s after the previous one"
                     + (timeless == fixes.count ? ", from 1970 on" : ""))
         }
         return TraceRecords(fixes)
@@ -107,7 +108,7 @@ private struct ChosenRecords: RecordSource {
 
 /// The fixes of a trace as records of `/gnss/fix`.
 ///
-/// The log time of a fix is its time of reception, or else its stamp, or else one second after the previous fix.
+/// The log time of a fix is its time of reception, otherwise its stamp, otherwise one second after the previous fix.
 struct TraceRecords: RecordSource {
     private let fixes: [GnssFix]
     private var position = 0
@@ -134,7 +135,7 @@ struct TraceRecords: RecordSource {
 extension GnssFix {
     fileprivate var hasTime: Bool { receiveStampNs != nil || utcNanoseconds != nil }
 
-    /// The stamp, ns since the Unix epoch; nil when it is missing or does not fit.
+    /// The stamp, ns since the Unix epoch; nil when it is missing or out of range.
     var utcNanoseconds: Int64? {
         guard let timestamp else { return nil }
         let (whole, overflow) = timestamp.seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -5,7 +5,7 @@ package import NavBag
 /// A reader of a ROS 2 bag in SQLite (`.db3`), message by message in the order of recording.
 package struct SQLiteBag: RecordSource {
     private static let magic = Array("SQLite format 3\0".utf8)
-    /// The largest message that is read.
+    /// The largest message that is read, bytes.
     private static let largest = 64 << 20
 
     private let database: DatabaseQueue
@@ -27,8 +27,8 @@ package struct SQLiteBag: RecordSource {
             // The file is untrusted.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
-        // A write-ahead log beside the file was left by a recorder that was killed. Without one, the file is opened as immutable:
-        // otherwise SQLite creates files beside it.
+        // A write-ahead log next to the file was left by a killed recorder. Without a log, the file is opened as immutable: otherwise
+        // SQLite would create files next to it.
         let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
         let isWhole = (log?[.size] as? Int ?? 0) == 0
         let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
@@ -36,7 +36,7 @@ package struct SQLiteBag: RecordSource {
         do {
             database = try DatabaseQueue(path: isWhole ? address : path, configuration: configuration)
             (channels, count) = try database.read { database in
-                // Tables only: a view of that name could compute forever.
+                // Tables only: a view of that name could compute without end.
                 let tables = try String.fetchAll(
                     database,
                     sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
@@ -86,7 +86,7 @@ package struct SQLiteBag: RecordSource {
                 throw Self.error(error, path)
             }
             guard var record else { continue }
-            // Messages may be compressed one by one; no serialised message begins like a frame.
+            // Messages may be compressed individually; no serialised message begins like a frame.
             if ZstdFrames.begins(record.data) {
                 do {
                     record.data = try frames.content(of: Array(record.data), limit: Self.largest)[...]
@@ -99,7 +99,7 @@ package struct SQLiteBag: RecordSource {
         return nil
     }
 
-    /// Returns the row after a row and its message, which is nil when its topic is unknown; nil when there is no such row.
+    /// Returns the next row after a row, and its message, which is nil when its topic is unknown; returns nil after the last row.
     private static func message(
         _ database: Database, after last: Int64, _ channels: [Int64: RecordChannel]
     ) throws -> (row: Int64, NavBag.Record?)? {

@@ -5,18 +5,18 @@ import NavMessages
 
 /// A writer of a recording's fixes as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
 ///
-/// It separates the fixes of several receivers: by a column in CSV, a track in GPX, a feature in GeoJSON.
+/// It separates the fixes of several receivers: by a column in CSV, by tracks in GPX, by features in GeoJSON.
 package struct TraceExport {
     /// A format of text.
     package enum Format: String, CaseIterable, Sendable {
         case csv, gpx, geojson
     }
 
-    /// The most receivers with lines of their own; each takes a pass over the recording.
+    /// The maximum number of receivers with their own lines; each takes a pass over the recording.
     private static let mostReceivers = 16
 
     package private(set) var count = 0
-    /// The names of the receivers, in the order of their first fixes; those beyond the most share the last.
+    /// The names of the receivers, in the order of their first fixes; receivers beyond the maximum share the last name.
     private var receivers: [String] = []
     private let write: (String) throws(BagError) -> Void
 
@@ -51,12 +51,12 @@ package struct TraceExport {
         return names
     }
 
-    /// Whether a fix is drawn with those of a receiver.
+    /// Whether a fix is drawn with the fixes of a receiver.
     private func isOf(_ receiver: String, _ fix: GnssFix) -> Bool {
         receivers.count < 2 || (receivers.contains(fix.receiverName) ? fix.receiverName : receivers.last) == receiver
     }
 
-    /// Passes the fixes to a closure, which returns whether it wrote the fix.
+    /// Passes the fixes to a closure that returns whether it wrote the fix.
     private mutating func fixes(
         _ records: any RecordSource, of receiver: String? = nil,
         _ body: (GnssFix, Record) throws(BagError) -> Bool
@@ -87,10 +87,10 @@ package struct TraceExport {
         }
     }
 
-    /// Returns a number as text; nil when it is unknown or not finite, which none of the formats can express.
+    /// Returns a number as text; nil when it is unknown or not finite, which the formats cannot represent.
     private static func text(_ number: Double?) -> String? { number.flatMap { $0.isFinite ? "\($0)" : nil } }
 
-    /// Returns a name without the characters that none of the formats has in a quoted text.
+    /// Returns a name without the characters that cannot appear in quoted text of any of the formats.
     private static func plain(_ name: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -185,7 +185,7 @@ package struct TraceExport {
         try write(GeoJSON.collectionEnd + "\n")
     }
 
-    /// Writes a line; it needs at least two positions, otherwise nothing is written.
+    /// Writes a line if it has at least two positions.
     private mutating func line(
         _ properties: String, _ records: any RecordSource, _ isFirst: inout Bool,
         _ position: (Record) -> NavGeo.Coordinate?

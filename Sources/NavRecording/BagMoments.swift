@@ -3,12 +3,12 @@ import NavBag
 
 /// The messages of a bag, split into moments.
 ///
-/// A moment holds consecutive messages with one log time. It has few enough messages of each topic for the shortest queue of
-/// a subscriber; a larger number is split into several moments.
+/// A moment consists of consecutive messages with the same log time. The number of messages per topic is limited by the shortest queue of a
+/// subscriber; more messages are split into several moments.
 struct BagMoments {
-    /// The most messages of one topic in a moment: half of the shortest queue of the catalogue.
+    /// The maximum number of messages of one topic in a moment: half of the shortest queue of the catalogue.
     static let longest = 8
-    /// The most messages of a moment, well below the number that a subscriber's socket holds.
+    /// The maximum number of messages of a moment, well below the capacity of a subscriber's socket.
     static let largest = 256
 
     private var cursor: MessageCursor<BagFile>

@@ -7,27 +7,27 @@ import NavMessages
 /// A player that publishes a bag's messages on the bus: at their recorded pace, or in lockstep with the nodes that follow `/clock`.
 package final class BagPlayer {
     package struct Options: Sendable {
-        /// The speed relative to the recording, in ``rates``; nil is 1, or as fast as the nodes can in lockstep.
+        /// The speed relative to the recording, in ``rates``; nil for 1, or in lockstep for as fast as the nodes allow.
         package var rate: Double?
-        /// The start of the playback, in seconds from the bag's start.
+        /// The start of the playback, seconds from the bag's start.
         package var start = 0.0
-        /// The end of the playback, seconds from the bag's start; nil plays to the end.
+        /// The end of the playback, seconds from the bag's start; nil to play to the end.
         package var end: Double?
-        /// Whether to start over at the end, in another epoch of `/clock`; a single moment repeats about once a second.
+        /// Whether to start over at the end, in a new epoch of `/clock`; a single moment repeats about once a second.
         package var loop = false
         /// The topics to play; `*` matches any text.
         package var topics = ["*"]
-        /// The node that receives the bag as input, by its name in the recording; the messages that it published are not played.
+        /// The node that receives the bag as input, by its name in the recording; its own recorded messages are not played.
         package var inputOf: String?
-        /// The names on the bus of renamed topics, by the name in the bag.
+        /// The bus names of renamed topics, by the name in the bag.
         package var remaps: [String: String] = [:]
-        /// The longest gap between messages that is waited for, seconds of the bag; a longer one is skipped.
+        /// The longest gap between messages that is played, seconds of the bag; a longer gap is skipped.
         package var longestGap = 3_600.0
         /// Whether to publish `/clock` with the bag's time; lockstep always does.
         package var clock = false
         /// The number of subscribers that each topic should have before the first message.
         package var subscribers = 1
-        /// The longest wait for those subscribers, or for the participants of a lockstep playback, seconds.
+        /// The maximum wait for those subscribers, or for the participants of a lockstep playback, seconds.
         package var wait = 10.0
         /// The time to wait after the last message, so that late deliveries arrive, seconds.
         package var linger = 1.0
@@ -35,7 +35,7 @@ package final class BagPlayer {
         package var lockstep = false
         /// The participants in lockstep; empty for every node that follows `/clock`.
         package var participants: [String] = []
-        /// The longest time that a participant may take for a moment, seconds.
+        /// The maximum time that a participant may take for a moment, seconds.
         package var patience = 30.0
         /// Whether to continue without a participant that fails, instead of ending.
         package var leavesOutFailed = false
@@ -48,7 +48,7 @@ package final class BagPlayer {
         let topic: String
         var publication: Publication
         var isLatched: Bool
-        /// Whether a message of the current epoch was published.
+        /// Whether a message of the current epoch has been published.
         var hasValue = false
     }
 
@@ -59,7 +59,7 @@ package final class BagPlayer {
     private static let pausedTick = Duration.milliseconds(200)
     /// The pause before a single moment is repeated in a loop.
     private static let loopPause = Duration.seconds(1)
-    /// The longest delay that the player catches up with.
+    /// The longest delay after which the player catches up.
     ///
     /// After a longer stall, the bag continues from where it stopped: publishing all missed messages at once would change the drive.
     private static let hesitation = Duration.milliseconds(50)
@@ -74,13 +74,13 @@ package final class BagPlayer {
     private var report: (BagPlayer) -> Void = { _ in }
     private let leader: LockstepLeader?
     private let stop: StopSignal
-    /// The speed relative to the recording; nil for as fast as the nodes can.
+    /// The speed relative to the recording; nil for as fast as the nodes allow.
     package private(set) var rate: Double?
     /// Whether the playback is paused.
     package var isPaused: Bool { control.isPaused }
     /// The time to jump to, which ends the current pass, ns of the bag.
     private var jump: UInt64?
-    /// The played topics, and the index of each channel's topic among them: every publisher of a topic has its own channel.
+    /// The played topics, and the index of each channel's topic in them; each publisher of a topic has its own channel.
     private var tracks: [Track] = []
     private var places: [UInt16: Int] = [:]
     private var clockPublication: Publication?
@@ -108,8 +108,9 @@ package final class BagPlayer {
     /// Opens a bag and announces its topics.
     ///
     /// - Parameters:
-    ///   - directory: where to look up participants; without it, lockstep uses the names in the options as they are.
-    ///   - stop: ends the playback.
+    ///   - directory: the registry for looking up participants; without it, lockstep uses the names in the options
+    ///     unchanged.
+    ///   - stop: the signal that ends the playback.
     package init(
         _ bus: any Bus, path: String, options: Options, control: PlayerControl = PlayerControl(),
         directory: BusDirectory? = nil, stop: StopSignal, log: NodeLog
@@ -145,7 +146,7 @@ package final class BagPlayer {
         guard !tracks.isEmpty else {
             let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
             guard !topics.isEmpty else {
-                throw NodeError(.invalid, "'\(path)' has no message that can be read: record it again")
+                throw NodeError(.invalid, "'\(path)' has no message that can be read; record it again")
             }
             throw NodeError(.usage, "no topic of '\(path)' is selected; it has: \(topics)")
         }
@@ -158,8 +159,8 @@ package final class BagPlayer {
 
     /// Returns the channels of the bag that a node published.
     ///
-    /// A channel without a publisher may be the node's if one of the node's channels has its topic. If no channel records its publisher,
-    /// these are the channels of the topics that the node announces now or that belong to a node of that name.
+    /// A channel without a recorded publisher is included if the node has a channel with the same topic. If no channel records its
+    /// publisher, the channels of the topics are returned that the node announces now or that belong to a node of that name.
     private func channels(publishedBy node: String, _ directory: BusDirectory?) throws(NodeError) -> Set<UInt16> {
         let channels = reader.index.channels
         let names = Set(channels.compactMap { $0.metadata["node"] })
@@ -193,7 +194,7 @@ package final class BagPlayer {
         guard prefix != nil || !live.isEmpty else {
             throw NodeError(
                 .usage,
-                "the bag does not record its publishers, and no node '\(node)' is running: start it, or give --topics")
+                "the bag does not record its publishers, and no node '\(node)' is running; start it, or pass --topics")
         }
         let topics = Set(live + usual)
         return Set(channels.filter { topics.contains($0.topic) }.map(\.id))
@@ -216,7 +217,7 @@ package final class BagPlayer {
         do throws(NodeError) {
             publication = try advertise(name, type, qos: qos)
         } catch {
-            // A bag of another program may have names that are no topics here, and an untyped topic cannot be announced.
+            // A bag of another program may have names that are not valid topics here, and an untyped topic cannot be announced.
             guard error.code == .usage, name == channel.topic else { throw error }
             log.warning("\(channel.topic) is left out: \(error)")
             return
@@ -337,10 +338,10 @@ package final class BagPlayer {
         return momentCount > 1
     }
 
-    /// Whether the current pass ends before the bag does.
+    /// Whether the current pass ends before the end of the bag.
     private var isInterrupted: Bool { stop.isStopped || jump != nil }
 
-    /// Executes the commands entered on the keyboard.
+    /// Executes the commands from the keyboard.
     private func obey() {
         if let factor = control.takeFactor() {
             (origin, begin) = (presentTime, MonotonicClock.now())
@@ -369,7 +370,7 @@ package final class BagPlayer {
         }
     }
 
-    /// The current time of the bag at the pace of the playback.
+    /// The bag's current time according to the playback's pace.
     private var presentTime: SimulatedTime {
         guard !control.isPaused, rate != nil || leader == nil else { return time }
         let passed = (MonotonicClock.now() - begin).inSeconds * (rate ?? 1)
@@ -395,7 +396,8 @@ package final class BagPlayer {
 
     /// Announces the epoch and publishes the values of latched topics at its start.
     ///
-    /// A topic's value is the bag's last one before the start; without one, an empty message replaces the previous epoch's value.
+    /// A topic's value is its last message in the bag before the start; if there is none, an empty message replaces the previous epoch's
+    /// value.
     private func beginEpoch(at start: UInt64, first: UInt64) throws {
         var values: [Int: BagMessage] = [:]
         if start > first {
@@ -454,7 +456,7 @@ package final class BagPlayer {
         try waitUntil(due)
     }
 
-    /// Waits until a moment is due, and while paused; lockstep without a rate has no pace to wait for.
+    /// Waits until a moment is due and playback is not paused; lockstep without a rate does not wait for a due time.
     private func waitUntil(_ moment: SimulatedTime) throws(BusError) {
         while true {
             obey()
@@ -474,7 +476,7 @@ package final class BagPlayer {
         }
     }
 
-    /// Waits for one tick of a pause: publishes it on `/clock`, and postpones the pace by the same time.
+    /// Waits for one tick during a pause: publishes it on `/clock`, and postpones the schedule by the same time.
     private func standStill() throws(BusError) {
         let paused = MonotonicClock.now()
         try publishClock(time, isPaused: true)
@@ -483,7 +485,7 @@ package final class BagPlayer {
         begin = begin + (MonotonicClock.now() - paused)
     }
 
-    /// Restarts the pace at a moment after a single step, which was played early.
+    /// Restarts the schedule at a moment after a single step, which was played early.
     private func endStep(at moment: SimulatedTime) {
         guard isStepping else { return }
         (isStepping, origin, begin) = (false, moment, MonotonicClock.now())
@@ -491,7 +493,7 @@ package final class BagPlayer {
 
     private func publishClock(_ moment: SimulatedTime, isPaused: Bool = false) throws(BusError) {
         time = moment
-        // In lockstep nothing is published outside a step.
+        // In lockstep, publish only within a step.
         guard let clockPublication, !(isPaused && leader != nil) else { return }
         let clock = Clock(
             stampNs: moment.nanoseconds, rate: rate ?? (leader == nil ? 1 : 0), paused: isPaused ? true : nil,

@@ -6,10 +6,10 @@ package import NavGeo
 package import NavKit
 package import NavMessages
 
-/// A recorder of bus topics, which it adds to a bag as they appear.
+/// A recorder of bus topics, which are added to a bag as they appear.
 ///
-/// Messages older than a second are in the file even if the process dies, and any tool can read the file at any moment. If
-/// the file exists, the recording continues in another one; see ``Options/overwrite``.
+/// Messages older than a second are in the file even if the process is killed, and any tool can read the file at any moment. If the file
+/// exists, the recording continues in another one; see ``Options/overwrite``.
 package final class BagRecorder {
     package struct Options: Sendable {
         /// The topics to record; `*` matches any text.
@@ -18,9 +18,10 @@ package final class BagRecorder {
         package var simTime = false
         /// The name of `/clock` on this bus.
         package var clockTopic = Topics.clock.name
-        /// Whether to take part in lockstep playback and record only that, so that equal playbacks give equal bytes.
+        /// Whether to take part in lockstep playback and record only its messages, so that equal playbacks produce
+        /// equal bytes.
         ///
-        /// See <doc:Lockstep>. "Everything" then leaves out health and logs, which depend on the machine.
+        /// See <doc:Lockstep>. `*` then excludes health and logs, which depend on the machine.
         package var lockstep = false
         /// Whether to replace an existing bag; otherwise `drive.mcap` is kept and the recording goes to `drive_1.mcap`.
         ///
@@ -38,7 +39,7 @@ package final class BagRecorder {
         ///
         /// The messages are written only when ``BagRecorder/snapshot(_:_:)`` is called.
         package var snapshotSeconds: Double?
-        /// The most bytes of memory for the snapshot messages.
+        /// The maximum memory for the snapshot messages, bytes.
         package var snapshotBytes = 256 << 20
         package var attachments: [String] = []
         /// Information about the recording, written into it by name.
@@ -48,13 +49,13 @@ package final class BagRecorder {
         package init() {}
     }
 
-    /// The numbers of published messages missing from the recording.
+    /// The numbers of published messages missing from the recording, by cause.
     package struct Losses: Sendable, Equatable {
         /// Messages that never arrived, according to the publishers' counts.
         package var lost: UInt64 = 0
         /// Messages dropped because they arrived too fast, or before the first `/clock` message.
         package var dropped: UInt64 = 0
-        /// Messages refused because they are malformed or larger than 64 MiB.
+        /// Messages rejected because they are malformed or larger than 64 MiB.
         package var refused: UInt64 = 0
         /// Messages that the disk did not accept in time.
         package var unwritten: UInt64 = 0
@@ -70,14 +71,14 @@ package final class BagRecorder {
         }
     }
 
-    /// The most bytes of messages kept until the first `/clock` message.
+    /// The maximum size of the messages held until the first `/clock` message, bytes.
     private static let greatestHold = 32 << 20
-    /// The longest wait for the disk at the end, seconds.
+    /// The maximum wait for the disk at the end, seconds.
     private static let patience = 10.0
     private static let largest = 64 << 20
-    /// The most requests to a node for its configuration.
+    /// The maximum number of requests to a node for its configuration.
     private static let mostAttempts = 3
-    /// The most live nodes whose configuration is requested.
+    /// The maximum number of live nodes whose configuration is requested.
     private static let mostNodes = 1_024
     private static let mostSnapshots = 4
     private static let largestAttachment = 16 << 20
@@ -86,7 +87,7 @@ package final class BagRecorder {
     private struct Snapshot {
         var thread: RecordingThread
         var call: UnaryCall<SnapshotResponse>?
-        /// The recorded time before the call that it holds, seconds.
+        /// The recorded time before the call that the snapshot covers, seconds.
         var before: Double
         /// The end of its messages: a steady time, and a deadline of the machine's clock in case `/clock` stops.
         var end: (steadyTime: Int64, deadline: MonotonicInstant)
@@ -103,7 +104,7 @@ package final class BagRecorder {
     private var snapshotPaths: [String] = []
     private var snapshotMessages: UInt64 = 0
     private var incompleteSnapshots = 0
-    /// The entries that each file of the recording begins with.
+    /// The entries at the start of each file of the recording.
     private var supplements: [RecordingThread.Supplement] = []
     /// The attachments that wait for the first `/clock` message.
     private var undated: [RecordingThread.Supplement] = []
@@ -141,9 +142,9 @@ package final class BagRecorder {
     /// Creates the bag and subscribes.
     ///
     /// - Parameters:
-    ///   - directory: where to look up the types of topics outside the catalogue, besides the peers' announcements; without either, they
-    ///     are recorded without a type.
-    ///   - now: the clock of the bus's reception times, by which snapshots end.
+    ///   - directory: the registry for the types of topics outside the catalogue, in addition to the peers' announcements; topics without
+    ///     a known type are recorded untyped.
+    ///   - now: the clock of the bus's reception times, which determines the end of snapshots.
     package init(
         _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog,
         now: @escaping () -> MonotonicInstant = MonotonicClock.now
@@ -165,7 +166,7 @@ package final class BagRecorder {
         ring = options.snapshotSeconds.map { SnapshotRing(seconds: $0, bytes: options.snapshotBytes) }
         // A file that cannot be attached must not leave an empty bag behind.
         var attachments: [RecordingThread.Supplement] = []
-        // In lockstep, equal playbacks give equal bytes.
+        // In lockstep, equal playbacks must produce equal bytes.
         for path in options.lockstep ? [] : options.attachments {
             attachments.append(try BagRecorder.attachment(path))
         }
@@ -177,12 +178,12 @@ package final class BagRecorder {
         if !options.lockstep, !options.facts.isEmpty { add(.metadata(name: "navbus.recorder", options.facts)) }
         for attachment in attachments { add(attachment) }
         do throws(BusError) {
-            // There is no limit on the count: the bus limits the bytes, and no entry of a journal may be lost.
+            // The count is unlimited: the bus limits the bytes, and no journal entry may be lost.
             _ = try bus.subscribe(
                 matching: BagRecorder.filter(options), qos: .keepLast(QoS.maximumDepth),
                 maximumPayloadSize: Self.largest)
-            // In lockstep, a recorder publishes nothing, so the topics in the statistics are those subscribed so far. The recorder also
-            // wants topics that appear later.
+            // In lockstep, a recorder publishes nothing, so the topics in the statistics are the subscribed ones. The recorder also
+            // subscribes to topics that appear later.
             participant.subscribed = { [unowned bus] in Set(bus.statistics.topics.map(\.topic)) }
             let filter = BagRecorder.filter(options)
             participant.wants = { filter.matches($0) }
@@ -230,14 +231,14 @@ package final class BagRecorder {
             repeat {
                 count = heard
                 try turn(.milliseconds(100))
-                // If many arrive at a time, there is a backlog.
+                // Many messages at a time mean that there is a backlog.
             } while heard > count
                 && MonotonicClock.now() < stopped + (heard - count > 500 ? .seconds(5) : .milliseconds(500))
         } catch {
             throw NodeError(.system, error.description)
         }
         if !held.isEmpty {
-            nodeLog.warning("no /clock message arrived: the recording uses the system clock")
+            nodeLog.warning("no /clock message arrived; the recording uses the system clock")
             release { $0 }
         }
         dateAttachments(WallClock.now())
@@ -319,7 +320,8 @@ package final class BagRecorder {
 
     /// Returns a message with the log time of a moment of `/clock`.
     ///
-    /// A publish time that is closer to the machine's time comes from a publisher that does not follow `/clock`; the moment replaces it.
+    /// A publish time that is closer to the machine's time is from a publisher that does not follow `/clock`, and is replaced by the
+    /// moment.
     private func at(_ now: Int64, _ entry: RecordingThread.Entry) -> RecordingThread.Entry {
         var entry = entry
         let stamp = Double(entry.publishTime)
@@ -329,11 +331,11 @@ package final class BagRecorder {
         return entry
     }
 
-    /// Keeps a message until its recorded time is known.
+    /// Holds a message until its recorded time is known.
     private func hold(_ entry: RecordingThread.Entry) {
         guard heldBytes < Self.greatestHold else {
             if heldDropped == 0 {
-                nodeLog.warning("no /clock message yet, and the buffer is full: messages are dropped")
+                nodeLog.warning("no /clock message yet and the buffer is full; messages are dropped")
             }
             heldDropped += 1
             return
@@ -380,14 +382,14 @@ package final class BagRecorder {
         for attachment in attachments { add(attachment, at: time) }
     }
 
-    /// Adds metadata or an attachment of a moment of the recording; nil is the present one.
+    /// Adds metadata or an attachment with a moment of the recording; nil for the present.
     private func add(_ supplement: RecordingThread.Supplement, at time: NavGeo.Timestamp? = nil) {
         guard let stamp = time ?? clock.stamp ?? (supplement.isDated ? nil : WallClock.now()) else {
             if undated.count < RecordingThread.mostSupplements { undated.append(supplement) }
             return
         }
         let supplement = supplement.dated(UInt64(clamping: stamp.nanoseconds))
-        // A node that restarts with the same configuration says nothing new.
+        // A node that restarts with the same configuration adds no new information.
         guard supplements.count < RecordingThread.mostSupplements,
             supplements.last(where: { $0.name == supplement.name })?.hasContent(of: supplement) != true
         else { return }
@@ -408,7 +410,7 @@ package final class BagRecorder {
         }
     }
 
-    /// Asks each new node of this and other hosts for its version and configuration, and attaches the description of its road tiles.
+    /// Requests the version and configuration of each new node of this and other hosts, and attaches the description of its road tiles.
     private func describeNodes() {
         guard !self.options.lockstep, let directory, let local = try? directory.inspect().nodes else { return }
         let known = Set(local.map(\.bootID))
@@ -459,7 +461,7 @@ package final class BagRecorder {
         let entries = parameters.compactMap { parameter in parameter.key.map { ($0, parameter.value?.text ?? "") } }
         let values = Dictionary(entries, uniquingKeysWith: { first, _ in first })
         add(.metadata(name: "navbus.parameters/\(node)", values))
-        // The files of another host are not here.
+        // Files of another host are not accessible here.
         guard let processID, let tiles = values["tiles"], !tiles.isEmpty else { return }
         // A relative path is relative to the folder of the node.
         let list = (tiles.hasPrefix("/") ? tiles : "/proc/\(processID)/cwd/\(tiles)") + "/tileset.json"
@@ -526,11 +528,11 @@ extension BagRecorder: RecorderServiceProvider {
             throw CallStatus(.failedPrecondition, "'\(bus.name)' has no snapshot buffer: start it with --snapshot")
         }
         guard snapshots.count < Self.mostSnapshots else {
-            throw CallStatus(.resourceExhausted, "\(Self.mostSnapshots) snapshots are being written: try again later")
+            throw CallStatus(.resourceExhausted, "\(Self.mostSnapshots) snapshots are being written; retry later")
         }
         let after = request.afterS ?? 0
         guard after >= 0, after <= 3_600 else {
-            throw CallStatus(.invalidArgument, "after_s is \(after): give 0 to 3600 seconds")
+            throw CallStatus(.invalidArgument, "after_s is \(after), not within 0 to 3600 seconds")
         }
         let content = ring.content
         guard let last = content.last?.steadyTime else {

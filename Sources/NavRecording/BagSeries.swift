@@ -5,14 +5,14 @@ import NavConfig
 
 /// The files of a recording: `drive.mcap`, then `drive_1.mcap`, `drive_2.mcap`, and so on.
 ///
-/// If files of the series exist, a recording continues after the last of them, so a restarted recorder replaces nothing that
-/// was recorded before.
+/// If files of the series exist, a recording continues after the last of them, so a restarted recorder overwrites no earlier recording.
 struct BagSeries {
-    /// The most files of a series.
+    /// The maximum number of files of a series.
     static let most = 100_000
 
     private let first: String
-    /// Whether to replace the first file; false once it is written, since further files may be of other recordings.
+    /// Whether to replace the first file; false once the first file is written, since further files may belong to other
+    /// recordings.
     private var overwrite: Bool
     private var number = 0
 
@@ -35,7 +35,7 @@ struct BagSeries {
         return names.compactMap { name -> Int? in
             if name == known { return 0 }
             guard name.hasPrefix(stem), name.hasSuffix(end),
-                // A larger number was not counted up to, and cannot be counted on from.
+                // A larger number was not written by this program, and further numbers would overflow.
                 let number = Int(name.dropFirst(stem.count).dropLast(end.count)), (1...Int.max / 2).contains(number),
                 (path(number) as NSString).lastPathComponent == name
             else { return nil }
@@ -58,7 +58,7 @@ struct BagSeries {
             guard Self.isBag(oldest.path) else { continue }
             let isGone = unlink(oldest.path) == 0
             let reason = isGone ? "" : ": \(String(cString: strerror(errno)))"
-            notes.append("the quota is reached: '\(oldest.path)' is \(isGone ? "" : "not ")deleted\(reason)")
+            notes.append("the quota is reached; '\(oldest.path)' is \(isGone ? "" : "not ")deleted\(reason)")
         }
         return notes
     }
@@ -72,7 +72,7 @@ struct BagSeries {
     }
 
     mutating func create() throws(BagError) -> (bag: BagWriter, path: String) {
-        // A file that is not a recording was named by mistake.
+        // A file that is not a recording was named by mistake and must not be replaced.
         if !overwrite, access(first, F_OK) == 0, !Self.isBag(first) {
             throw BagError(.io, "cannot create \(first): it exists and is not a bag; --overwrite replaces it")
         }

@@ -2,11 +2,11 @@ package import NavBag
 package import NavKit
 package import NavMessages
 
-/// The inputs of the core in a bag other than fixes, each with the number of fixes before it.
+/// The inputs of the core in a bag other than fixes, each with the number of preceding fixes.
 ///
-/// Traffic and odometry are read only when their time comes: an hour of a city's traffic, or of wheels at 100 Hz, takes too
-/// much memory. From the journal of a recorded node it takes the commands and the decisions of the owner's policy, and from the node's
-/// publications the trip under way of which the journal says nothing.
+/// Traffic and odometry are read only when they are due: an hour of a city's traffic, or of wheel speeds at 100 Hz, takes too much memory.
+/// The commands and the decisions of the owner's policy are taken from the journal of a recorded node; a trip in progress that the journal
+/// does not explain is taken from the node's publications.
 package struct InputTrack: Sendable {
     /// The message types of a track's topics.
     package static let types: [String: String] = [
@@ -15,7 +15,7 @@ package struct InputTrack: Sendable {
 
     /// The path of the bag.
     package let path: String
-    /// The topics of the bag's channels that carry a topic of the track with its type.
+    /// The topics of the bag's channels that carry a topic of the track with the expected type.
     package let channels: [UInt16: String]
     /// The numbers of messages before the first fix, between each fix and the next, and after the last.
     package private(set) var counts: [UInt32] = [0]
@@ -30,7 +30,7 @@ package struct InputTrack: Sendable {
     package private(set) var configuredTrip: (destination: String, via: String)?
     private var recordedTrip = RecordedTrip()
 
-    /// The trip under way that the journal does not explain, with the number of fixes before it.
+    /// The trip in progress that the journal does not explain, with the number of fixes before it.
     package var tripUnderWay: (fix: Int, trip: SavedTrip)? {
         guard configuredTrip == nil, let trip = recordedTrip.trip else { return nil }
         return (recordedTrip.fix, trip)
@@ -56,7 +56,7 @@ package struct InputTrack: Sendable {
         channels = reader.channels(of: InputTrack.types)
     }
 
-    /// Returns the odometry in a message of the track, with the message's time if it has none itself; nil when it cannot be read.
+    /// Returns the odometry in a message of the track, stamped with the message's time if it has no stamp; nil when it cannot be read.
     package static func odometry(_ message: BagMessage) -> VehicleOdometry? {
         try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
             .dated(by: Int64(clamping: message.publishTime))
@@ -69,7 +69,7 @@ package struct InputTrack: Sendable {
         if topic == Topics.odometry.name { odometryCount += 1 }
     }
 
-    /// Adds the next entry of the journal; one that cannot be read is ignored.
+    /// Adds the next entry of the journal; an unreadable entry is ignored.
     package mutating func add(_ entry: JournalEntry) {
         switch entry.event {
         case .command(let command)
@@ -111,7 +111,7 @@ package struct InputTrack: Sendable {
 
         /// Returns the next message, with its topic, between a fix and the fix before it; nil after the last.
         ///
-        /// The first fix is 0; the number of fixes stands for the end of the bag.
+        /// The first fix is 0; the number of fixes denotes the end of the bag.
         package mutating func message(before fix: Int) throws(BagError) -> (topic: String, message: BagMessage)? {
             guard counts.indices.contains(fix), counts[fix] > 0 else { return nil }
             counts[fix] -= 1
@@ -130,7 +130,7 @@ package enum RecordedInput: Sendable {
 }
 
 extension TraceInput {
-    /// Calls `body` with the fixes, and the odometry of a bag between them, in the order of recording.
+    /// Calls `body` with the fixes and, for a bag, the odometry between them, in the order of recording.
     package func forEachInput(_ body: (RecordedInput) -> Void) throws(NodeError) {
         do throws(BagError) {
             var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
@@ -149,7 +149,7 @@ extension TraceInput {
 }
 
 extension BagReader {
-    /// Returns the topics of the channels that carry one of some topics with its type, by the channel's number.
+    /// Returns the topics of the channels that carry one of the given topics with the expected type, by channel number.
     func channels(of types: [String: String]) -> [UInt16: String] {
         var channels: [UInt16: String] = [:]
         for (topic, type) in types {

@@ -25,9 +25,9 @@ package struct MessageLog<Sink: ByteSink> {
     /// Adds an encoded message.
     ///
     /// - Parameters:
-    ///   - type: the full name of its type; an unknown type is written without a schema.
-    ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil numbers the messages here.
-    ///   - publisher: the boot id of the publisher, which gets its own channel; nil shares one channel.
+    ///   - type: the full name of its type; a message of an unknown type is written without a schema.
+    ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil to number the messages here.
+    ///   - publisher: the boot id of the publisher, which gets its own channel; nil to share one channel.
     ///   - node: the publisher's name, written with the channel.
     ///   - isLatched: whether a late subscriber gets the last value, written with the channel of a topic that is not in the catalogue.
     ///   - logTime: the time that orders the bag, ns.
@@ -74,10 +74,10 @@ package struct MessageLog<Sink: ByteSink> {
         try writer.addAttachment(name: name, mediaType: mediaType, logTime: logTime, createTime: 0, data: data)
     }
 
-    /// Closes the current chunk, so that a crash loses nothing before this point.
+    /// Closes the current chunk, so that a crash loses no earlier messages.
     package mutating func flush() throws(BagError) { try writer.flush() }
 
-    /// Retries the writes that the sink has refused.
+    /// Retries the writes that the sink has rejected.
     package mutating func retry() throws(BagError) { try writer.retry() }
 
     package mutating func close() throws(BagError) { try writer.close() }
@@ -100,13 +100,13 @@ package struct MessageLog<Sink: ByteSink> {
 }
 
 extension BagChannel {
-    /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
+    /// Whether a late subscriber gets the topic's last value: according to the catalogue, otherwise to the channel's
     /// metadata.
     package var isLatched: Bool { isLatchedTopic(topic, metadata) }
 }
 
 extension RecordChannel {
-    /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
+    /// Whether a late subscriber gets the topic's last value: according to the catalogue, otherwise to the channel's
     /// metadata.
     package var isLatched: Bool { isLatchedTopic(topic, metadata) }
 }

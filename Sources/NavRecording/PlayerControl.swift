@@ -1,13 +1,13 @@
 package import NavBus
 import Synchronization
 
-/// The interactive control of a running playback; usable from any thread.
+/// The interactive control of a running playback; thread-safe.
 package final class PlayerControl: Sendable {
     /// A jump to another position in the bag.
     package enum Jump: Sendable, Equatable {
         /// By a number of seconds, forwards or (if negative) backwards.
         case by(Double)
-        /// To the previous moment, which is played before the playback pauses.
+        /// A jump to the previous moment, which is played before the playback pauses.
         case back
     }
 
@@ -19,7 +19,7 @@ package final class PlayerControl: Sendable {
         var factor = 1.0
     }
 
-    /// The most queued jumps; a key that is held down requests more than can be executed.
+    /// The maximum number of queued jumps; a held key requests more jumps than can be executed.
     private static let mostJumps = 16
 
     private let state: Mutex<State>
@@ -29,8 +29,8 @@ package final class PlayerControl: Sendable {
     ///
     /// - Parameters:
     ///   - isPaused: whether the playback begins paused.
-    ///   - steps: the number of moments that are played first even if paused.
-    ///   - waker: wakes the player, so that it reacts immediately.
+    ///   - steps: the number of moments played at the start even if paused.
+    ///   - waker: the waker of the player, so that it reacts immediately.
     package init(isPaused: Bool = false, steps: Int = 0, waking waker: Waker? = nil) {
         state = Mutex(State(isPaused: isPaused, steps: max(0, steps)))
         self.waker = waker
@@ -41,10 +41,10 @@ package final class PlayerControl: Sendable {
         waker?.wake()
     }
 
-    /// Whether the playback is paused, apart from requested steps.
+    /// Whether the playback is paused, except for requested steps.
     package var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Whether keys control the playback, so that the user may jump back at the end of the bag.
+    /// Whether the playback is controlled by keys, so that the user may jump back at the end of the bag.
     package var isAttended: Bool {
         get { state.withLock { $0.isAttended } }
         set { state.withLock { $0.isAttended = newValue } }
@@ -57,7 +57,7 @@ package final class PlayerControl: Sendable {
         }
     }
 
-    /// Pauses and plays one moment: everything up to the next stamp.
+    /// Pauses and plays one moment: all messages up to the next stamp.
     package func step() {
         change { state in
             state.isPaused = true
@@ -83,7 +83,7 @@ package final class PlayerControl: Sendable {
     /// Multiplies the rate by `factor`.
     package func changeRate(by factor: Double) { change { $0.factor *= factor } }
 
-    /// Takes a requested step; false when there is none.
+    /// Takes a requested step; returns false when there is none.
     package func takeStep() -> Bool {
         state.withLock { state in
             guard state.steps > 0 else { return false }
@@ -95,7 +95,7 @@ package final class PlayerControl: Sendable {
     /// Takes the next requested jump; nil when there is none.
     package func takeJump() -> Jump? { state.withLock { $0.jumps.isEmpty ? nil : $0.jumps.removeFirst() } }
 
-    /// Takes the requested change of rate, a factor; nil when there is none.
+    /// Takes the requested change of rate, as a factor; nil when there is none.
     package func takeFactor() -> Double? {
         state.withLock { state in
             guard state.factor != 1 else { return nil }

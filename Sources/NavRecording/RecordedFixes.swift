@@ -4,9 +4,9 @@ package import NavMessages
 
 /// The recorded fixes of a trace, in the order in which they arrived.
 ///
-/// Those of a long bag are read again each time they are needed: each takes about a kilobyte of memory.
+/// The fixes of a long bag are reread each time they are needed, since each takes about a kilobyte of memory.
 package struct RecordedFixes: Sendable {
-    /// The most fixes of a bag that are kept in memory.
+    /// The maximum number of a bag's fixes kept in memory.
     package static let mostKept = 50_000
     /// The largest encoded fix, bytes.
     private static let largest = 16 << 10
@@ -16,7 +16,7 @@ package struct RecordedFixes: Sendable {
     /// The bag to read instead, and its channels with fixes.
     private let bag: (path: String, channels: Set<UInt16>)?
 
-    /// Whether any fix has a time, as all of a bag have.
+    /// Whether any fix has a time, which is always the case in a bag.
     package var haveTimes: Bool { kept.isEmpty || kept.contains { $0.stampNs != nil } }
 
     package init(_ fixes: [GnssFix]) { (count, kept, bag) = (fixes.count, fixes, nil) }
@@ -25,7 +25,7 @@ package struct RecordedFixes: Sendable {
         (self.count, kept, bag) = (count, [], (path, channels))
     }
 
-    /// Returns the fix in a message of a bag, with the message's time if it has none itself; nil when it cannot be read.
+    /// Returns the fix in a message of a bag, stamped with the message's time if it has no stamp; nil when it cannot be read.
     static func fix(_ message: BagMessage) -> GnssFix? {
         try? GnssFix(decoding: Array(message.data), limit: largest).dated(by: Int64(clamping: message.publishTime))
     }

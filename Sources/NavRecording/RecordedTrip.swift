@@ -2,9 +2,9 @@ import NavBag
 import NavKit
 import NavMessages
 
-/// The trip under way in a bag whose journal does not say how it began, as in a further file of a split recording, a cut or a snapshot.
+/// The trip in progress in a bag whose journal lacks its start, such as a further file of a split recording, a cut or a snapshot.
 ///
-/// It is read from the first route that the recorded node published, and from the state that belongs to it.
+/// It is read from the first route published by the recorded node, and from the state that belongs to it.
 struct RecordedTrip: Sendable {
     /// The message types of the topics that show the trip.
     static let types: [String: String] = [
@@ -18,17 +18,17 @@ struct RecordedTrip: Sendable {
     /// The time of the first command that begins a trip, ns.
     private var commanded = Int64.max
 
-    /// Takes the next message of a topic in ``types``; one that cannot be read is ignored.
+    /// Takes the next message of a topic in ``types``; an unreadable message is ignored.
     ///
     /// - Parameter fix: the number of fixes before it.
     mutating func take(_ message: BagMessage, topic: String, fix: Int) {
         if topic == Topics.state.name {
-            // What follows the state of the route belongs to a later time.
+            // Messages after the state of the route belong to a later time.
             guard route == nil || state?.routeId != route?.routeId else { return }
             state = (try? NavigationState(decoding: Array(message.data), limit: Topics.state.entry.maxSize)) ?? state
         } else if route == nil,
             let first = try? Route(decoding: Array(message.data), limit: Topics.route.entry.maxSize),
-            // Without a line it is the end of a route.
+            // A route without a line marks the end of a route.
             first.geometry != nil
         {
             (route, self.fix) = (first, fix)
@@ -43,7 +43,7 @@ struct RecordedTrip: Sendable {
         }
     }
 
-    /// The trip, to be resumed; nil when there is none, it has ended, or a command in the bag led to it.
+    /// The trip to resume; nil when there is none, it has ended, or it results from a command in the bag.
     var trip: SavedTrip? {
         guard let route, commanded > route.stampNs ?? .max else { return nil }
         let state = state.flatMap { $0.routeId == route.routeId ? $0 : nil }
@@ -51,7 +51,8 @@ struct RecordedTrip: Sendable {
         if let state, state.phase != .guidance || state.guidance == .complete { return nil }
         let (leg, isHeld) = (state?.legIndex ?? 0, state?.isHeld ?? false)
         let completed = Int(leg) + (isHeld ? 1 : 0)
-        // The start comes first. VIA points of the current leg may have been passed; the retained route shows which.
+        // The first waypoint is the start. VIA points of the current leg may have been passed; the route shows which
+        // remain.
         let stop = route.legs.indices.contains(completed - 1) ? Int(route.legs[completed - 1].waypointIndex ?? 0) : 0
         let ahead = Array(route.waypoints.dropFirst(stop + 1))
         guard !ahead.isEmpty else { return nil }

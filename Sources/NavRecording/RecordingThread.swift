@@ -8,25 +8,25 @@ import Synchronization
 
 /// A thread that writes a recording, so that a slow disk does not block the bus.
 ///
-/// Messages wait in a queue of bounded size. While the disk accepts nothing, because it is full or hangs, writing is retried;
-/// messages that find the queue full are dropped and counted. Only a recording in lockstep waits for room in the queue, and so for the
-/// disk: see ``take(_:waits:)``.
+/// Messages wait in a queue of bounded size. While the disk accepts no data, because it is full or hangs, writing is retried; messages that
+/// arrive while the queue is full are dropped and counted. Only a recording in lockstep waits for room in the queue, and so for the disk:
+/// see ``take(_:waits:)``.
 final class RecordingThread: Sendable {
     /// The names of a recording's files, and the rules for starting another file.
     struct Files: Sendable {
         var first: String
         var overwrite = false
-        /// The most bytes of a file; nil for no limit.
+        /// The maximum size of a file, bytes; nil for no limit.
         var splitBytes: Int?
-        /// The most nanoseconds of log time in a file; nil for no limit.
+        /// The maximum log time in a file, ns; nil for no limit.
         var splitNanoseconds: Int64?
         /// The total bytes of the files of the series, above which the oldest are deleted; nil for no limit.
         var quotaBytes: Int?
-        /// Whether to write pending messages at least once a second; otherwise chunks end by size alone, whatever the speed.
+        /// Whether to write pending messages at least once a second; otherwise chunks end only by size, independent of timing.
         var flushes = true
     }
 
-    /// Metadata or an attachment of the recording; each file begins with all that are known by then.
+    /// Metadata or an attachment of the recording; each file begins with all supplements known by then.
     enum Supplement: Sendable {
         case metadata(name: String, [String: String])
         case attachment(name: String, mediaType: String, logTime: UInt64, data: [UInt8])
@@ -40,13 +40,13 @@ final class RecordingThread: Sendable {
         /// Whether it has a log time.
         var isDated: Bool { if case .attachment = self { true } else { false } }
 
-        /// Returns it with a log time, if it has one.
+        /// Returns the supplement with a log time, if its kind has one.
         func dated(_ time: UInt64) -> Supplement {
             guard case .attachment(let name, let mediaType, _, let data) = self else { return self }
             return .attachment(name: name, mediaType: mediaType, logTime: time, data: data)
         }
 
-        /// Whether both say the same, at whatever time.
+        /// Whether both have the same content, regardless of time.
         func hasContent(of other: Supplement) -> Bool {
             switch (self, other) {
             case (.metadata(_, let entries), .metadata(_, let others)): entries == others
@@ -66,41 +66,42 @@ final class RecordingThread: Sendable {
         var node: String?
         var logTime: Int64
         var publishTime: Int64
-        /// The time of reception on a clock that is never set: ``logTime`` in an epoch of `/clock`, otherwise the monotonic clock, ns.
+        /// The time of reception on a clock that is never adjusted: ``logTime`` in an epoch of `/clock`, otherwise the monotonic clock, ns.
         var steadyTime: Int64
-        /// The epoch of `/clock` that ``logTime`` belongs to; 0 for the machine's clock.
+        /// The epoch of `/clock` to which ``logTime`` belongs; 0 for the machine's clock.
         var epoch: UInt64 = 0
         var payload: Payload
 
-        /// The approximate bytes of memory.
+        /// The approximate memory use, bytes.
         var cost: Int { payload.count + 256 }
     }
 
     struct Report: Sendable {
-        /// Messages in the files, without those repeated at the start of a further file.
+        /// Messages in the files, excluding those repeated at the start of a further file.
         var written: UInt64 = 0
         /// Messages dropped because the queue was full, or because the bag could not be completed.
         var unwritten: UInt64 = 0
         /// Messages larger than a bag allows.
         var tooLarge: UInt64 = 0
-        /// The reason why nothing can be written at present.
+        /// The reason why writing fails at present.
         var failure: String?
         var paths: [String] = []
-        /// Whether everything is written and closed.
+        /// Whether all data is written and the bag closed.
         var isComplete = false
-        /// Whether the thread has ended, even if not everything was written.
+        /// Whether the thread has ended, even if not all data was written.
         var hasEnded = false
     }
 
-    /// The most bytes in the queue, without those of ``take(held:)``; a single message is accepted whatever its size.
+    /// The maximum bytes in the queue, excluding those of ``take(held:)``; a single message is accepted whatever its
+    /// size.
     static let greatestBacklog = 128 << 20
-    /// The most bytes of latched values that are repeated in a further file.
+    /// The maximum bytes of latched values that are repeated in a further file.
     static let greatestRepetition = 64 << 20
     /// The bytes taken from the queue at a time.
     private static let batch = 1 << 20
-    /// The longest time between flushes, ns; together with an iteration of the thread's loop it stays under a second.
+    /// The longest time between flushes, ns; with one iteration of the thread's loop the total stays under a second.
     private static let flushInterval: Int64 = 600_000_000
-    /// The most supplements.
+    /// The maximum number of supplements.
     static let mostSupplements = 1_024
     private static let retryInterval = 0.2
     /// The number of attempts to write the bag while closing.
@@ -121,7 +122,7 @@ final class RecordingThread: Sendable {
 
     private struct State: Sendable {
         var waiting: [Batch] = []
-        /// The bytes of the waiting batches that count.
+        /// The bytes of the counted waiting batches.
         var bytes = 0
         var isClosing = false
         var losses: [String: String] = [:]
@@ -152,7 +153,8 @@ final class RecordingThread: Sendable {
 
     /// Queues a message, or counts it as dropped when there is no room.
     ///
-    /// - Parameter waits: whether to wait for room instead, for recordings that must not depend on the machine's speed.
+    /// - Parameter waits: whether to wait for room instead, for recordings that must be independent of the machine's
+    ///   speed.
     func take(_ entry: Entry, waits: Bool = false) {
         while true {
             let isFull = state.withLock { state -> Bool in
@@ -173,7 +175,7 @@ final class RecordingThread: Sendable {
         pending.signal()
     }
 
-    /// Queues messages that the caller keeps in memory anyway; it neither waits nor drops any, however full the queue is.
+    /// Queues messages that the caller keeps in memory in any case; neither waits nor drops messages, even if the queue is full.
     func take(held entries: [Entry]) {
         var batches: [Batch] = []
         for entry in entries {
@@ -184,7 +186,7 @@ final class RecordingThread: Sendable {
         pending.signal()
     }
 
-    /// Writes a supplement into this file and all further ones.
+    /// Writes a supplement to this file and all further files.
     func add(_ supplement: Supplement) {
         state.withLock { if $0.supplements.count < Self.mostSupplements { $0.supplements.append(supplement) } }
         pending.signal()
@@ -222,7 +224,7 @@ final class RecordingThread: Sendable {
         var isDescribed = false
         /// The number of supplements in the file.
         var supplementCount = 0
-        /// The bytes of what each file repeats: supplements and latched values.
+        /// The bytes repeated in each file: supplements and latched values.
         var headBytes = 0
         /// The last value of each latched topic, for the next file.
         var latched: [String: Entry] = [:]
@@ -246,7 +248,7 @@ final class RecordingThread: Sendable {
         recording.nextFlush = Clocks.monotonic() + Self.flushInterval
         while true {
             _ = pending.wait(timeout: .now() + .milliseconds(250))
-            // There is one signal per message: surplus signals must not keep the loop busy.
+            // There is one signal per message: consume surplus signals, so that they do not keep the loop busy.
             while pending.wait(timeout: .now()) == .success {}
             supplement(recording)
             while let batch = next() {
@@ -268,7 +270,7 @@ final class RecordingThread: Sendable {
         state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
     }
 
-    /// Retries `body` until the disk accepts it; false when it did not complete.
+    /// Retries `body` until the disk accepts it; returns false when it did not complete.
     private func persist(_ recording: Recording, _ body: () throws(BagError) -> Void) -> Bool {
         while true {
             do throws(BagError) {
@@ -319,12 +321,12 @@ final class RecordingThread: Sendable {
         }
     }
 
-    /// Writes a message, or skips one that no bag accepts; false when the disk did not accept it.
+    /// Writes a message, or skips a message that no bag accepts; returns false when the disk did not accept it.
     private func append(_ entry: Entry, at logTime: Int64, _ recording: Recording) -> Bool {
         let count = recording.log.messageCount
         return persist(recording) { () throws(BagError) in
             try recording.log.retry()
-            // The failure may have happened after the message was accepted.
+            // The failure may have occurred after the message was accepted.
             guard recording.log.messageCount == count else { return }
             do throws(BagError) {
                 try entry.payload.withUnsafeBytes { bytes throws(BagError) in
@@ -347,7 +349,7 @@ final class RecordingThread: Sendable {
         _ = persist(recording) { () throws(BagError) in
             try recording.log.retry()
             while recording.supplementCount < supplements.count {
-                // Counted first: if adding fails, the writer keeps it and the retry writes it.
+                // Count before adding: if adding fails, the writer keeps the supplement and the retry writes it.
                 recording.supplementCount += 1
                 switch supplements[recording.supplementCount - 1] {
                 case .metadata(let name, let entries): try recording.log.addMetadata(name: name, entries)
@@ -378,10 +380,10 @@ final class RecordingThread: Sendable {
         try recording.log.close()
     }
 
-    /// Starts another file when this one is full, or when time starts over: times of different epochs cannot be put in order.
+    /// Starts another file when this one is full, or when time restarts, since times of different epochs cannot be ordered.
     ///
-    /// A file that is limited in time is also full when the clock was set to before its start. The files of a recording whose repeated
-    /// part is large are larger than the limit: otherwise each would have a single message, and a quota would leave no history.
+    /// A file limited in time is also full when the clock was set back to before the file's start. If the repeated part of a recording is
+    /// large, its files exceed the limit: otherwise each would have a single message, and a quota would leave no history.
     private func split(before entry: Entry, _ recording: Recording) {
         guard recording.log.messageCount > 0, let start = recording.start else { return }
         let limit = files.greatestSize(head: recording.headBytes)
@@ -414,7 +416,7 @@ final class RecordingThread: Sendable {
         }
         if isOfAnotherEpoch {
             (recording.latched, recording.latchedBytes) = ([:], 0)
-            log.info("time starts over: recording into another file")
+            log.info("time restarts: recording into another file")
         }
         for value in recording.latched.values.sorted(by: { $0.topic < $1.topic }) where value.topic != entry.topic {
             _ = append(value, at: entry.logTime, recording)
@@ -424,9 +426,11 @@ final class RecordingThread: Sendable {
 }
 
 extension RecordingThread.Files {
-    /// Returns the bytes at which a file is full, with room for messages after its repeated part; nil for no limit.
+    /// Returns the size at which a file is full, with room for messages after its repeated part, bytes; nil for no
+    /// limit.
     fileprivate func greatestSize(head: Int) -> Int? { splitBytes.map { max($0, head + $0 / 2) } }
 
-    /// Returns the bytes that the files of the series may take before another one is started, so that it fits the quota; nil for no quota.
+    /// Returns the maximum size of the series before another file is started, so that the total stays within the quota, bytes; nil for no
+    /// quota.
     fileprivate func room(head: Int) -> Int? { quotaBytes.map { max($0 - (greatestSize(head: head) ?? 0), 0) } }
 }

@@ -14,13 +14,13 @@ struct SnapshotRing {
     ///
     /// - Parameters:
     ///   - seconds: the time for which a message is kept, by ``RecordingThread/Entry/steadyTime``.
-    ///   - bytes: the most memory for the messages; when it is full, the oldest are removed earlier.
+    ///   - bytes: the maximum memory for the messages; when it is full, the oldest are removed earlier.
     init(seconds: Double, bytes: Int) {
         nanoseconds = Int64(min(max(seconds, 0) * 1e9, 1e18))
         self.bytes = bytes
     }
 
-    /// Adds a message and removes those that are too old, or of another epoch.
+    /// Adds a message and removes messages that are too old or of another epoch.
     mutating func take(_ entry: RecordingThread.Entry) {
         if entry.epoch != epoch {
             (entries, head, cost) = ([], 0, 0)

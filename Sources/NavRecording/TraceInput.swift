@@ -13,23 +13,23 @@ package struct TraceInput: Sendable {
     package let others: InputTrack?
     /// The counts of rejected input, by reason.
     package let rejected: [(reason: String, count: Int)]
-    /// A one-line description of the unreadable part of a bag; nil when all of the bag can be read.
+    /// A one-line description of the unreadable part of a bag; nil when the whole bag is readable.
     package var loss: String? { origin?.loss }
     private let origin: BagIndex.Origin?
     /// Whether the recorded node guided along a route.
     private let isGuided: Bool
 
-    /// Returns a note that a replay lacks the guidance of the recording; nil when it has some, or the recording has none.
+    /// Returns a note that a replay lacks the guidance of the recording; nil when the replay has guidance or the recording has none.
     ///
     /// - Parameters:
     ///   - routes: the number of routes in the replay.
-    ///   - option: the option that gives a destination.
+    ///   - option: the option that specifies a destination.
     package func noteOfMissingGuidance(routes: Int, option: String) -> String? {
         guard isGuided, routes == 0 else { return nil }
-        return "the recording was under guidance, the replay is not: its destination can be given with '\(option)'"
+        return "the recording was under guidance, the replay is not; set a destination with '\(option)'"
     }
 
-    /// Returns a warning about the unreadable part of a bag for a command that uses the readable part; nil when all is readable.
+    /// Returns a warning about the unreadable part of a bag for a command that uses the readable part; nil when the whole bag is readable.
     package func warning(about path: String) -> String? {
         origin?.warning(about: path)
     }
@@ -59,32 +59,32 @@ package struct TraceInput: Sendable {
         }
         if check.backwardCount > 0 {
             notes.append(
-                "\(check.backwardCount) inputs have an earlier log time than the one recorded before them: "
+                "\(check.backwardCount) inputs have an earlier log time than their predecessor; "
                     + "they are replayed in the order of log time")
         }
         return notes
     }
 
-    /// The shortest time without input that is noted, ns.
+    /// The shortest time without input that is reported, ns.
     private static let leastGap: UInt64 = 2_000_000_000
     /// The largest file that is not a bag, bytes.
     private static let greatestSize = 1 << 30
-    /// The most fixes of a bag: 230 days with one each second.
+    /// The maximum number of fixes of a bag: 230 days at one per second.
     private static let mostFixes = 20_000_000
-    /// The most bytes of commands and decisions in a bag, which may contain whole routes.
+    /// The maximum bytes of commands and decisions in a bag, which may contain whole routes.
     private static let mostCommandBytes = 64 << 20
 
     /// Reads a file.
     ///
-    /// - Parameter most: the most fixes of a bag to keep in memory.
+    /// - Parameter most: the maximum number of a bag's fixes to keep in memory.
     package init(path: String, keeping most: Int = RecordedFixes.mostKept) throws(NodeError) {
         let bytes: [UInt8]?
         let isROSBag: Bool
         do throws(ConfigError) {
             let head = try TextFile.head(path, count: TraceFormat.sniffLength)
             isROSBag = ["SQLite format 3\0", "#ROSBAG "].contains { head.starts(with: $0.utf8) }
-            // Read rather than mapped: truncation of a mapped file while it is being read would raise a signal instead
-            // of an error.
+            // The file is read rather than mapped: truncation of a mapped file while it is being read would raise a
+            // signal instead of an error.
             bytes =
                 isROSBag || TraceFormat.detect(head, name: path) == .mcap
                 ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)
@@ -121,7 +121,7 @@ package struct TraceInput: Sendable {
     }
 
     private static func isTooLong(_ path: String, _ what: String) -> BagError {
-        BagError(.limitExceeded, "'\(path)' has more than \(what): take a part of it with 'navbus bag cut'")
+        BagError(.limitExceeded, "'\(path)' has more than \(what); cut out a part with 'navbus bag cut'")
     }
 
     private init(bag path: String, keeping most: Int) throws(NodeError) {
@@ -138,7 +138,7 @@ package struct TraceInput: Sendable {
             }
             guard !channels.isEmpty else {
                 let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
-                let content = topics.isEmpty ? "it has no message that can be read" : "it has: \(topics)"
+                let content = topics.isEmpty ? "it has no readable message" : "it has: \(topics)"
                 throw BagError(.invalidArgument, "'\(path)' has no topic /gnss/fix; \(content)")
             }
             for channel in channels {

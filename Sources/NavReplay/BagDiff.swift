@@ -6,13 +6,13 @@ import NavigationNode
 
 /// The difference between the drives of two bags, event by event, for example before and after a change.
 ///
-/// It compares the events announced to a person following the drive, in the words of the node's log: instructions, reroutes, arrivals,
-/// alternatives, states. It ignores the numbers that change with every fix.
+/// It compares the user-visible events, formatted like the node's log: instructions, reroutes, arrivals, alternatives, states. It ignores
+/// values that change with every fix.
 package struct BagDiff: Sendable {
     package typealias Event = EventDiff.Event
     package typealias Change = EventDiff.Change
 
-    /// The most compared events of a bag.
+    /// The maximum number of compared events of a bag.
     package static let most = 200_000
 
     /// The topics whose messages are events.
@@ -56,8 +56,8 @@ package struct BagDiff: Sendable {
             let reader = try BagReader(path: path)
             if let warning = reader.index.origin.warning(about: path) { warnings.append(warning) }
             var cursor = reader.messages(BagQuery(topics: topics))
-            // The last message of each channel: a latched value is repeated with its sequence and publish time. The sequence alone does not
-            // tell, because the runs of publishers that share a channel each count from 1.
+            // The last message of each channel: a latched value is repeated with its sequence and publish time. The sequence alone is
+            // ambiguous, because publishers that share a channel each count from 1 in every run.
             var last: [UInt16: (sequence: UInt32, publishTime: UInt64)] = [:]
             while let message = try cursor.next() {
                 let channel = message.channelID
@@ -69,7 +69,7 @@ package struct BagDiff: Sendable {
                 else { continue }
                 last[channel] = identity
                 guard events.count < most else {
-                    throw BagError(.limitExceeded, "'\(path)' has more than \(most) events: compare parts of it")
+                    throw BagError(.limitExceeded, "'\(path)' has more than \(most) events; compare parts of it")
                 }
                 events.append(
                     Stamped(stamp: Int64(clamping: message.publishTime), topic: topic, text: text))

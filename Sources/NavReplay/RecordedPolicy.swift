@@ -5,11 +5,11 @@ import NavMessages
 import NavNavigator
 import NavRouting
 
-/// A policy that answers the core's requests as the owner's policy did in the recording.
+/// A policy that answers the core's requests with the recorded answers of the owner's policy.
 ///
 /// With another configuration, requests may occur at other times: a decision answers only a request of its kind within ``reach`` of it.
 struct RecordedPolicy {
-    /// The greatest time between a request and the recorded decision, seconds: a few fixes.
+    /// The maximum time between a request and the recorded decision, seconds: a few fixes.
     static let reach = 5.0
 
     private var decisions: [NavMessages.PolicyKind: Deque<NavMessages.PolicyDecision>] = [:]

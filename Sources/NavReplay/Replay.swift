@@ -11,9 +11,10 @@ import NavRouting
 import NavWire
 package import NavigationNode
 
-/// An output for the inputs and messages of a replay.
+/// A destination for the inputs and messages of a replay.
 package protocol ReplayOutput {
-    /// Whether it accepts the core's inputs, as messages and in the journal; otherwise only the core's messages.
+    /// Whether it accepts the core's inputs, as messages and in the journal; otherwise it accepts only the core's
+    /// messages.
     static var takesInput: Bool { get }
     mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64) throws(BagError)
     /// Writes an input of the bag unchanged.
@@ -34,7 +35,8 @@ extension MessageLog: ReplayOutput {
 
 /// A replay that runs the navigation core over recorded fixes in this process, as fast as possible.
 ///
-/// Equal fixes, configuration and tiles give byte-identical bags: routes are answered at once, and every stamp comes from the fixes.
+/// Equal fixes, configuration and tiles produce byte-identical bags: route requests are answered at once, and every stamp is derived from
+/// the fixes.
 package struct Replay {
     package struct Summary: Sendable, Equatable, Codable {
         package var fixes = 0
@@ -47,11 +49,11 @@ package struct Replay {
         package var reroutes = 0
         package var arrivals = 0
         package var rejected = 0
-        /// A one-line reason why the last requested route was not found; nil when it was found, or none was requested.
+        /// A one-line reason why the last requested route was not found; nil when it was found or none was requested.
         package var failure: String?
     }
 
-    /// The name of the core's node in the journal, by which a bag is known to be a replay.
+    /// The node name of the core in the journal, which identifies a bag as a replay.
     package static let nodeName = "replay"
 
     private let map: MapSnapshot
@@ -69,7 +71,8 @@ package struct Replay {
         planner: RoutePlanner = RoutePlanner()
     ) {
         self.map = map
-        // A replay has no network. Its journal has this configuration, so that it can be executed, too.
+        // A replay has no network. Its journal contains this configuration, so that the replay can itself be
+        // re-executed.
         var configuration = configuration
         configuration.online = OnlineRoutingKeys()
         self.configuration = configuration
@@ -77,15 +80,15 @@ package struct Replay {
         self.planner = planner
     }
 
-    /// Replays fixes into a bag or another output.
+    /// Replays fixes to a bag or another output.
     ///
-    /// Traffic applies immediately, before the fix that it precedes. Odometry and commands enter the core between the fixes as
-    /// recorded; the decisions of the owner's policy are taken from the recording. Without a configured destination, a trip under way that
-    /// the recorded commands do not explain is resumed.
+    /// Traffic applies immediately, before the fix that it precedes. Odometry and commands enter the core between the fixes as recorded;
+    /// the decisions of the owner's policy are taken from the recording. Without a configured destination, a trip in progress that the
+    /// recorded commands do not explain is resumed.
     ///
     /// - Parameters:
     ///   - others: The other inputs recorded between the fixes.
-    ///   - progress: Receives the number of processed fixes.
+    ///   - progress: Called with the number of processed fixes.
     package func run<Output: ReplayOutput>(
         _ fixes: RecordedFixes, others: InputTrack? = nil, into log: inout Output,
         progress: (Int) -> Void = { _ in }
@@ -104,7 +107,7 @@ package struct Replay {
         var reader = try RecordedFixes.Reader(fixes)
         for index in 0...fixes.count {
             let fix = try reader.next()
-            // A bag's log time never decreases: a fix with an older stamp is logged at the time of its predecessor.
+            // A bag's log time never decreases: a fix with an older stamp is logged at its predecessor's time.
             if index == 0 { run.logTime = max(run.logTime, fix?.stampNs ?? run.logTime) }
             var changes: [MapChange] = []
             while let (topic, message) = try track?.message(before: index) {
@@ -176,7 +179,7 @@ package struct Replay {
             odometry += 1
             let report = InputTrack.odometry(message)
             let outcome = report.map { session.handle($0, sequence: odometry) }
-            // A rejected report may have any stamp.
+            // A rejected report may have an arbitrary stamp.
             if let outcome, let stamp = report?.stampNs, !outcome.messages.isEmpty {
                 logTime = max(logTime, stamp)
                 summary.odometry += 1
@@ -185,7 +188,7 @@ package struct Replay {
             if let outcome { try carryOut(outcome, &log) }
         }
 
-        /// Writes traffic and applies it; nil when it cannot be read or changes nothing.
+        /// Writes traffic and applies it; nil when it cannot be read or has no effect.
         mutating func takeTraffic<Output: ReplayOutput>(
             _ message: BagMessage, _ log: inout Output
         ) throws(BagError) -> MapChange? {
@@ -211,7 +214,7 @@ package struct Replay {
             for change in changes { try carryOut(session.handle(change), &log) }
         }
 
-        /// Writes the messages of a session, and finds the routes and policy decisions that it requests.
+        /// Writes the messages of a session, and computes the routes and policy decisions that it requests.
         private mutating func carryOut<Output: ReplayOutput>(
             _ first: NavigationSession.Outcome, _ log: inout Output
         ) throws(BagError) {
@@ -236,7 +239,7 @@ package struct Replay {
         }
     }
 
-    /// Applies a traffic message; nil when it cannot be read or changes nothing.
+    /// Applies a traffic message; nil when it cannot be read or has no effect.
     private static func change(_ message: BagMessage, _ store: MapStore, at now: NavGeo.Timestamp) -> MapChange? {
         guard let update = TrafficUpdate(message), store.update([update], at: now).isChanged else { return nil }
         return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))], at: now)

@@ -1,9 +1,9 @@
 internal import Glibc
 package import NavDigest
 
-/// The file system calls, with errors that state what failed, where, and what to do.
+/// File system calls whose errors state what failed, where, and what to do.
 package enum Files {
-    /// The status of a path, without following a link.
+    /// The status of a path, without following symbolic links.
     package struct Status {
         package var size: Int64
         package var inode: UInt64
@@ -60,7 +60,8 @@ package enum Files {
 
     /// Returns the names in a folder, unordered; empty when there is no such folder.
     ///
-    /// - Throws: ``StoreError`` when the folder cannot be read, so that it is not mistaken for an empty one.
+    /// - Throws: ``StoreError`` when the folder cannot be read, so that an unreadable folder is not mistaken for an
+    ///   empty one.
     package static func list(_ path: String) throws(StoreError) -> [String] {
         guard let directory = opendir(path) else {
             guard errno == ENOENT || errno == ENOTDIR else { throw error("cannot list the folder", path, errno) }
@@ -99,13 +100,13 @@ package enum Files {
         return file
     }
 
-    /// Starts to write a file's pages to the disk, so that a later sync waits less.
+    /// Starts to write a file's pages to the disk, so that a later sync is shorter.
     ///
-    /// With this advice, Linux starts to write the pages before it drops those that are not needed, and keeps those
-    /// being written.
+    /// Given this advice, Linux starts writing dirty pages before it drops clean ones, and keeps the pages being
+    /// written.
     package static func beginSync(_ file: Int32) { _ = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) }
 
-    /// Drops the cached pages of a file, except mapped ones, so that the next reader reads from the disk.
+    /// Drops the cached pages of a file, except mapped ones, so that the next read comes from the disk.
     package static func dropPages(_ path: String) {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { return }
@@ -113,7 +114,7 @@ package enum Files {
         Glibc.close(file)
     }
 
-    /// Truncates a file to no bytes, if it exists.
+    /// Truncates a file to zero length, if it exists.
     package static func empty(_ path: String) { _ = truncate(path, 0) }
 
     /// Waits until a written file is on the disk, and closes it.
@@ -126,7 +127,7 @@ package enum Files {
 
     package static func close(_ file: Int32) { Glibc.close(file) }
 
-    /// Waits until the names in a folder are on the disk.
+    /// Waits until the directory entries of a folder are on the disk.
     package static func syncDirectory(_ path: String) throws(StoreError) {
         try sync(try openDirectory(path), path)
     }
@@ -138,7 +139,7 @@ package enum Files {
         return file
     }
 
-    /// Replaces a file in one step, and waits until the change is on the disk.
+    /// Replaces a file atomically, and waits until the change is on the disk.
     package static func replace(_ path: String, with data: [UInt8], by temporary: String) throws(StoreError) {
         try sync(try write(data, to: temporary), temporary)
         try move(temporary, to: path)
@@ -149,11 +150,11 @@ package enum Files {
         guard rename(path, other) == 0 else { throw error("cannot rename '\(path)' to", other, errno) }
     }
 
-    /// Removes a file; false when it could not be removed.
+    /// Removes a file; returns false when it could not be removed.
     @discardableResult
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 
-    /// Removes a file if it exists; false when it may still exist.
+    /// Removes a file if it exists; returns false when it may still exist.
     package static func removeIfPresent(_ path: String) -> Bool {
         unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR
     }
@@ -172,9 +173,10 @@ package enum Files {
         rmdir(path)
     }
 
-    /// Makes `path` a hard link to `file`; false when that name is taken or its folder is missing.
+    /// Makes `path` a hard link to `file`; returns false when that name is taken or its folder is missing.
     ///
-    /// On a file system without hard links it copies by way of `temporary`, so that the copy appears complete.
+    /// On a file system without hard links, copies the file to `temporary` and renames it, so that no partial copy is
+    /// visible.
     package static func link(_ file: String, to path: String, by temporary: String) throws(StoreError) -> Bool {
         if Glibc.link(file, path) == 0 { return true }
         switch errno {
@@ -195,7 +197,7 @@ package enum Files {
         return left.inode == right.inode && left.device == right.device
     }
 
-    /// Makes `path` a symbolic link to `target` in one step, replacing what was there.
+    /// Makes `path` a symbolic link to `target` atomically, replacing any existing file.
     package static func pointLink(_ path: String, to target: String, by temporary: String) throws(StoreError) {
         unlink(temporary)
         guard symlink(target, temporary) == 0 else { throw error("cannot create the link", temporary, errno) }
@@ -237,7 +239,7 @@ package enum Files {
 
     /// Reads a whole file; nil when it is missing, larger than `limit` bytes, or unreadable.
     ///
-    /// - Throws: ``StoreError`` `exhausted` when it is unknown whether the file is readable.
+    /// - Throws: ``StoreError`` `exhausted` when it cannot be determined whether the file is readable.
     package static func content(_ path: String, limit: Int64 = 1 << 32) throws(StoreError) -> [UInt8]? {
         do throws(StoreError) {
             return try read(path, limit: limit)
@@ -253,7 +255,7 @@ package enum Files {
         return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
     }
 
-    /// Returns the bytes that this user may still write on the disk of a folder; nil when the system does not report
+    /// Returns the bytes that this user can still write on the disk of a folder; nil when the system does not report
     /// them.
     package static func freeBytes(_ path: String) -> Int64? {
         var status = statvfs()

@@ -1,4 +1,4 @@
-/// The reason why the store could not do something.
+/// An error of the store.
 package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// Another process owns the folder.
@@ -13,7 +13,7 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case newerSchema
         /// The index is damaged; the next opening moves it aside and rebuilds it.
         case corruptIndex
-        /// A stored file is damaged; it is no longer offered.
+        /// A stored file is damaged; it is no longer served.
         case corruptObject
         /// An argument is invalid: a name, a tile without its ranks, an edition that was never added.
         case invalid
@@ -22,12 +22,12 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         /// This machine lacks the memory or open files for a check, whose result is therefore unknown.
         case exhausted
         case closed
-        /// The system refused: any other failure of a disk or of SQLite.
+        /// Any other failure of a disk or of SQLite.
         case system
     }
 
     package let code: Code
-    /// A description of what failed, where, and what to do, in one line.
+    /// A one-line description of what failed, where, and what to do.
     package let description: String
 
     package init(_ code: Code, _ description: String) {

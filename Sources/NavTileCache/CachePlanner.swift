@@ -19,7 +19,7 @@ package struct PlannedLine: Sendable, Hashable {
     package var destination: Coordinate?
     /// The position of the fork along the *route*, metres; 0 for the route itself.
     package var fork: Double
-    /// The position of the fork along this line, metres; the part before it is the route's.
+    /// The position of the fork along this line, metres; the part before the fork belongs to the route.
     package var ownFork: Double
 
     /// A line; an alternative also has `fork` and `ownFork`.
@@ -58,7 +58,7 @@ package struct CachePlanner: Sendable {
     private var ahead: [WantedTile] = []
     /// The need of each tile of `ahead`.
     private var needs: [TileID: Double] = [:]
-    /// The greatest need of a tile that may still be one of those that are kept.
+    /// The greatest need of a tile that can still be among those kept.
     private var horizon = Double.infinity
     /// The index of the first tile of `ahead` that is still wanted; the tiles before it have been passed.
     private var passed = 0
@@ -126,7 +126,7 @@ package struct CachePlanner: Sendable {
         for near in old where !isAround.contains(near.tile) && !isAhead(near.tile) {
             changes.removed.append(near.tile)
         }
-        // A tile that has just been passed may still lie around the vehicle, and vice versa.
+        // A tile that was just passed may still be near the vehicle, and vice versa.
         changes.removed = Set(changes.removed).filter { !isWanted($0) }.sorted()
         return changes
     }
@@ -137,7 +137,7 @@ package struct CachePlanner: Sendable {
         let vertexCount = alternatives.reduce(route.line.vertices.count) { $0 + $1.line.vertices.count }
         for level in profile.levels {
             let reach = level.reach
-            // Lines with more pieces pass the same tiles again and again, or more tiles than are kept.
+            // Lines with more pieces pass the same tiles repeatedly, or pass more tiles than are kept.
             var pieces = profile.greatestCount / Int(TileCover.longestPiece) + vertexCount
             func goesOn(_ need: Double) -> Bool {
                 pieces -= 1
@@ -167,7 +167,7 @@ package struct CachePlanner: Sendable {
         if need > horizon { return }
         if let known = needs[tile], known <= need { return }
         needs[tile] = need
-        // Twice as many, so that sorting them takes little time for each.
+        // Sorting only at twice the limit keeps the cost of sorting per tile low.
         if needs.count / 2 >= profile.greatestCount { keepSoonest() }
     }
 
@@ -195,7 +195,7 @@ package struct CachePlanner: Sendable {
     private func tilesAround(_ position: Coordinate) -> [WantedTile] {
         var tiles: [WantedTile] = []
         for level in profile.levels {
-            // The vehicle moves by up to a step before the circle is computed again.
+            // The vehicle may move by up to one step before the circle is recomputed.
             let radius = level.reach.position + profile.step
             TileCover.disc(around: position, radius: radius, zoom: level.zoom) { tile, distance in
                 tiles.append(WantedTile(tile: tile, need: distance))
@@ -213,7 +213,7 @@ package struct CachePlanner: Sendable {
         return changes
     }
 
-    /// Orders by need, then coarser tiles first, since they reach further.
+    /// Orders by need, then coarser tiles first, since they cover a larger area.
     private static func isSooner(_ left: WantedTile, _ right: WantedTile) -> Bool {
         (left.need, left.tile) < (right.need, right.tile)
     }

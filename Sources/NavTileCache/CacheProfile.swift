@@ -40,7 +40,7 @@ package struct CacheProfile: Sendable, Hashable {
     /// The levels, coarse ones first: a coarse tile reaches further than a fine one nearby, and costs little.
     package var levels: [Level]
 
-    /// The most tiles that are wanted at once; those needed last are left out. 200,000: some 4 GB of road tiles.
+    /// The maximum number of wanted tiles; those needed last are left out. 200,000: some 4 GB of road tiles.
     package var greatestCount = 200_000
     /// The distance that the vehicle moves before the tiles around it are computed again, metres. 100: a twentieth of
     /// the default radius, and more than the drift of a stationary receiver.
@@ -48,13 +48,13 @@ package struct CacheProfile: Sendable, Hashable {
     /// The distance behind the vehicle within which the route's tiles stay wanted, metres. 2,000: a U-turn needs no
     /// download.
     package var behind = 2_000.0
-    /// The distance by which an alternative's tiles are needed later than the route's, metres. 5,000.
+    /// The additional distance after which an alternative's tiles are needed compared with the route's, metres. 5,000.
     package var alternativeDelay = 5_000.0
 
     package init(levels: [Level]) { self.levels = levels.sorted { $0.zoom < $1.zoom } }
 
-    /// Road tiles: the local layer (zoom 12) within `reach`, and the arterial (9) and highway (6) layers to at least 10
-    /// km and 50 km, so that a long route and a detour stay routable.
+    /// Returns the profile of road tiles: the local layer (zoom 12) within `reach`, and the arterial (9) and highway
+    /// (6) layers to at least 10 km and 50 km, so that a long route and a detour stay routable.
     package static func navigation(_ reach: CacheReach = CacheReach()) -> CacheProfile {
         CacheProfile(levels: [
             Level(zoom: 6, reach: reach.atLeast(50_000)), Level(zoom: 9, reach: reach.atLeast(10_000)),
@@ -62,7 +62,7 @@ package struct CacheProfile: Sendable, Hashable {
         ])
     }
 
-    /// Map tiles of a range of zoom levels, each within `reach`.
+    /// Returns the profile of map tiles of a range of zoom levels, each within `reach`.
     package static func maps(_ reach: CacheReach = CacheReach(), zooms: ClosedRange<UInt8>) -> CacheProfile {
         CacheProfile(levels: zooms.map { Level(zoom: $0, reach: reach) })
     }

@@ -24,19 +24,19 @@ package protocol EvictionSource {
 
 /// The choice of tiles to evict so that a store fits into its budget.
 ///
-/// Unwanted tiles are evicted first, least recently needed first; then wanted ones that are needed later than the incoming
-/// tiles, latest first. Pinned tiles are never evicted. A shared file is freed with the last tile that uses it. The
-/// search stops as soon as enough is found, so its cost does not grow with the store.
+/// Unwanted tiles are evicted first, least recently needed first; then wanted tiles that are needed later than the incoming ones, latest
+/// first. Pinned tiles are never evicted. A shared file is freed when the last tile that uses it is evicted. The search stops as soon as
+/// enough is found, so its cost does not grow with the store.
 package struct Eviction {
     /// The tiles to evict, in order.
     package private(set) var victims: [Int64] = []
-    /// The number of victims that are wanted, but later than the incoming tiles.
+    /// The number of victims that are wanted, but needed later than the incoming tiles.
     package private(set) var wantedCount = 0
     package private(set) var freedBytes: Int64 = 0
     package private(set) var suffices = true
     /// Tiles that were examined and are kept because they are wanted.
     package private(set) var passed: [Int64] = []
-    /// The number of users that each file loses.
+    /// The number of users that each file loses by the eviction.
     private var lost: [ContentHash: Int64] = [:]
 
     package init() {}

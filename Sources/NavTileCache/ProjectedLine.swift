@@ -3,7 +3,7 @@ package import NavGeo
 /// A line in the projection of the tiles, computed once for all zoom levels.
 package struct ProjectedLine: Sendable, Hashable {
     struct Vertex: Sendable, Hashable {
-        /// The position in units of the whole world as one tile; x lies outside 0 ..< 1 past the antimeridian.
+        /// The position, with the whole world as one unit; x is outside 0 ..< 1 past the antimeridian.
         var place: TileGrid.Point
         /// The length of a metre here, in worlds.
         var scale: Double
@@ -32,7 +32,7 @@ package struct ProjectedLine: Sendable, Hashable {
 }
 
 extension TileGrid.Point {
-    /// Returns the same position, moved by whole worlds to be as near as possible to another one.
+    /// Returns the same position, shifted by whole worlds to be nearest to another one.
     func unwrapped(after last: TileGrid.Point) -> TileGrid.Point {
         TileGrid.Point(x: x - (x - last.x).rounded(), y: y)
     }

@@ -6,7 +6,8 @@ package import NavGeo
 /// Each function passes every tile at least once and may repeat one; the result depends only on its arguments.
 /// Distances are exact except for the change of scale within a tile.
 package enum TileCover {
-    /// The most tiles of one piece of a line; a long segment is split, so that its bounding box is not searched.
+    /// The maximum number of tiles of one piece of a line; a long segment is split so that its whole bounding box is
+    /// not searched.
     static let longestPiece = 4.0
 
     /// Passes the tiles within `radius` metres of a position, each with its distance, metres.
@@ -21,7 +22,7 @@ package enum TileCover {
     }
 
     /// Passes the tiles within `buffer` metres of a line, each with the distance along the line at which the vehicle
-    /// first comes near it, metres.
+    /// first comes within `buffer` metres, metres.
     ///
     /// - Parameters:
     ///   - range: The part of the line that counts, metres along it.
@@ -41,7 +42,7 @@ package enum TileCover {
             guard index > 0 || vertices.count == 1, last.offset >= range.lowerBound, first.offset <= range.upperBound
             else { continue }
             let (start, end) = (grid.point(first.place), grid.point(last.place))
-            // The larger scale of both ends, to err on the side of one tile too many.
+            // The larger scale of both ends errs on the side of one tile too many.
             let reach = buffer * max(first.scale, last.scale) * Double(grid.count)
             if covered.contains(start, end, reach) { continue }
             let pieces = max(1, Int((max(abs(end.x - start.x), abs(end.y - start.y)) / longestPiece).rounded(.up)))
@@ -78,7 +79,7 @@ package enum TileCover {
         }
     }
 
-    /// Whether the box around a segment lies within reach, so that all of its tiles were passed.
+    /// Whether the box around a segment lies within reach, so that all of its tiles have been passed.
     private static func isWhole(_ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double) -> Bool {
         let columns = TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach)
         let rows = TileGrid.cells(from: min(start.y, end.y) - reach, to: max(start.y, end.y) + reach)
@@ -93,7 +94,8 @@ package enum TileCover {
     }
 }
 
-/// The block of tiles that the last segment covered entirely; most segments of a road are short and add no other tile.
+/// The block of tiles that the last segment covered entirely; most segments of a road are short and add no further
+/// tiles.
 private struct CoveredBlock {
     private var columns = 0...0
     private var rows = 0...0

@@ -6,7 +6,7 @@ package import NavNavigator
 package import NavRouting
 
 extension RoutePreferences {
-    /// Creates the core's form of options; values that they omit are those of the node's vehicle.
+    /// Creates the core's form of options; omitted values are those of the node's vehicle.
     ///
     /// - Parameter isAsked: whether a caller requests the options, so that an unsupported language is an error. Otherwise they describe how
     ///   an existing route was found, perhaps by another planner: an unsupported language and the number of alternatives are dropped, and
@@ -45,12 +45,12 @@ extension RoutePreferences {
 }
 
 extension NavMessages.RouteOptions {
-    /// The first moment that is no departure, 2200-01-01, ns since 1970: the arrival has to fit into 64 bits as well.
+    /// The first invalid departure, 2200-01-01, ns since 1970: the arrival must fit into 64 bits too.
     private static let latestDeparture: Int64 = 7_258_118_400_000_000_000
 
-    /// Returns the first unsupported or invalid field, by its name and what is allowed; nil when there is none.
+    /// Returns the name of the first unsupported or invalid field and its allowed values; nil when there is none.
     ///
-    /// - Parameter isAsked: false ignores what a route from elsewhere may have and this node does not need.
+    /// - Parameter isAsked: false to ignore options of a foreign route that this node does not use.
     fileprivate func defect(isAsked: Bool) -> String? {
         // A longer text is not repeated in the error.
         if let defect = TextLimits.defect(language, of: "language", limit: TextLimits.language) { return defect }
@@ -71,17 +71,17 @@ extension NavMessages.RouteOptions {
         return nil
     }
 
-    /// Throws a failure that names the alternatives, which have no meaning where guidance goes on or begins at once.
+    /// Throws a failure that names the alternatives, which have no meaning when guidance continues or begins at once.
     ///
     /// - Parameter field: the name of the request's options.
     fileprivate func checkAlternatives(_ field: String) throws(RouteFailure) {
         guard let alternatives, alternatives > 0 else { return }
         throw RouteFailure(
             code: .invalidRequest,
-            message: "\(field).alternatives: during guidance the node offers alternatives by itself; leave it out")
+            message: "\(field).alternatives: during guidance the node offers alternatives itself; omit the field")
     }
 
-    /// Throws a failure that names an option without a meaning for a reroute.
+    /// Throws a failure that names an option that has no meaning for a reroute.
     ///
     /// - Parameter route: the preferences of the route in force; its options are published, and may be sent back.
     func checkReroute(of route: RoutePreferences?) throws(RouteFailure) {
@@ -89,7 +89,7 @@ extension NavMessages.RouteOptions {
         if let departureNs, departureNs != route?.departure?.nanoseconds {
             throw RouteFailure(
                 code: .invalidRequest,
-                message: "options.departure_ns: a trip under way is timed from now; leave it out")
+                message: "options.departure_ns: a trip in progress departs now; omit the field")
         }
     }
 
@@ -117,7 +117,7 @@ extension NavMessages.Polyline {
     /// The positions; nil when the numbers of latitudes and longitudes differ, or a position is outside the world.
     package var corners: [NavGeo.Coordinate]? { try? positions("") }
 
-    /// Returns the positions; throws what is wrong with the field of that name.
+    /// Returns the positions; throws a failure that describes the fault, with the given field name.
     func positions(_ name: String) throws(RouteFailure) -> [NavGeo.Coordinate] {
         guard latDeltasE7.count == lonDeltasE7.count else {
             throw RouteFailure(
@@ -135,7 +135,7 @@ extension NavMessages.Polyline {
                     code: .invalidRequest,
                     message:
                         "\(name): point \(corners.count) is outside the world; each point but the first is given as the "
-                        + "difference to the one before")
+                        + "difference from the previous one")
             }
             corners.append(corner)
         }
@@ -144,7 +144,7 @@ extension NavMessages.Polyline {
 }
 
 extension NavRouting.VehicleProfile {
-    /// Creates the core's form of a vehicle; missing values are those of `own` if it is of the same kind, or else the kind's defaults.
+    /// Creates the core's form of a vehicle; missing values are those of `own` if it is of the same kind, otherwise the kind's defaults.
     package init(_ message: NavMessages.VehicleProfile, like own: NavRouting.VehicleProfile) {
         let kind = message.vehicleClass.flatMap { Kind($0) } ?? own.kind
         let base = kind == own.kind ? own : VehicleProfile(kind: kind, avoid: own.avoid)
@@ -160,9 +160,9 @@ extension NavRouting.VehicleProfile {
 }
 
 extension NavMessages.VehicleProfile {
-    /// The first measure out of range, by its name and range; nil when there is none.
+    /// The name and the range of the first measure out of range; nil when there is none.
     fileprivate var defect: String? {
-        // The ranges of the configuration's keys, which also reveal a weight in tonnes.
+        // These are the ranges of the configuration's keys; they also reveal weights given in tonnes.
         let measures = [
             ("height_m", heightM, 0.5...10.0), ("width_m", widthM, 0.5...10), ("length_m", lengthM, 1...60),
             ("weight_kg", weightKg, 100...200_000), ("axle_load_kg", axleLoadKg, 100...50_000),
@@ -199,7 +199,7 @@ extension Avoidance {
 extension RouteOrder {
     /// Creates the core's form of a request for routes.
     ///
-    /// - Throws: a failure that names what is invalid.
+    /// - Throws: a failure that names the invalid part.
     package init(
         _ request: CalculateRouteRequest, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?
     )
@@ -234,9 +234,9 @@ extension PreviewChoice {
 }
 
 extension NavigationCommand.Request {
-    /// Throws a failure that names an option without a meaning during guidance.
+    /// Throws a failure that names an option that has no meaning during guidance.
     ///
-    /// This is for calls only: recorded commands may have such options, which earlier versions ignored.
+    /// Only for calls: recorded commands may have such options, which earlier versions ignored.
     ///
     /// - Parameter route: the preferences of the route in force.
     package func checkOptions(of route: @autoclosure () -> RoutePreferences?) throws(RouteFailure) {
@@ -254,7 +254,7 @@ extension NavigationCommand.Request {
 extension NavigatorCommand {
     /// Creates the core's form of a command.
     ///
-    /// - Throws: a failure that names what is invalid.
+    /// - Throws: a failure that names the invalid part.
     package init(
         _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route, RoutePreferences) throws(RouteFailure) -> RoutePlan
@@ -286,7 +286,7 @@ extension NavigatorCommand {
         case .selectPreview(let request):
             guard let choice = PreviewChoice(index: request.index, route: request.routeId) else {
                 throw RouteFailure(
-                    code: .invalidRequest, message: "no route selected: give its route_id, or an index from 0")
+                    code: .invalidRequest, message: "no route selected: set its route_id, or an index from 0")
             }
             self = .selectPreview(choice)
         case .startNavigation(let request):
@@ -313,7 +313,7 @@ extension NavigatorCommand {
                 self = .setRoute(plan, drive)
             case nil:
                 throw RouteFailure(
-                    code: .invalidRequest, message: "no target: give a route, or waypoints to calculate one")
+                    code: .invalidRequest, message: "no target: set a route, or waypoints to calculate one")
             }
         case .stopNavigation: self = .stop
         case .reroute(let request):
@@ -323,7 +323,7 @@ extension NavigatorCommand {
                 })
         case .selectAlternative(let request):
             guard let id = request.routeId else {
-                throw RouteFailure(code: .invalidRequest, message: "no alternative selected: give its route_id")
+                throw RouteFailure(code: .invalidRequest, message: "no alternative selected: set its route_id")
             }
             self = .selectAlternative(id)
         case .acceptFasterRoute(let request): self = .acceptFasterRoute(request.accept ?? true, route: request.routeId)
@@ -342,7 +342,7 @@ extension NavigatorCommand {
 }
 
 extension [NavRouting.Waypoint] {
-    /// The most waypoints of one request.
+    /// The maximum number of waypoints of a request.
     static let greatestCount = 100
 
     /// Creates the core's form of a field `waypoints`.

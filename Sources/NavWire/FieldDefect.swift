@@ -1,13 +1,13 @@
 package import NavMessages
 import NavPositioning
 
-/// A value of a message that is not used, because it is missing or out of its range.
+/// A missing or out-of-range value of a message, which is not used.
 package struct FieldDefect: Sendable, Hashable, CustomStringConvertible {
     /// The field's name in the schema.
     package var name: String
     /// The value; nil when the field is missing.
     package var value: Double?
-    /// The unit and the values that are used.
+    /// The unit and the accepted values.
     package var allowed: String
 
     /// The defect in words, for example `course 325.0 (radians, 0 to 2 pi)`.
@@ -15,18 +15,18 @@ package struct FieldDefect: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Double {
-    /// The greatest angle in use, radians: a full turn and half a degree, for publishers that round.
+    /// The largest accepted angle, radians: a full turn plus half a degree, for publishers that round.
     private static let greatestAngle = 2 * .pi + 0.01
 
-    /// Returns the number; nil when it is not finite or below the least possible value.
+    /// Returns the number; nil when it is not finite or is below `least`.
     func known(from least: Double) -> Double? { isFinite && self >= least ? self : nil }
 
-    /// The angle, radians; nil beyond a full turn, as angles in degrees are.
+    /// The angle, radians; nil beyond a full turn, which suggests degrees.
     var knownAngle: Double? { abs(self) <= Self.greatestAngle ? self : nil }
 }
 
 extension NavMessages.GnssFix {
-    /// The least altitude in use, m.
+    /// The lowest accepted altitude, m.
     static let leastAltitude = -20_000.0
 
     /// The first number that is out of its field's range and therefore not used; NaN and infinity stand for an unknown value.
@@ -46,7 +46,7 @@ extension NavMessages.GnssFix {
             ?? uncertaintyDefect
     }
 
-    /// The first defect of the values that say how certain others are.
+    /// The first defect of the values that state the uncertainty of other values.
     private var uncertaintyDefect: FieldDefect? {
         let values: [(name: String, value: Double?, unit: String)] = [
             ("heading_variance", headingVariance, "rad^2"), ("vertical_accuracy_m", verticalAccuracyM, "m"),
@@ -66,8 +66,8 @@ extension NavMessages.GnssFix {
     /// Returns the first defect of a matrix of three axes.
     ///
     /// - Parameters:
-    ///   - isKnown: Whether its values mean anything.
-    ///   - isWhole: Whether those off the diagonal do.
+    ///   - isKnown: Whether its values are meaningful.
+    ///   - isWhole: Whether the off-diagonal values are meaningful.
     private static func covarianceDefect(
         _ name: String, _ matrix: [Double], isKnown: Bool, isWhole: Bool
     ) -> FieldDefect? {
@@ -95,12 +95,12 @@ extension NavMessages.GnssFix {
 }
 
 extension VehicleOdometry {
-    /// The first value that is missing or out of its field's range, so that it or all of the message is not used.
+    /// The first value that is missing or out of its field's range, so that the value or the whole message is not used.
     package var fieldDefect: FieldDefect? {
         guard stampNs != nil else { return FieldDefect(name: "stamp_ns", allowed: "in the message or its header") }
         if let speedMps, !(0..<Odometry.maximumSpeed).contains(speedMps) {
             return FieldDefect(
-                name: "speed_mps", value: speedMps, allowed: "m/s, 0 to 150; reverse gives the direction")
+                name: "speed_mps", value: speedMps, allowed: "m/s, 0 to 150; reverse states the direction")
         }
         // A vehicle without a gyroscope may send NaN.
         if let yawRateRadps, abs(yawRateRadps) >= Odometry.maximumTurnRate {

@@ -7,8 +7,9 @@ extension Fix {
     ///
     /// An absent value, a NaN and a value out of the quantity's range count as unknown.
     ///
-    /// The receiver's accuracy becomes a σ per axis: from the covariance if known, or else the message's radius unchanged. For Gaussian
-    /// errors a radius of 68 % is 1.5 σ, but receivers understate their radii by about as much, as drives with a reference show.
+    /// The receiver's accuracy becomes a σ per axis: from the covariance if known, otherwise the message's radius unchanged. For Gaussian
+    /// errors a radius of 68 % is 1.5 σ, but receivers understate their radii by about the same factor, according to drives with a
+    /// reference.
     package init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
         guard let nanoseconds = message.stampNs else { return nil }
         self.init(
@@ -28,7 +29,7 @@ extension Fix {
 }
 
 extension NavMessages.GnssFix {
-    /// σ per axis, metres: the root of the mean variance of east and north, or else the horizontal accuracy.
+    /// σ per axis, metres: the root of the mean variance of east and north, otherwise the horizontal accuracy.
     package var horizontalSigma: Double? {
         if hasPositionCovariance, positionCovariance.count == 9 {
             let variance = (positionCovariance[0] + positionCovariance[4]) / 2
@@ -37,7 +38,7 @@ extension NavMessages.GnssFix {
         return horizontalAccuracyM
     }
 
-    /// Whether the position's covariance means anything.
+    /// Whether the position's covariance is meaningful.
     var hasPositionCovariance: Bool { positionCovarianceType != nil && positionCovarianceType != .unspecified }
 
     /// Speed over ground, m/s.
@@ -57,7 +58,7 @@ extension NavMessages.GnssFix {
             from: origin, to: frame.coordinate(of: LocalPoint(east: east * 1e-3, north: north * 1e-3)))
     }
 
-    /// Creates the message of a fix; a fix without a position gives a message without one.
+    /// Creates the message of a fix; a fix without a position becomes a message without one.
     package init(_ fix: Fix) {
         let position = fix.coordinate.isValid ? fix.coordinate : nil
         self.init(

@@ -5,7 +5,7 @@ package import NavMessages
 package import NavNavigator
 
 extension NavMessages.Horizon {
-    /// Creates the message of a horizon; nil gives a message without a known road ahead.
+    /// Creates the message of a horizon; nil becomes a message without a known road ahead.
     package init(_ horizon: NavGuidance.Horizon?, context: EventContext, mapVersion: String) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, causeSequence: context.cause,

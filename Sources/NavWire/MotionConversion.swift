@@ -5,8 +5,8 @@ package import NavNavigator
 package import NavPositioning
 
 extension Odometry {
-    /// Creates odometry from a message; nil when the message has no time, or a negative speed, whose direction is unclear: the message
-    /// has `reverse` for that.
+    /// Creates odometry from a message; nil when the message has no time, or has a negative speed, whose direction is ambiguous: the
+    /// direction is in `reverse`.
     ///
     /// A yaw rate is positive to the left on the bus (ISO 8855) and clockwise in the core.
     package init?(_ message: VehicleOdometry) {

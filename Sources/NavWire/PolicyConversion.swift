@@ -49,7 +49,7 @@ extension NavMessages.PolicyRequest.Question {
                 ShouldRerouteRequest(
                     context: context, reason: RerouteReason(reason), deviation: NavMessages.DeviationState(deviation)))
         case .rerouteOptions(let reason, let preferences, let waypoints):
-            // A trip under way has no use for these two.
+            // These two have no meaning for a trip in progress.
             var options = NavMessages.RouteOptions(preferences)
             (options.alternatives, options.departureNs) = (nil, nil)
             self = .rerouteOptions(
@@ -185,7 +185,7 @@ extension NavNavigator.PolicyAnswer {
     /// - Parameters:
     ///   - vehicle: The node's vehicle, used when the preferences name none.
     ///   - route: The preferences of the route in force.
-    /// - Throws: a failure that names what is invalid.
+    /// - Throws: a failure that names the invalid part.
     package init(
         _ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile, of route: RoutePreferences?
     ) throws(RouteFailure) {
@@ -204,13 +204,13 @@ extension NavNavigator.PolicyAnswer {
 
     /// Creates the core's answer from a revised instruction.
     ///
-    /// - Parameter question: The question; nil for a recorded answer, which was accepted then.
-    /// - Throws: a failure when its texts are too long to be published, or when it revises an instruction of the other kind.
+    /// - Parameter question: The question; nil for a recorded answer, which was accepted when recorded.
+    /// - Throws: a failure when its texts are too long to be published, or when it revises an instruction of another kind.
     package init(_ answer: ReviseInstructionAnswer, to question: ReviseInstructionRequest? = nil) throws(RouteFailure) {
         switch (question?.instruction, answer.instruction) {
         case (.visual?, .spoken?), (.spoken?, .visual?):
             throw RouteFailure(
-                code: .invalidRequest, message: "a spoken instruction is revised by a visual one, or the reverse")
+                code: .invalidRequest, message: "the instruction and its revision must both be spoken or visual")
         default: break
         }
         let size = answer.encoded().count
@@ -239,7 +239,7 @@ extension NavNavigator.PolicyAnswer {
     /// Creates the core's answer from a recorded decision.
     ///
     /// - Parameters:
-    ///   - decider: The decider to record instead of the original one; nil to keep that.
+    ///   - decider: The decider to record instead of the original one; nil to keep the original.
     ///   - vehicle: The node's vehicle, used when the decision names none.
     package init(
         recorded decision: NavMessages.PolicyDecision, as decider: NavNavigator.PolicyDecider?,
@@ -255,7 +255,7 @@ extension NavNavigator.PolicyAnswer {
             verdict: PolicyAnswer.verdict(decision.verdict),
             decider: decider ?? decision.decidedBy.flatMap { PolicyDecider($0) } ?? .standard,
             reason: decision.reason ?? "", hold: decision.holdS, content: content,
-            // In a replay of the journal, the latency is the recorded one; in another drive, it follows from the
+            // In a replay of the journal, the latency is the recorded one; in another drive, it is derived from the
             // stamps.
             latency: decider == nil ? decision.latencyS.flatMap { $0.isFinite ? max($0, 0) : nil } : nil)
     }
@@ -270,6 +270,6 @@ extension NavNavigator.PolicyAnswer {
 }
 
 extension String? {
-    /// The text; nil when it is empty, since a client that sets an unused field to its default value means no text.
+    /// The text; nil when it is empty, since a client that sets an unused field to its default value intends no text.
     var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -45,12 +45,12 @@ extension EventContext {
 }
 
 extension Pose {
-    /// Creates the pose on the road; off the roads, that of the receiver or the filter.
+    /// Creates the pose on the road, or off the roads the pose of the receiver or the filter.
     package init(_ position: VehiclePosition) {
         self = position.road.map { Pose($0, position) } ?? Pose(raw: position)
     }
 
-    /// Creates the receiver's pose, or the filter's if there is none.
+    /// Creates the receiver's pose, or the filter's pose if the receiver has none.
     package init(raw position: VehiclePosition) {
         let fix = position.fix
         self.init(

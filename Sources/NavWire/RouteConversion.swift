@@ -60,7 +60,7 @@ extension NavMessages.Polyline {
 }
 
 extension NavMessages.Waypoint {
-    /// Creates a waypoint with its place on the road, and its side if the route is known.
+    /// Creates a waypoint with its place on the road, and its side of the road if the route is known.
     package init(_ waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route?) {
         self.init(waypoint.waypoint)
         snapped = NavMessages.Coordinate(latitude: waypoint.snapped.latitude, longitude: waypoint.snapped.longitude)
@@ -97,7 +97,7 @@ extension NavMessages.RouteLeg {
         let firstPoint = edges.first?.coordinates.lowerBound ?? 0
         let lastPoint = edges.last?.coordinates.upperBound ?? firstPoint
         let steps = plan.guidance.legs.indices.contains(index) ? plan.guidance.legs[index] : 0..<0
-        // A maneuver is at the start of its edge; the nearest point of the line may be another one at the same place.
+        // A maneuver is at the start of its edge; the line's nearest point may be a different one at the same place.
         let points =
             plan.guidance.steps[steps].map { step in
                 leg.edges.contains(step.maneuver.edge)
@@ -180,10 +180,10 @@ extension NavMessages.Maneuver {
 extension NavMessages.RoadSide {
     package init(_ side: NavGuidance.RoadSide) { self = side == .left ? .left : .right }
 
-    /// The distance within which a place is on the road, metres: as for the kerb side of a waypoint.
+    /// The distance within which a place is considered on the road, metres: as for the kerb side of a waypoint.
     private static let onTheRoad = 1.0
 
-    /// Creates the side of the road on which a waypoint is, as seen on arrival.
+    /// Creates the side of the road on which a waypoint lies, as seen on arrival.
     package init(of waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route) {
         let place = waypoint.waypoint.coordinate
         guard waypoint.snapDistance > Self.onTheRoad, let way = route.line.bearing(arrivingAt: waypoint.routeOffset)
@@ -192,7 +192,7 @@ extension NavMessages.RoadSide {
             return
         }
         let turn = Angle.difference(from: way, to: Geodesy.bearing(from: waypoint.snapped, to: place))
-        // A place ahead of a road's end, or behind its start, is on neither side.
+        // A place beyond a road's end or before its start is on neither side.
         let isAlong = min(abs(turn), .pi - abs(turn)) * waypoint.snapDistance <= Self.onTheRoad
         self = isAlong ? .ahead : turn < 0 ? .left : .right
     }
@@ -209,11 +209,11 @@ extension Intersection {
 }
 
 extension NavRouting.Route {
-    /// Whether a segment and the previous one meet at an OSM node, rather than at a waypoint that cuts a segment.
+    /// Whether a segment and the previous one meet at an OSM node, rather than at a waypoint within a segment.
     fileprivate func meetsNode(before index: Int) -> Bool {
         let (last, next) = (segments[index - 1], segments[index])
         guard last.toNodeID == next.fromNodeID else { return false }
-        // A vehicle that makes a U-turn within a segment drives back to the node that it came from.
+        // A vehicle that makes a U-turn within a segment returns to the node it came from.
         return last.edge == next.edge || last.fromNodeID != next.toNodeID || edges[next.edge].startOffset == 0
     }
 }
@@ -332,7 +332,7 @@ extension NavMessages.RouteSummary {
 extension NavMessages.RouteRestriction {
     package init(_ restriction: VehicleRestriction, on route: NavRouting.Route) {
         let edges = route.edges[restriction.edges]
-        // Tonnes are kilograms on the wire.
+        // The wire uses kilograms for tonnes.
         let scale = [.weight, .axleLoad].contains(restriction.kind) ? 1_000.0 : 1
         self.init(
             kind: RestrictionKind(restriction.kind),

@@ -7,15 +7,16 @@ package import NavNavigator
 package import NavRouting
 
 extension RoutePlan {
-    /// Creates a route from a message by matching it to this map: it may come from another map version or another node.
+    /// Creates a route from a message by matching it to this map; the message may be from another map version or
+    /// another node.
     ///
     /// - Parameters:
     ///   - metrics: The metrics of the map's router; pricing all roads takes long on a large map.
-    ///   - preferences: The preferences whose vehicle, traffic and departure the route is mapped and timed for.
-    ///   - now: The departure unless they name one, in local time; nil leaves out time-dependent rules.
-    ///   - wording: The language and units to use if the message names none that are available.
-    ///   - snapRadius: The greatest distance of a waypoint without a radius from its place on the route, metres.
-    /// - Throws: A failure that states what is wrong with the route, or how much of it is not on a road of the map.
+    ///   - preferences: The preferences with the vehicle, traffic and departure for matching and timing the route.
+    ///   - now: The default departure, in local time; nil to ignore time-dependent rules.
+    ///   - wording: The language and units to use if the message names no available ones.
+    ///   - snapRadius: The maximum distance of a waypoint without a radius from its place on the route, metres.
+    /// - Throws: A failure that states the fault of the route, or how much of it is not on a road of the map.
     package init(
         _ message: NavMessages.Route, on map: MapSnapshot, _ metrics: inout MetricCache,
         for preferences: RoutePreferences = RoutePreferences(), at now: LocalTime? = nil,
@@ -45,7 +46,7 @@ extension RoutePlan {
             throw RouteFailure(
                 code: .invalidRequest,
                 message:
-                    "route.waypoints: one waypoint is not enough: give the start and the destination, or none for the ends "
+                    "route.waypoints: one waypoint is not enough: set the start and the destination, or none for the ends "
                     + "of the geometry")
         }
         if waypoints.isEmpty {
@@ -85,11 +86,11 @@ extension RoutePlan {
         self.init(route: mapped.route, guidance: guidance, provider: .external)
     }
 
-    /// The farthest that a waypoint may be from its place on the route beyond its distance from the legs to and from it, metres. The route
-    /// may pass it more closely on another leg.
+    /// The maximum distance of a waypoint from its place on the route, in addition to its distance from the legs to and from it, metres.
+    /// The route may pass it more closely on another leg.
     private static let orderTolerance = 50.0
 
-    /// Describes the first waypoint that the route does not lead to: guidance could not announce the arrival there.
+    /// Describes the first waypoint that the route does not lead to, at which guidance could not announce an arrival.
     private static func misplacedWaypoint(of route: NavRouting.Route, _ request: RouteRequest) -> String? {
         for (index, waypoint) in route.waypoints.enumerated().dropFirst() {
             let (distance, limit) = (waypoint.snapDistance, request.snapRadius(of: index))
@@ -100,7 +101,7 @@ extension RoutePlan {
             let passing = route.line.project(waypoint.waypoint.coordinate, within: route.part(around: index))
             let nearest = passing?.distance ?? distance
             if distance > nearest + orderTolerance {
-                return "the route does not pass route.waypoints[\(index)] after the waypoint before it"
+                return "the route does not pass route.waypoints[\(index)] after the previous waypoint"
             }
         }
         return nil
@@ -119,7 +120,7 @@ extension RoutePlan {
                 throw RouteFailure(
                     code: .invalidRequest, message: "leg \(number) of the route names points outside the geometry")
             }
-            // The legs of a published route share a point, or the next begins at the point after it.
+            // Adjacent legs of a published route share a point, or the next leg begins at the following point.
             let end = number == 0 ? 0 : Int(message.legs[number - 1].lastPoint ?? 0)
             guard number == 0 ? first == 0 : (end...end + 1).contains(Int(first)),
                 number + 1 < message.legs.count || Int(last) == line.count - 1
@@ -145,8 +146,8 @@ extension RoutePlan {
 }
 
 extension NavRouting.Route {
-    /// Returns the part of the line that the legs to and from a waypoint cover, metres: the leg that passes it or ends there, and the next one
-    /// if it ends there.
+    /// Returns the part of the line that the legs to and from a waypoint cover, metres: the leg that passes it or ends there, and in the
+    /// latter case also the next leg.
     fileprivate func part(around waypoint: Int) -> ClosedRange<Double>? {
         let near = legs.indices.filter { index in
             let first = index > 0 ? legs[index - 1].destination : 0
@@ -158,7 +159,7 @@ extension NavRouting.Route {
 }
 
 extension NavMessages.Annotation {
-    /// Describes the first column that has entries, but not as many as the leg's segments need.
+    /// Describes the first column whose number of entries does not match the leg's segments.
     fileprivate func sizeDefect(segments: Int) -> String? {
         let columns = [
             ("node_ids", nodeIds.count, segments + 1), ("way_ids", wayIds.count, segments),
@@ -172,7 +173,7 @@ extension NavMessages.Annotation {
     }
 
     /// The nodes, with the end of the segment for each point within a segment; empty when the leg makes a U-turn within a segment, since
-    /// the segment's far end is unknown.
+    /// that segment's far end is unknown.
     fileprivate var segmentEnds: [Int64] {
         var nodes = nodeIds
         for index in nodes.indices.reversed() where nodes[index] == Self.noNode {

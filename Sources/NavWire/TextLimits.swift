@@ -1,9 +1,9 @@
 import NavMessages
 
-/// The longest texts of requests and of policy answers, bytes of UTF-8.
+/// The maximum sizes of texts in requests and policy answers, bytes of UTF-8.
 ///
-/// They are repeated on topics whose messages are bounded: `/nav/state` and `/nav/arrival` hold a waypoint in 16 KiB, and an instruction of
-/// at most 64 KiB repeats a waypoint's name in several lines. A message over its topic's limit cannot be published at all.
+/// The texts are repeated on topics whose messages are bounded: `/nav/state` and `/nav/arrival` contain a waypoint in 16 KiB, and an
+/// instruction of at most 64 KiB repeats a waypoint's name in several lines. A message that exceeds its topic's limit cannot be published.
 package enum TextLimits {
     /// The longest name of a waypoint.
     package static let waypointName = 1_024
@@ -14,7 +14,7 @@ package enum TextLimits {
     /// The largest revised instruction, encoded.
     package static let instruction = 32_768
 
-    /// Returns the error for a field whose text is too long; nil when it is not.
+    /// Returns the error for a field whose text is too long; nil when the length is valid.
     package static func defect(_ text: String?, of field: String, limit: Int) -> String? {
         guard let size = text?.utf8.count, size > limit else { return nil }
         return "\(field) has \(size) bytes of UTF-8, more than \(limit)"
@@ -30,7 +30,7 @@ package enum TextLimits {
 }
 
 extension NavMessages.Waypoint {
-    /// Returns the error for a name that is too long; nil when it is not.
+    /// Returns the error for a name that is too long; nil when the length is valid.
     func nameDefect(_ field: String) -> String? {
         TextLimits.defect(name, of: "\(field).name", limit: TextLimits.waypointName)
     }

@@ -48,7 +48,7 @@ extension TripSnapshot {
             self.init(order: order)
             return
         }
-        // Later routes count on from there.
+        // Later routes are numbered from there.
         let number = message.routeId ?? 1
         guard number <= UInt64(Int64.max) else {
             throw RouteFailure(
@@ -56,7 +56,7 @@ extension TripSnapshot {
         }
         var plan: RoutePlan?
         if let kept = message.route {
-            // A reroute may have had preferences of its own. A trip in progress is timed from now, whatever its planned departure.
+            // A reroute may have had preferences of its own. A trip in progress departs now, whatever its planned departure.
             var preferences = order.preferences
             if let options = kept.options,
                 let own = try? RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false)

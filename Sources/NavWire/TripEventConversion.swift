@@ -4,7 +4,7 @@ package import NavNavigator
 import NavRouting
 
 extension NavMessages.RoutePreview {
-    /// Creates the message of routes to choose from.
+    /// Creates the message of a preview's routes.
     package init(_ preview: NavNavigator.RoutePreview, context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session,
@@ -17,7 +17,7 @@ extension NavMessages.RoutePreview {
 }
 
 extension NavMessages.Route {
-    /// Creates a route to choose, with its arrival for a departure at a moment.
+    /// Creates a selectable route, with its arrival for a departure at a given moment.
     package init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp) {
         self.init(previewed.plan)
         stampNs = stamp.nanoseconds
@@ -29,11 +29,11 @@ extension NavMessages.Route {
 }
 
 extension NavMessages.Route {
-    /// Creates a route that is offered during guidance, with its arrival if it is taken now.
+    /// Creates a route offered during guidance, with its arrival if it is taken now.
     ///
     /// - Parameters:
-    ///   - id: Its number among the offered routes; nil when it gets one only as it comes into force.
-    ///   - duration: Seconds from the vehicle to the destination; nil for those of the plan.
+    ///   - id: Its number among the offered routes; nil when it is numbered only when it comes into force.
+    ///   - duration: The time from the vehicle to the destination, seconds; nil for the plan's duration.
     package init(offered plan: RoutePlan, id: UInt64?, in context: EventContext, duration: Double? = nil) {
         self.init(plan)
         (stampNs, sessionId, routeId, causeSequence) = (context.stamp.nanoseconds, context.session, id, context.cause)

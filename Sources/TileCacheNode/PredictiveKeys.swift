@@ -21,7 +21,7 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
         .maps(maps, zooms: UInt8(clamping: min(zoomMin, zoomMax))...UInt8(clamping: max(zoomMin, zoomMax)))
     }
 
-    /// The reason why the values do not fit together; nil when they do.
+    /// The reason why the values are inconsistent; nil when they are consistent.
     package var fault: String? {
         guard zoomMin <= zoomMax else {
             return "predictive.maps.zoom_min (\(zoomMin)) is above predictive.maps.zoom_max (\(zoomMax))"

@@ -6,7 +6,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The command line of `tile-cache-node`: that of every node, plus a check of the store.
+/// The command line of `tile-cache-node`: the options of every node, and a check of the store.
 package struct TileCacheCommand: ParsableCommand {
     /// The command's configuration, with the node's name and summary.
     package static var configuration: CommandConfiguration {
@@ -31,13 +31,13 @@ package struct TileCacheCommand: ParsableCommand {
         ))
     package var repair = false
 
-    /// Whether to use no network.
+    /// Whether to run without the network.
     @Flag(help: "Use no network, as with network.mode=offline: only stored tiles, and sources on this machine.")
     package var offline = false
 
     package init() {}
 
-    /// Checks the store, or runs the node until it is asked to stop.
+    /// Checks the store, or runs the node until it is requested to stop.
     package func run() throws {
         var options = options
         if offline { options.set.append("network.mode=offline") }

@@ -13,7 +13,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
     package var predictive = PredictiveKeys()
     /// The thresholds of the cache, except those in ``predictive``.
     package var cache = CacheSettings()
-    /// The settings of downloads, except those that ``cache`` shares.
+    /// The settings of downloads, except those shared with ``cache``.
     package var download = DownloadConfiguration()
     /// The rate limit of all downloads together, kilobits per second; 0 for no limit.
     package var bandwidth = 0.0
@@ -22,7 +22,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
 
     /// The wall clock for expiry; not a configuration key.
     package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
-    /// The longest time for which sizes are sampled before a region is loaded; slower sources are not awaited; not a configuration key.
+    /// The maximum time for which sizes are sampled before a region is loaded; slower sources are not awaited; not a configuration key.
     package var samplingTime = Duration.seconds(5)
 
     package init() {}
@@ -164,7 +164,7 @@ extension Set<DownloadUrgency> {
 }
 
 extension TileCacheConfiguration {
-    /// Files and folders that are read, by key.
+    /// The files and folders that are read, by key.
     package var inputPaths: [(key: String, path: String)] {
         tilesets.flatMap { tileset in
             let isLocal = !tileset.source.contains(":") && !tileset.source.contains("{")
@@ -173,7 +173,7 @@ extension TileCacheConfiguration {
             }
         }
     }
-    /// The folders that are made, by key.
+    /// The folders that are created, by key.
     package var outputPaths: [(key: String, path: String)] {
         storePath.isEmpty || FileManager.default.fileExists(atPath: storePath) ? [] : [("store.path", storePath)]
     }

@@ -8,9 +8,9 @@ import NavTileCache
 import NavTileStore
 import NavWire
 
-/// The TileCache service: writing calls run on the cache's thread, in order; reading calls run beside it.
+/// The TileCache service: mutating calls run on the cache's thread, in order; read-only calls run outside it.
 extension TileCacheNode: TileCacheServiceProvider {
-    /// Returns a tile from the cache or from its source; waits for a download at most as long as the call does.
+    /// Returns a tile from the cache or from its source; waits for a download until the call's deadline.
     package func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws {
         let key = request.key ?? TileKey()
         let tile: TileID
@@ -54,14 +54,14 @@ extension TileCacheNode: TileCacheServiceProvider {
                 responder.finish(GetTileResponse(error: ErrorInfo(error)))
             }
         }
-        // Otherwise a tile that no caller awaits would still be fetched before all others.
+        // Otherwise a tile that callers no longer await would still be fetched before all others.
         call.onCancel = { task.cancel() }
     }
 
     /// Creates or updates an offline region and loads it; sends progress first, then the region.
     ///
-    /// The load belongs to the node rather than to the call: a call that ends early only stops its own progress
-    /// messages. CancelLoad ends the load.
+    /// The load belongs to the node, not to the call: a call that ends early only stops its own progress messages.
+    /// CancelLoad ends the load.
     package func loadRegion(_ request: LoadRegionRequest, _ call: StreamCall<LoadRegionResponse>) throws {
         let order: RegionOrder
         do throws(TileFailure) {
@@ -72,7 +72,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
         lastToken += 1
         let token = lastToken
-        // Submissions keep the order of the calls, so that a later cancel or remove finds the region.
+        // Submissions keep the order of the calls, so that a later cancel or remove applies to the region.
         guard engine.submit({ $0.handle(.load(order.definition, token: token)) }) else {
             call.finish(LoadRegionResponse(error: ErrorInfo(TileFailure.overloaded)))
             return
@@ -202,7 +202,7 @@ extension TileCacheNode: TileCacheServiceProvider {
 
     /// Answers a call on the cache's thread.
     ///
-    /// - Parameter field: The field that names what may not exist.
+    /// - Parameter field: The field that names the possibly missing item.
     private func ask<Response: Message>(
         _ call: UnaryCall<Response>, naming field: String, _ failed: @escaping @Sendable (ErrorInfo) -> Response,
         _ body: @escaping @Sendable (TileCache<TileStore>) throws(TileFailure) -> Response
@@ -235,7 +235,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         askers.removeValue(forKey: token)?.finish(LoadRegionResponse(error: ErrorInfo(failure)))
     }
 
-    /// Fails the calls that wait for a region, with the reason.
+    /// Fails all calls that wait for a region.
     func endStreams() {
         let status = CallStatus(
             .unavailable, "the tile cache is shutting down; loaded tiles stay, and loading resumes when it restarts")

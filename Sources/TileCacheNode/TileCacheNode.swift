@@ -10,7 +10,7 @@ import NavTileStore
 
 /// The tile cache node, which fetches road and map tiles before the vehicle needs them.
 package final class TileCacheNode: Node {
-    /// The node's name unless another one is given.
+    /// The node's default name.
     package static let defaultName = "tile-cache-node"
     /// The purpose of the node.
     package static let summary =
@@ -31,7 +31,7 @@ package final class TileCacheNode: Node {
     /// The moment when `/nav/position` last arrived, monotonic ns.
     private var positionAt: Int64 = .min / 2
 
-    /// The silence of `/nav/position` after which fixes are used instead, ns.
+    /// The time without `/nav/position` after which fixes are used instead, ns.
     private static let patience: Int64 = 5_000_000_000
 
     /// A call that receives the progress of a region.
@@ -81,7 +81,7 @@ package final class TileCacheNode: Node {
             positionAt = Clocks.monotonic()
             engine.update { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
-        // Without any tiles, a navigation node cannot start and report a position, so the receiver's fixes are used
+        // Without tiles, a navigation node cannot start and publish a position, so the receiver's fixes are used
         // instead.
         try context.subscribe(to: Topics.gnssFix) { [unowned self] fix, _ in
             guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
@@ -116,7 +116,7 @@ package final class TileCacheNode: Node {
             case .refused(let token, let failure): refused(token, failure)
             }
         }
-        // The cache also reports state that it has found unchanged, such as after a check for a new edition.
+        // The cache also reports unchanged state, for example after a poll for a new edition.
         if var state, state != publishedState {
             publishedState = state
             events += 1
@@ -150,7 +150,7 @@ package final class TileCacheNode: Node {
         return engine.outbox.findings
     }
 
-    /// Whether the cache's thread has pending work, 1 or 0; downloads do not count.
+    /// Whether the cache's thread has pending work, as 1 or 0; downloads do not count.
     package var pendingCount: Int { engine.isBusy ? 1 : 0 }
 
     /// Ends the waiting calls, the server, the downloads and the thread, and closes the store.

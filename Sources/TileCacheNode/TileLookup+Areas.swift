@@ -5,9 +5,9 @@ import NavTileCache
 import NavTileStore
 
 extension TileLookup {
-    /// The most missing tiles that an answer names.
+    /// The maximum number of missing tiles listed in an answer.
     static let greatestMissingCount = 10_000
-    /// The most descriptors of a coverage request, since the area is covered once for each.
+    /// The maximum number of descriptors of a coverage request, since each requires a separate cover of the area.
     private static let greatestDescriptorCount = 64
 
     /// The tiles of an area in one tileset.
@@ -108,10 +108,10 @@ extension TileLookup {
             downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.kept, 0)))
     }
 
-    /// The assumed greatest size of a tile of an unlisted tileset, when its total is compared with the budget, bytes.
+    /// The assumed maximum size of a tile of an unlisted tileset, for comparing its total with the budget, bytes.
     private static let greatTile: Int64 = 500_000
 
-    /// Returns the lower estimate of the bytes of a region's tiles, by tileset, where the source does not list them.
+    /// Returns the lower estimate of the bytes of a region's tiles, by tileset, for sources that do not list them.
     ///
     /// Samples are taken only for tilesets that might not fit into the budget, only over an unmetered network, and for
     /// a few seconds at most.

@@ -15,7 +15,7 @@ package struct TilesetKeys: Sendable, Hashable {
     package var kind: TileSourceConfiguration.Kind?
     /// The zoom levels of a source that cannot state them.
     package var zooms: ClosedRange<UInt8>?
-    /// Whether its tiles are kept on board.
+    /// Whether its tiles are stored.
     package var isCacheable = true
     package var reason = ""
     /// The file with the credential for its server.
@@ -24,7 +24,7 @@ package struct TilesetKeys: Sendable, Hashable {
     package var authHeader: String?
     /// The file of certificates that are trusted instead of the machine's.
     package var authorities: String?
-    /// The most concurrent requests.
+    /// The maximum number of concurrent requests.
     package var concurrency = 6
     /// The pixel ratio of raster tiles.
     package var pixelRatio = 1.0
@@ -45,7 +45,7 @@ package struct TilesetKeys: Sendable, Hashable {
         "concurrency", "pixel_ratio", "hosts", "store_anyway",
     ]
 
-    /// The description of a record for people.
+    /// The human-readable description of a record.
     static let range =
         "a list of name=…,source=…[,domain=navigation|maps]"
         + "[,kind=\(TileSourceConfiguration.Kind.allCases.map(\.rawValue).joined(separator: "|"))]"
@@ -124,7 +124,7 @@ package struct TilesetKeys: Sendable, Hashable {
         return ConfigRecord(fields)
     }
 
-    /// The reason why its tiles are not kept; nil when they are.
+    /// The reason why its tiles are not stored; nil when they are.
     var refusal: String? {
         guard !isCacheable else { return nil }
         return reason.isEmpty ? "the configuration forbids it" : reason
@@ -149,14 +149,15 @@ package struct TilesetKeys: Sendable, Hashable {
         return configuration
     }
 
-    /// Parses all tilesets of a list; nil when one is invalid or two have the same name.
+    /// Parses a list of tilesets; nil when one is invalid or two have the same name.
     static func list(_ text: String) -> [TilesetKeys]? {
         guard let records = ConfigRecord.list(text) else { return nil }
         let tilesets = records.compactMap { TilesetKeys($0) }
         guard tilesets.count == records.count, Set(tilesets.map(\.name)).count == tilesets.count else { return nil }
         return tilesets
     }
-    /// Returns which name or field of a rejected list is wrong; nil when it is no list of records.
+    /// Returns a description of the invalid name or field of a rejected list; nil when the text is not a list of
+    /// records.
     static func defect(of text: String) -> String? {
         guard let records = ConfigRecord.list(text) else { return nil }
         var seen: Set<String> = []

@@ -12,7 +12,7 @@ package import NavSimulation
 extension Coordinate {
     /// Parses `LAT,LON` in degrees, the value of an option.
     ///
-    /// - Throws: an error that says which part is wrong.
+    /// - Throws: an error that names the invalid part.
     static func option(_ text: String) throws -> Coordinate {
         if let place = Coordinate(text: text) { return place }
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
@@ -58,7 +58,7 @@ extension LocalTime {
         }
         guard numbers[3] < 24, numbers[4] < 60 else { return nil }
         self.init(year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4])
-        // A day that the month does not have would fall in the next month.
+        // A nonexistent day would fall in the next month.
         guard monthAndDay == (numbers[1], numbers[2]) else { return nil }
     }
 }
@@ -107,7 +107,7 @@ struct VehicleOptions: ParsableArguments {
     var weight: Float?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Greatest weight on an axle, tonnes; a truck's is 11.5.", valueName: "TONNES"))
+        help: ArgumentHelp("Maximum axle load, tonnes; a truck's is 11.5.", valueName: "TONNES"))
     var axleLoad: Float?
     @Flag(help: "The vehicle carries dangerous goods.") var dangerousGoods = false
 

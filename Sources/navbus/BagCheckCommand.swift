@@ -51,7 +51,7 @@ struct BagCheckCommand: ParsableCommand {
             if json { print(try navbus.json(document)) } else { show(document) }
         }
         guard damaged == 0 else {
-            let remedy = recoverable > 0 ? ": 'navbus bag recover' saves what can be read" : ""
+            let remedy = recoverable > 0 ? ": 'navbus bag recover' saves the readable part" : ""
             throw NodeError(
                 .invalid, "\(damaged) of \(bags.count) bags \(damaged == 1 ? "has" : "have") problems\(remedy)")
         }
@@ -83,7 +83,7 @@ struct BagCheckCommand: ParsableCommand {
         if document.longest_gap_s > 3_600 {
             print("  note: a gap of \(Int(document.longest_gap_s / 3_600)) h without messages")
         }
-        if document.backward > 0 { print("  note: \(document.backward) messages are older than the one before them") }
+        if document.backward > 0 { print("  note: \(document.backward) messages are older than their predecessor") }
         let width = document.topics.map(\.topic.count).max() ?? 0
         for topic in document.topics {
             let name = Console.printable(topic.topic).padding(toLength: width, withPad: " ", startingAt: 0)
@@ -118,12 +118,12 @@ struct BagRecoverCommand: ParsableCommand {
 
     func run() throws {
         guard !isSameFile(bag, out) else {
-            throw NodeError(.usage, "--out is the input bag: give another file")
+            throw NodeError(.usage, "--out is the input bag; use another file")
         }
         let source: BagFile
         do throws(BagError) {
             source = try BagFile(path: bag)
-            // Checks the source before anything is created.
+            // Check the source before creating any file.
             _ = try MCAPLinearReader(recovering: source)
         } catch {
             throw NodeError(.invalid, "cannot recover '\(bag)': \(error)")

@@ -29,7 +29,7 @@ struct BagRecord: ParsableCommand {
     @Argument(help: "Topics; * matches any text. Default: all.") var topics: [String] = []
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
     @Flag(help: "Record in the time of /clock, for example during a playback.") var simTime = false
-    @Flag(help: "Take part in a lockstep playback and record only that: equal playbacks give identical bags.")
+    @Flag(help: "Take part in a lockstep playback and record only that; equal playbacks produce identical bags.")
     var lockstep = false
     @Flag(help: "Replace FILE.mcap; further files of the recording replace none.") var overwrite = false
     @Option(
@@ -43,8 +43,8 @@ struct BagRecord: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Delete the oldest files of the recording when all together exceed this many megabytes, 2 to 100000000: each has "
-                + "a tenth of it, and at least one megabyte.",
+            "Delete the oldest files of the recording when their total exceeds this many megabytes, 2 to 100000000; each has "
+                + "a tenth of the total, and at least one megabyte.",
             valueName: "MB"))
     var quotaMb: Int?
     @Option(
@@ -85,7 +85,7 @@ struct BagRecord: ParsableCommand {
         }
     }
 
-    /// The most files that are named at the end.
+    /// The maximum number of files named at the end.
     private static let namedFiles = 5
 
     func run() throws {
@@ -99,14 +99,14 @@ struct BagRecord: ParsableCommand {
         var options = BagRecorder.Options()
         if !topics.isEmpty { options.topics = topics }
         options.simTime = simTime
-        // A recording has the names of the bus: only the topic of its own time can be renamed.
+        // A recording uses the names of the bus; only the topic of its own time can be renamed.
         options.clockTopic = try node.remaps()[Topics.clock.name] ?? Topics.clock.name
         options.lockstep = lockstep
         options.overwrite = overwrite
         options.splitBytes = splitMb.map { $0 * 1_000_000 }
         options.splitSeconds = splitS
         options.quotaBytes = quotaMb.map { $0 * 1_000_000 }
-        // Each file begins with the types and latched values, which would fill smaller ones.
+        // Each file begins with the types and latched values, which would fill smaller files.
         if let quotaMb, quotaMb < 10, splitMb == nil { options.splitBytes = 1_000_000 }
         options.snapshotSeconds = snapshot
         options.snapshotBytes = snapshotMb * 1_000_000
@@ -189,7 +189,7 @@ struct BagPlay: ParsableCommand {
     @Option(
         name: .customLong("as-input"),
         help: ArgumentHelp(
-            "Skip what this node published in the recording, so that the bag can be its input.", valueName: "NODE"))
+            "Skip this node's recorded messages, so that the bag can be its input.", valueName: "NODE"))
     var inputOf: String?
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
     @Option(
@@ -309,7 +309,7 @@ struct BagInfoCommand: ParsableCommand {
             let reader = try BagReader(path: bag)
             info = reader.info()
             origin = reader.index.origin
-            // Damage here is reported by 'bag check'.
+            // Damage is reported by 'bag check', not here.
             metadata = reader.index.metadata.map { place in
                 Metadata(name: place.name, entries: (try? reader.metadata(place))?.entries ?? [:])
             }

@@ -51,7 +51,7 @@ struct BagConvert: ParsableCommand {
 
     func run() throws {
         guard !isSameFile(input, out) else {
-            throw NodeError(.usage, "--out is the input recording: give another file")
+            throw NodeError(.usage, "--out is the input recording; use another file")
         }
         let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
         let damage = SkippedDamage()
@@ -101,7 +101,7 @@ struct BagConvert: ParsableCommand {
         }
     }
 
-    /// Reports the metadata and attachments that the format cannot have.
+    /// Reports the metadata and attachments that the output format cannot store.
     private func noteSupplements() {
         let indexes = sources.map(\.reader.index)
         let attachments = indexes.reduce(0) { $0 + $1.attachments.count }
@@ -158,7 +158,7 @@ struct BagConvert: ParsableCommand {
         var damage = SkippedDamage()
         var tally = ConversionTally()
         do throws(BagError) {
-            // A document is written in several passes over the recording, each with the same damage.
+            // A document is written in several passes over the recording; each encounters the same damage.
             try export.run(format) { () throws(BagError) in
                 damage = SkippedDamage()
                 let importing = ROSImport(

@@ -11,15 +11,15 @@ struct BagSupplements {
 
     /// The names of metadata that are not copied.
     private let excluded: Set<String>
-    /// The parts of the bags so far, which a further file of a split recording repeats.
+    /// The parts of the bags read so far, which further files of a split recording repeat.
     private var known: Set<Part> = []
-    /// A line about each part that cannot be read and is left out.
+    /// A line about each part that cannot be read and is dropped.
     private var losses: [String] = []
 
-    /// Creates supplements without metadata of some names.
+    /// Supplements that exclude metadata of the given names.
     init(except names: Set<String>) { excluded = names }
 
-    /// Copies the metadata and attachments of a bag, except those that an earlier bag has with the same name and content.
+    /// Copies the metadata and attachments of a bag, except those that occurred in an earlier bag with the same name and content.
     ///
     /// - Parameter path: the path of the bag.
     mutating func copy(_ reader: BagReader, _ path: String, to writer: inout BagWriter) throws(BagError) {
@@ -45,7 +45,7 @@ struct BagSupplements {
         known.formUnion(own)
     }
 
-    /// Reports the parts that are left out on standard error.
+    /// Reports the dropped parts on standard error.
     func reportLosses() {
         for text in losses { Console.note(text) }
     }
@@ -59,7 +59,7 @@ struct BagSupplements {
         }
     }
 
-    /// Returns whether no earlier bag has a part, and adds it to those of its bag.
+    /// Returns whether no earlier bag contains a part, and adds the part to those of the current bag.
     private func isNew(_ name: String, _ bytes: [UInt8], _ own: inout Set<Part>) -> Bool {
         guard let content = ContentHash(of: bytes) else { return true }
         let part = Part(name: name, content: content)
@@ -70,7 +70,7 @@ struct BagSupplements {
 
 /// The last value of each latched topic and publisher in a merged recording.
 struct LatchedValues {
-    /// A latched topic of a publisher; the files of a recording have a channel each for it.
+    /// A latched topic of a publisher, which has a channel in each file of a recording.
     private struct Source: Hashable {
         var topic: String
         var publisher: String?
@@ -86,7 +86,7 @@ struct LatchedValues {
     private var sources: [ObjectIdentifier: Source?] = [:]
     private var values: [Source: Value] = [:]
 
-    /// Returns whether a message repeats the last value, as at the beginning of a further file of a recording, and keeps it.
+    /// Returns whether a message repeats the last value, as at the beginning of a further file of a recording, and stores its value.
     mutating func isRepeated(_ record: Record) -> Bool {
         let key = ObjectIdentifier(record.channel)
         if sources[key] == nil {

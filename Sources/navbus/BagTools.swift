@@ -56,7 +56,7 @@ struct LenientRecords: RecordSource {
     func reportDamage() { damage.report() }
 }
 
-/// The records of one of several files; its errors name it.
+/// The records of one of several files, whose name is added to errors.
 private struct NamedRecords: RecordSource {
     var base: BagRecords<BagFile>
     let path: String
@@ -72,7 +72,7 @@ private struct NamedRecords: RecordSource {
     var progress: Double { base.progress }
 }
 
-/// The bags that a command reads.
+/// The input bags of a command.
 struct BagInputs {
     let readers: [BagReader]
     private let paths: [String]
@@ -105,7 +105,7 @@ struct BagInputs {
     }
 }
 
-/// The bag that a command writes from others.
+/// The bag that a command writes from other bags.
 struct BagOutput: ParsableArguments {
     @Option(name: [.short, .long], help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap"))
     var out: String
@@ -114,14 +114,14 @@ struct BagOutput: ParsableArguments {
     func validate() throws { try checkBagName(out) }
 
     /// Writes records to a bag with the metadata and attachments of its sources; the file gets its final name when it
-    /// is complete. Records that the files of a split recording repeat are written once.
+    /// is complete. Records repeated in the files of a split recording are written once.
     ///
-    /// - Parameter head: records to write before the others.
+    /// - Parameter head: the records to write before the others.
     func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String])
         throws(NodeError)
     {
         guard !paths.contains(where: { isSameFile($0, out) }) else {
-            throw NodeError(.usage, "--out is the input bag: give another file")
+            throw NodeError(.usage, "--out is the input bag; use another file")
         }
         let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
         let bar = ProgressBar()
@@ -172,8 +172,8 @@ struct BagRange: ParsableArguments {
         }
     }
 
-    /// Returns the query for the range, counted from the earliest start of the bags; throws when all bags end before
-    /// the range begins.
+    /// Returns the query for the range, relative to the earliest start of the bags; throws when all bags end before the
+    /// range begins.
     func query(_ inputs: BagInputs, topics: [String]?) throws(NodeError) -> BagQuery {
         let ranges = inputs.readers.compactMap(\.index.timeRange)
         let first = ranges.map(\.lowerBound).min() ?? 0
@@ -213,7 +213,7 @@ struct BagCut: ParsableCommand {
             }
         } catch {
             throw NodeError.printable(
-                .invalid, "cannot cut '\(bag)': \(error); 'navbus bag recover' saves what can be read")
+                .invalid, "cannot cut '\(bag)': \(error); 'navbus bag recover' saves the readable part")
         }
         try output.write(inputs.records(query), head: head, of: inputs, [bag])
     }
@@ -253,7 +253,7 @@ struct BagMerge: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge", abstract: "Merge several bags into one, in the order of time.",
         discussion: """
-            What the files of a split recording repeat, their metadata, attachments and latched values, is written once.
+            Metadata, attachments and latched values that the files of a split recording repeat are written once.
             """)
 
     @Argument(help: ArgumentHelp("The bags.", valueName: "FILE")) var bags: [String]
@@ -333,7 +333,7 @@ struct BagCat: ParsableCommand {
         if let error = check.error { throw error }
     }
 
-    /// Returns the error of a field that no channel has, before anything is printed; nil when a channel has it or has no schema.
+    /// Returns an error, before any output, when no channel has a field; nil when a channel has it or has no schema.
     private func fieldError(
         _ reader: BagReader, _ wanted: [String]?, _ check: FieldCheck, _ decoder: inout RecordText
     ) -> NodeError? {
@@ -392,7 +392,7 @@ struct RecordText {
         }
     }
 
-    /// Returns a text in JSON on one line; one that is not JSON as a string.
+    /// Returns JSON text on one line; returns text that is not JSON as a JSON string.
     private static func line(_ text: String) throws -> String {
         var scanner = JSONScanner(bytes: Array(text.utf8))
         guard (try? scanner.skipValue()) != nil, scanner.peek() == nil else { return try navbus.json(text) }

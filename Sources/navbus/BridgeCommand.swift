@@ -20,16 +20,16 @@ struct BridgeFoxglove: ParsableCommand {
         discussion: """
             In Foxglove: open a connection to ws://localhost:8765. All topics come with their protobuf schemas; for map panels the \
             fixes and matched positions are also offered as foxglove.LocationFix and the route as foxglove.GeoJSON. The bridge \
-            reads the bus and changes nothing on it. A client that is too slow misses messages, and is told how many.
+            reads the bus and changes nothing on it. A client that is too slow misses messages and is notified of their number.
             """)
 
     @Option(help: ArgumentHelp("The address to listen on; port 0 picks a free one.", valueName: "HOST:PORT"))
     var listen = "127.0.0.1:8765"
-    @Flag(help: "Allow an address that other machines can reach: there is no password, they can read everything.")
+    @Flag(help: "Allow an address that other machines can reach; they can read all topics, without a password.")
     var allowRemote = false
     @Option(
         help: ArgumentHelp(
-            "Also accept web pages of this origin, besides Foxglove's and this machine's; may be given several times.",
+            "Also accept web pages of this origin, in addition to Foxglove's and this machine's; may be given several times.",
             valueName: "ORIGIN"))
     var allowOrigin: [String] = []
 
@@ -63,9 +63,9 @@ struct BridgeFoxglove: ParsableCommand {
 
 /// The current topics of the bus as channels of a bridge.
 private struct BridgedTopics {
-    /// The seconds between two checks of the nodes.
+    /// The interval between checks of the nodes, seconds.
     private static let interval = 1.0
-    /// The seconds between two checks for the publisher of an unknown topic.
+    /// The interval between checks for the publisher of an unknown topic, seconds.
     private static let fastInterval = 0.1
 
     let tool: ToolBus
@@ -79,7 +79,7 @@ private struct BridgedTopics {
 
     /// Returns the channel of a topic; nil when its type is not known.
     mutating func channel(of topic: String) throws -> RecordChannel? {
-        // The publisher may be newer than the last check.
+        // The publisher may have joined after the last check.
         if channels[topic] == nil, refused[topic] == nil { try look(every: Self.fastInterval) }
         return channels[topic]
     }

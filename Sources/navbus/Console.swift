@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import NavKit
 
-/// Output for people: colours on a terminal, aligned columns, notes on standard error.
+/// Human-readable output: colours on a terminal, aligned columns, notes on standard error.
 enum Console {
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// The columns of the terminal, or `COLUMNS` if that is set; nil in a pipe.
+    /// The number of columns of the terminal, or `COLUMNS` if set; nil in a pipe.
     static let width: Int? = {
         if let text = ProcessInfo.processInfo.environment["COLUMNS"], let columns = Int(text), columns >= 40 {
             return columns
@@ -16,7 +16,7 @@ enum Console {
         return max(Int(size.ws_col), 40)
     }()
 
-    /// Whether to use colours: only on a terminal that supports them, and never against the user's wish (no-color.org).
+    /// Whether to use colours: only on a terminal that supports them, unless the user has disabled them (no-color.org).
     private static let hasColour: Bool = {
         let environment = ProcessInfo.processInfo.environment
         return isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
@@ -45,7 +45,7 @@ enum Console {
         }
     }
 
-    /// Prints a title and a text after it, which continues indented below where it does not fit.
+    /// Prints a title and a text after it, which continues on indented lines if it does not fit.
     static func heading(_ title: String, _ text: String) {
         let lines = broken(text, at: (width ?? .max) - title.count - 2)
         let isBeside = title.count + 2 + lines[0].count <= width ?? .max
@@ -54,10 +54,10 @@ enum Console {
         if !rest.isEmpty { paragraphs([rest], indentation: 4) }
     }
 
-    /// The narrowest column that text is wrapped for.
+    /// The minimum width of a wrapped column.
     static let narrowest = 24
 
-    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is wrapped after its commas, if it has any.
+    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is wrapped after its commas, if any.
     static func broken(_ text: String, at width: Int) -> [String] {
         let width = max(width, narrowest)
         guard text.count > width else { return [text] }
@@ -94,20 +94,20 @@ enum Console {
         StandardError.write("navbus: \(printable(text))\n")
     }
 
-    /// Returns text from another process without the control characters that would affect a terminal.
+    /// Returns text from another process without control characters that would affect a terminal.
     static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{fffd}" : $0 }))
     }
 
-    /// Returns valid JSON on one line, with the control characters of its strings escaped that JSON allows but that
-    /// would affect a terminal.
+    /// Returns valid JSON on one line; escapes control characters in strings that JSON allows but that would affect a
+    /// terminal.
     static func escaped(json text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var line = ""
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            // White space between values; a string cannot contain it.
+            // White space between values; strings cannot contain it.
             case ..<0x20: line += " "
             case 0x7f..<0xa0: line += "\\u00" + String(scalar.value, radix: 16)
             default: line.unicodeScalars.append(scalar)
@@ -211,7 +211,7 @@ struct Table {
     func show() { for line in lines(width: Console.width) { print(line) } }
 }
 
-/// Numbers for people.
+/// Human-readable number formats.
 enum Format {
     static func decimal(_ value: Double, _ digits: Int = 1) -> String {
         value.isFinite ? String(format: "%.\(digits)f", value) : "-"
@@ -245,7 +245,7 @@ enum Format {
     }
 }
 
-/// Lines that replace those printed before on a terminal, and are appended in a pipe.
+/// Lines that replace the previously printed ones on a terminal, and are appended in a pipe.
 struct LiveLines {
     private var shown = 0
 

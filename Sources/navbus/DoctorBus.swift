@@ -6,7 +6,7 @@ import NavMessages
 
 /// The checks of a domain's registry of nodes.
 enum RegistryChecks {
-    /// The longest name that a node can have, in bytes, and what its sockets add.
+    /// The maximum length of a node name, bytes, including what its sockets add.
     private static let longestNode = 64
 
     static func directory(_ directory: BusDirectory) -> [Finding] {
@@ -88,7 +88,7 @@ enum RegistryChecks {
     }
 }
 
-/// The checks of the live nodes and of the data that they report.
+/// The checks of the live nodes and of the data they report.
 enum BusChecks {
     static func run(_ directory: BusDirectory) throws -> [Finding] {
         let snapshot = try ToolBus.attempt { () throws(BusError) in try directory.inspect() }
@@ -146,7 +146,7 @@ enum BusChecks {
         return findings
     }
 
-    /// Checks that each topic of the catalogue has one publisher, except for those that every node has.
+    /// Checks that each topic of the catalogue has one publisher, except for topics that every node publishes.
     private static func publishers(_ snapshot: RegistrySnapshot) -> [Finding] {
         let byTopic = Dictionary(grouping: snapshot.topics, by: \.topic.name)
         let twice = byTopic.filter { $0.value.count > 1 && TopicCatalogue.topic(named: $0.key)?.name == $0.key }
@@ -191,12 +191,12 @@ enum BusChecks {
         return findings.isEmpty ? [Finding("schemas", .ok, "all sides of every topic agree")] : findings
     }
 
-    /// Looks for topics with subscribers but without a publisher, often because a name is mistyped.
+    /// Looks for topics with subscribers but without a publisher, often because of a mistyped name.
     private static func lonely(_ snapshot: RegistrySnapshot, _ survey: SubscriberSurvey) -> [Finding] {
         let published = Set(snapshot.topics.map(\.topic.name))
         var findings: [Finding] = []
         for (topic, nodes) in survey.subscribers.sorted(by: { $0.key < $1.key }) where !published.contains(topic) {
-            // A topic of the catalogue may have no publisher on purpose: odometry, traffic.
+            // A topic of the catalogue may legitimately have no publisher: odometry, traffic.
             let isKnown = TopicCatalogue.topic(named: topic) != nil
             let near = nearestName(to: topic, among: published.sorted()).map { "; did you mean \($0)?" } ?? ""
             findings.append(

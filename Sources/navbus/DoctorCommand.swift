@@ -10,7 +10,7 @@ import NavigationNode
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the installation, the machine and the bus, and say what to do; exit 1 if a check fails."
+        abstract: "Check the installation, the machine and the bus, and print remedies; exit 1 if a check fails."
     )
 
     @Option(help: ArgumentHelp("Check a directory of road tiles too.", valueName: "DIR")) var tiles: String?

@@ -25,7 +25,8 @@ enum SystemChecks {
 
     // MARK: Limits
 
-    /// The open files that a node needs: sockets of libzmq, its own files, and a connection for each publisher.
+    /// The number of open files that a node needs: sockets of libzmq, its own files, and a connection for each
+    /// publisher.
     private static let wantedFiles: UInt64 = 1024
 
     static func limits() -> [Finding] {
@@ -132,7 +133,7 @@ enum SystemChecks {
     }
 }
 
-/// Whether other hosts answer: the configured peers on the bus, others on a TCP port.
+/// The checks that other hosts answer: the configured peers on the bus, other hosts on a TCP port.
 enum HostReach {
     static func parse(_ text: String) -> (host: String, port: String)? {
         let plain = text.hasPrefix("tcp://") ? String(text.dropFirst(6)) : text
@@ -142,9 +143,9 @@ enum HostReach {
         return host.isEmpty ? nil : (host, "\(port)")
     }
 
-    /// Checks the hosts file, and whether its hosts answer; a host that is off is not a fault of this one.
+    /// Checks the hosts file, and whether its hosts answer; a host that is off is not a fault of this host.
     ///
-    /// - Parameter nodes: The live nodes of the domain; without any, nothing can be said of the nodes that listen.
+    /// - Parameter nodes: The live nodes of the domain; if empty, the listening nodes cannot be checked.
     static func hosts(among nodes: [String]) -> [Finding] {
         do throws(NodeError) {
             guard let hosts = try HostOptions.check() else {
@@ -183,7 +184,7 @@ enum HostReach {
         }
     }
 
-    /// Asks the configured peers with the keys of this host, as a node does.
+    /// Contacts the configured peers with the keys of this host, like a node.
     private static func peers() -> [Finding] {
         let (configuration, unanswered): (HostConfiguration, HostConfiguration.Unanswered)
         do throws(NodeError) {

@@ -5,12 +5,12 @@ import NavHTTPServer
 import NavKit
 import Synchronization
 
-/// A server of Foxglove's WebSocket protocol, version 1, that only publishes.
+/// A publish-only server of Foxglove's WebSocket protocol, version 1.
 final class FoxgloveBridge: WebService {
     static let mostChannels = 4_096
     /// The shortest time between two notices of dropped messages.
     private static let noticeInterval = Duration.seconds(1)
-    /// The most subscriptions of one client.
+    /// The maximum number of subscriptions of one client.
     private static let mostSubscriptions = 4_096
 
     private struct Channel {
@@ -25,7 +25,7 @@ final class FoxgloveBridge: WebService {
         var subscriptions: [UInt32: UInt32] = [:]
         /// The number of messages dropped since the client was last notified.
         var missed = 0
-        /// When the client was last notified of dropped messages.
+        /// The time of the client's last notice of dropped messages.
         var notified: MonotonicInstant?
     }
 
@@ -58,7 +58,7 @@ final class FoxgloveBridge: WebService {
     private struct ServerInfo: Encodable {
         var op = "serverInfo"
         var name = "navbus"
-        /// Empty: clients cannot publish, call or set anything.
+        /// Empty: clients can neither publish nor call services nor set parameters.
         var capabilities: [String] = []
         var supportedEncodings: [String] = []
         var metadata: [String: String] = [:]
@@ -91,7 +91,7 @@ final class FoxgloveBridge: WebService {
 
     /// Creates a bridge.
     ///
-    /// - Parameter origins: pages that may connect, in addition to Foxglove's own in the browser and in the desktop program.
+    /// - Parameter origins: the origins of pages that may connect, in addition to Foxglove's web page and desktop program.
     init(origins: [String]) { self.origins = ["https://app.foxglove.dev", "file://"] + origins }
 
     // MARK: The bus

@@ -86,7 +86,7 @@ struct IntegrityCommand: ParsableCommand {
         var reference: [Fix] = []
         try truth.fixes.forEach { if let fix = Fix($0, sequence: nil) { reference.append(fix) } }
         guard reference.count > 1 else {
-            throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time: it cannot be the reference")
+            throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time; it cannot be the reference")
         }
         var positioning = Positioning(metric: metric, isTracing: true)
         var table = CalibrationTable()
@@ -120,7 +120,7 @@ struct IntegrityCommand: ParsableCommand {
             table.add(estimate, raw: fix.coordinate, truth: place, course: course)
         }
         guard table.count > 0 else {
-            throw NodeError(.invalid, "'\(trace)' and '\(path)' have no time in common: the error cannot be computed")
+            throw NodeError(.invalid, "'\(trace)' and '\(path)' do not overlap in time; the error cannot be computed")
         }
         for (signal, name) in Self.names where contradicting.contains(signal) {
             Console.note("'\(trace)': \(name) contradicts the positions and was ignored: check units and signs")

@@ -8,7 +8,7 @@ struct KeygenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keygen", abstract: "Create the key pair that identifies this host to others.")
 
-    @Option(help: ArgumentHelp("Where to write: PREFIX.key, the secret, and PREFIX.pub.", valueName: "PREFIX"))
+    @Option(help: ArgumentHelp("Path prefix: PREFIX.key, the secret, and PREFIX.pub.", valueName: "PREFIX"))
     var out = "navbus"
     @Flag(help: "Replace an existing key pair.") var force = false
     @Flag(help: "Print JSON.") var json = false

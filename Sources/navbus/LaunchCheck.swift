@@ -10,7 +10,7 @@ import TileCacheNode
 
 /// A check of the command lines of navbus programs, without starting them.
 enum LaunchCheck {
-    /// Returns one line for each problem, and one for each finding that may be right.
+    /// Returns one line for each problem, and one for each warning.
     ///
     /// Other programs are not checked. Road tiles may be missing if the launch file starts a tile cache that fetches them.
     static func findings(_ file: LaunchFile) -> (problems: [String], warnings: [String]) {
@@ -23,7 +23,7 @@ enum LaunchCheck {
             for variable in node.environment { environment[variable.name] = variable.value }
             let program = URL(filePath: node.executable).lastPathComponent
             var problems = problems(of: program, node.arguments, environment, needsTiles: !hasCache)
-            // Nodes usually share one.
+            // Nodes usually share a hosts file.
             if let path = environment[HostOptions.variable], hostsFiles.insert(path).inserted {
                 do throws(NodeError) {
                     findings.warnings += try strayListeners(environment, among: file.nodes.map(\.name))
@@ -36,7 +36,7 @@ enum LaunchCheck {
         return findings
     }
 
-    /// Checks a hosts file, and returns a line for each name in its `listen` that is no node of the launch.
+    /// Checks a hosts file, and returns a line for each name in its `listen` that is not a node of the launch.
     private static func strayListeners(
         _ environment: [String: String], among nodes: [String]
     ) throws(NodeError) -> [String] {
@@ -96,7 +96,7 @@ enum LaunchCheck {
 
     /// Returns the reason why a program rejects its command line; nil when it accepts it.
     ///
-    /// - Parameter use: Uses the parsed command, and returns a reason of its own.
+    /// - Parameter use: A further check of the parsed command, which returns a reason for rejection or nil.
     private static func refusal<Command: ParsableCommand>(
         _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> String? = { _ in nil }
     ) -> String? {

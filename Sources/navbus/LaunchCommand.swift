@@ -24,7 +24,7 @@ struct LaunchCommand: ParsableCommand {
         } catch {
             throw NodeError(.usage, error.description)
         }
-        // On stderr, so that the commands of `--check` can be piped.
+        // On standard error, so that the commands of `--check` can be piped.
         let (problems, warnings) = LaunchCheck.findings(launchFile)
         for warning in launchFile.warnings.map(\.description) + warnings {
             StandardError.write("warning: \(warning)\n")
@@ -41,7 +41,7 @@ struct LaunchCommand: ParsableCommand {
             return
         }
         var environment = context.environment
-        // A recorder attaches it to its bag.
+        // A recorder attaches the file to its bag.
         environment["NAVBUS_LAUNCH_FILE"] = URL(fileURLWithPath: file).path
         let status = Launcher(launchFile, environment: environment).run()
         if status != 0 { throw ExitCode(status) }

@@ -25,7 +25,7 @@ struct MapBuild: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Number of threads. Default: one per processor.", valueName: "COUNT")
     ) var jobs: Int?
-    @Flag(help: "Assume left-hand traffic where tags do not say.") var leftHandTraffic = false
+    @Flag(help: "Assume left-hand traffic where tags do not state the side.") var leftHandTraffic = false
     @Option(
         help: ArgumentHelp(
             "The country, such as PT (ISO 3166-1): its default speed limits and driving side apply where tags do not say. Default: by the borders in the extract, or without any by addresses and zone tags where they agree.",
@@ -76,7 +76,7 @@ struct MapBuild: ParsableCommand {
 struct MapCheck: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Verify a directory of road tiles: hashes, the content of every tile, and how the tiles join.",
+        abstract: "Verify a directory of road tiles: hashes, the content of every tile, and the joins between tiles.",
         discussion: "The exit status is 1 when a problem is found; each is printed with its file.")
 
     @Argument(help: "The directory.") var tiles: String

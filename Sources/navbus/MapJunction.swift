@@ -11,14 +11,14 @@ import NavigationNode
 struct MapJunction: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "junction",
-        abstract: "Draw the junction nearest to a place as guidance sees it: roads in order, turns, lanes, signals.",
+        abstract: "Draw the junction nearest to a place as used by guidance: roads in order, turns, lanes, signals.",
         discussion: """
             The roads are named A, B, C … clockwise from north. Below each road that leads to the junction are its exits, from right to left: \
-            the turn in degrees, the instruction to the driver, the lanes that lead there, and why an exit may not be driven.
+            the turn in degrees, the instruction to the driver, the lanes that lead there, and why an exit is closed to the vehicle.
 
             The turns are those at this node alone. Nodes that drivers may perceive as the same junction are listed below. Only a route decides \
             which of them are announced together and in which direction, where a slip lane leads, which exit of a roundabout is taken, and \
-            which new names are told.
+            which new names are announced.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, geojson }
@@ -226,7 +226,7 @@ struct JunctionDrawing {
             ])
     }
 
-    /// Returns a line for each way out of the junction: from a few metres before the junction to as many after it.
+    /// Returns a line for each way out of the junction, from a few metres before the junction to as many after it.
     private func ways(_ approach: JunctionView.Approach) -> [[String: Any]] {
         func end(_ arm: Int) -> Coordinate {
             let line = Polyline(view.arms[arm].line)
@@ -245,6 +245,6 @@ struct JunctionDrawing {
         }
     }
 
-    /// The length of road that a line shows on each side of the junction, metres.
+    /// The length of road shown on each side of the junction, metres.
     private static let reach = 20.0
 }

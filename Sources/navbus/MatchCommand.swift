@@ -61,12 +61,12 @@ struct MatchCommand: ParsableCommand {
 
     func validate() throws {
         if let lag, !(0...1000).contains(lag) { throw ValidationError("--lag takes 0 to 1000, not \(lag)") }
-        if smooth, lag != nil { throw ValidationError("--smooth waits for the whole drive: leave out --lag") }
+        if smooth, lag != nil { throw ValidationError("--smooth waits for the whole drive; omit --lag") }
         if predictions, smooth || raw {
             throw ValidationError("--predictions cannot be combined with --smooth or --raw")
         }
         if predictions, format == .edges { throw ValidationError("--predictions has rows only in csv and geojson") }
-        if lag != nil, format != .edges { throw ValidationError("--lag concerns the driven path: add --format edges") }
+        if lag != nil, format != .edges { throw ValidationError("--lag is for the driven path; add --format edges") }
         if traces.isEmpty { throw ValidationError("give a trace") }
         if Set(traces).count < traces.count { throw ValidationError("give each trace once") }
         if traces.count > 1, outDir == nil { throw ValidationError("several traces need --out-dir DIRECTORY") }
@@ -105,16 +105,16 @@ struct MatchCommand: ParsableCommand {
         bar.finish()
     }
 
-    /// The most fixes of a trace that is kept in memory as a whole.
+    /// The maximum number of fixes of a trace that is kept in memory as a whole.
     private static let mostAtOnce = 1_000_000
 
-    /// Refuses a trace that is too long to be kept in memory as a whole, which `purpose` needs.
+    /// Throws for a trace that is too long to be kept in memory as a whole, as required by `purpose`.
     static func refuseLong(_ trace: TraceInput, _ path: String, for purpose: String) throws(NodeError) {
         guard trace.fixes.count <= mostAtOnce else {
             throw NodeError(
                 .invalid,
-                "'\(path)' has \(trace.fixes.count) fixes, and \(purpose) takes at most \(mostAtOnce): "
-                    + "take a part of it with 'navbus bag cut'")
+                "'\(path)' has \(trace.fixes.count) fixes, and \(purpose) takes at most \(mostAtOnce); "
+                    + "cut out a part with 'navbus bag cut'")
         }
     }
 
@@ -122,10 +122,10 @@ struct MatchCommand: ParsableCommand {
     struct Inputs {
         let trace: TraceInput
 
-        /// The defects that concern a position of a trace.
+        /// The defects that affect a position of a trace.
         private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]
 
-        /// Reads a trace; fixes without a time, which cannot be followed, are reported on standard error.
+        /// Reads a trace; fixes without a time, which cannot be used, are reported on standard error.
         init(_ path: String, on map: TilesetDirectory? = nil) throws {
             var timeless = 0
             trace = try TraceInput(path: path)
@@ -136,7 +136,7 @@ struct MatchCommand: ParsableCommand {
             if unread > 0 { Console.note("'\(path)': \(unread) rows or sentences cannot be read and are skipped") }
             guard timeless > 0 else { return }
             guard timeless < trace.fixes.count else {
-                throw NodeError(.invalid, "'\(path)': no position has a time, which matching needs")
+                throw NodeError(.invalid, "'\(path)': no position has a time, which matching requires")
             }
             Console.note("'\(path)': \(timeless) positions without a time are skipped")
         }
@@ -156,7 +156,7 @@ struct MatchCommand: ParsableCommand {
         }
     }
 
-    /// Returns the name of each trace's output: its folder and file name, preceded by as many parent folders as it takes to distinguish
+    /// Returns the name of each trace's output: its folder and file name, preceded by as many parent folders as necessary to distinguish
     /// equal names.
     private static func outputNames(_ traces: [String]) -> [String] {
         let parts = traces.map { trace in
@@ -174,12 +174,12 @@ struct MatchCommand: ParsableCommand {
 }
 
 extension TilesetDirectory {
-    /// Reports on standard error a trace of which hardly any position lies within the map.
+    /// Reports on standard error a trace that lies almost entirely outside the map.
     func noteIfOutside(_ trace: TraceInput, _ path: String) throws(NodeError) {
         if let mismatch = try mismatch(with: trace, path) { Console.note(mismatch) }
     }
 
-    /// Returns a description of a trace of which fewer than one position in twenty lies within the map; nil for any other.
+    /// Returns a description of a trace of which less than one position in twenty lies within the map; nil for other traces.
     func mismatch(with trace: TraceInput, _ path: String) throws(NodeError) -> String? {
         var (count, inside) = (0, 0)
         var first: NavGeo.Coordinate?

@@ -2,8 +2,8 @@ import NavBus
 import NavKit
 import NavMessages
 
-/// A reader that converts messages of any topic to text: by a file of descriptors, by the compiled-in schema if it equals the
-/// publisher's, else by the schema that the publisher serves.
+/// A reader that converts messages of any topic to text: by a file of descriptors, by the compiled-in schema if it equals the publisher's,
+/// otherwise by the schema that the publisher serves.
 final class MessageReader {
     private enum Schema {
         case pool(SchemaPool, type: String)
@@ -39,7 +39,7 @@ final class MessageReader {
     func publisher(of delivery: Delivery) throws -> Announcement? {
         let bootID = delivery.header.bootID
         if let known = publishers[bootID] { return known }
-        // The registry is read once for each publisher that is missing in it.
+        // The registry is read once for each publisher that it lacks.
         guard !strangers.contains(bootID), strangers.count < 4096 else { return nil }
         for node in try tool.snapshot().nodes { publishers[node.bootID] = node }
         if publishers[bootID] == nil { strangers.insert(bootID) }

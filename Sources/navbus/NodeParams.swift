@@ -81,7 +81,7 @@ struct NodeParams: ParsableCommand {
         var found: Parameter.Value?
         var kind = ""
         switch known.value {
-        // The node knows whether the value may be empty, whatever its kind.
+        // The node decides whether the value may be empty, whatever its kind.
         case _ where text.isEmpty: found = .stringValue(text)
         case .boolValue: (found, kind) = (Bool(text).map { .boolValue($0) }, "true or false")
         case .intValue: (found, kind) = (Int64(text).map { .intValue($0) }, "a whole number")

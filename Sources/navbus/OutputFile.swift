@@ -6,32 +6,32 @@ import NavMessages
 import NavRecording
 import NavReplay
 
-/// Returns the system's words for an error of Foundation, whose own name only a domain and a number.
+/// Returns the system's reason for an error of Foundation, whose own description has only a domain and a number.
 func systemReason(_ error: any Error) -> String {
     let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
     return cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription
 }
 
-/// Returns a path without links; nil when the file does not exist.
+/// Returns a path with symbolic links resolved; nil when the file does not exist.
 func realPath(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
 }
 
-/// A file that a command writes, renamed to its final name when it is complete. Anything but a regular file, such as a device or a FIFO, is
-/// written to directly.
+/// An output file of a command, renamed to its final name when it is complete. Anything but a regular file, such as a device or a FIFO, is
+/// written directly.
 final class OutputFile {
     /// The existing files that a command replaces without `--overwrite`.
     enum Replaceable {
         /// None except empty ones.
         case none
-        /// Bags that the command has written, by the name of their metadata.
+        /// Bags written by the command, identified by the name of their metadata.
         case bags(marked: String)
-        /// Replays of fixes, by the node's name in their journal. They have no metadata, as recordings in lockstep and bags of other programs
-        /// may have none.
+        /// Replays of fixes, identified by the node's name in their journal. They have no metadata, as may also be the case for recordings
+        /// in lockstep and bags of other programs.
         case replays
-        /// Documents that begin like those of the command.
+        /// Documents with the beginning of the command's own documents.
         case documents(beginning: String)
     }
 
@@ -66,7 +66,7 @@ final class OutputFile {
         guard !exists || overwrite || status.st_size == 0 || Self.isReplaceable(path, replaceable) else {
             let remedy =
                 switch replaceable {
-                case .documents: "give another file"
+                case .documents: "use another file"
                 case .none, .bags, .replays: "--overwrite replaces it"
                 }
             throw NodeError(.system, "'\(path)' exists and was not written by this command; \(remedy)")

@@ -17,7 +17,7 @@ final class PlayerKeys: Sendable {
         // Keys arrive one by one and are not echoed; Ctrl-C keeps its meaning.
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-        // The thread ends with the process: nothing else can end a read of a terminal.
+        // The thread ends with the process: a read from a terminal cannot be interrupted otherwise.
         control.isAttended = true
         let thread = Thread {
             var key: UInt8 = 0

@@ -3,14 +3,14 @@ import Glibc
 import NavKit
 import Synchronization
 
-/// A progress bar on a terminal, and nothing in a pipe.
+/// A progress bar on a terminal; no output in a pipe.
 final class ProgressBar: Sendable {
     private let isShown = isatty(STDERR_FILENO) == 1
     private let width = 32
     private let shown = Mutex("")
     private let start = Date()
 
-    /// Shows the completed share, 0 ... 1, with the name of the phase; work that ends within a second shows nothing.
+    /// Shows the completed share, 0 ... 1, with the name of the phase; work that ends within a second shows no bar.
     func show(_ fraction: Double, _ phase: String) {
         guard isShown, Date().timeIntervalSince(start) > 1 else { return }
         let share = fraction.isFinite ? min(max(fraction, 0), 1) : 0

@@ -19,7 +19,7 @@ struct RegionCommand: ParsableCommand {
         ])
 }
 
-/// The options that choose a cache.
+/// The options that select a cache.
 struct RegionBusOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The tile cache. Default: the first by name.", valueName: "NAME")) var node: String?
     @Option(parsing: .unconditional, help: ArgumentHelp("Time limit for the cache, seconds.", valueName: "SECONDS"))
@@ -71,7 +71,7 @@ struct RegionBusOptions: ParsableArguments {
         }
     }
 
-    /// Prints a message as JSON if requested, or else calls `other`.
+    /// Prints a message as JSON if requested, otherwise calls `other`.
     func show<Content: Message>(_ message: Content, _ other: () -> Void) throws {
         guard json else { return other() }
         print(try MessageJSON.text(decoding: message.encoded(), as: Content.fullName))
@@ -144,7 +144,7 @@ struct RegionAreaOptions: ParsableArguments {
         }
     }
 
-    /// Returns the requested tilesets; by default, all that are kept on board.
+    /// Returns the requested tilesets; by default, all tilesets that are stored.
     func descriptors(_ bus: RegionBusOptions) throws -> [TilesetDescriptor] {
         guard tileset.isEmpty else { return tileset.compactMap(Self.descriptor) }
         let statistics = try bus.ask(TileCacheService.statistics, StatisticsRequest())
@@ -178,7 +178,7 @@ struct RegionAreaOptions: ParsableArguments {
         return (centre, radius)
     }
 
-    /// Returns the reason why the degrees of a circle are no place; nil when they are within their ranges.
+    /// Returns the reason why the values of a circle are not a place; nil when they are within their ranges.
     private static func rangeFault(_ text: String) -> String? {
         let numbers = text.split(separator: ",").map { Double($0.trimmingPrefix(while: { $0 == " " })) }
         for (index, (name, limit)) in [("latitude", 90), ("longitude", 180)].enumerated() where index < numbers.count {

@@ -7,7 +7,7 @@ import NavMessages
 /// `navbus region estimate`.
 struct RegionEstimate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "estimate", abstract: "Estimate how many tiles and bytes an offline region takes.")
+        commandName: "estimate", abstract: "Estimate the number of tiles and bytes of an offline region.")
 
     @OptionGroup var area: RegionAreaOptions
     @OptionGroup var bus: RegionBusOptions
@@ -129,8 +129,8 @@ struct RegionUpdate: ParsableCommand {
         commandName: "update",
         abstract: "Change name and metadata of an offline region, or update its tiles.",
         discussion: """
-            --revalidate asks the sources for newer tiles. They are loaded beside the old ones and replace them once all are \
-            there; navbus region list shows the progress.
+            --revalidate polls the sources for newer tiles. They are loaded beside the old tiles and replace them once all are \
+            stored; navbus region list shows the progress.
             """)
 
     @Argument(help: "The region's id.") var id: String
@@ -138,7 +138,7 @@ struct RegionUpdate: ParsableCommand {
     @Option(
         help: ArgumentHelp("Metadata that replaces the old; may be given several times.", valueName: "KEY=VALUE"))
     var metadata: [String] = []
-    @Flag(help: "Ask the sources for newer tiles.") var revalidate = false
+    @Flag(help: "Poll the sources for newer tiles.") var revalidate = false
     @OptionGroup var bus: RegionBusOptions
 
     func validate() throws {

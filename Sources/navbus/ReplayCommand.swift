@@ -47,10 +47,10 @@ struct ReplayCommand: ParsableCommand {
     func validate() throws {
         if let out { try checkBagName(out) }
         if journal, config != nil || !set.isEmpty || to != nil {
-            throw ValidationError("--journal uses the recorded configuration: leave out --config, --set and --to")
+            throw ValidationError("--journal uses the recorded configuration; omit --config, --set and --to")
         }
         if set.contains(where: { $0.hasPrefix("tiles=") }) {
-            throw ValidationError("--set tiles has no effect: give the map with --tiles DIR")
+            throw ValidationError("--set tiles has no effect; set the map with --tiles DIR")
         }
         if !journal, out == nil { throw ValidationError("give the bag to write with --out FILE.mcap") }
     }
@@ -86,7 +86,7 @@ struct ReplayCommand: ParsableCommand {
 
     private func runFixes(to out: String) throws {
         let output = try OutputFile(out, replacing: .replays, overwrite: overwrite)
-        // The file may be a node's configuration, with the keys that every node has.
+        // The file may be a node's configuration, which includes the keys common to all nodes.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
         ).node
@@ -97,7 +97,7 @@ struct ReplayCommand: ParsableCommand {
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
         let trace = try TraceInput(path: input)
         guard trace.fixes.haveTimes else {
-            throw NodeError(.invalid, "'\(input)': no fix has a time, without which there is no drive to replay")
+            throw NodeError(.invalid, "'\(input)': no fix has a time, so there is no drive to replay")
         }
         if let warning = trace.warning(about: input) { Console.note(warning) }
         for note in try trace.notes(about: input) { Console.note("'\(input)': \(note)") }
@@ -137,7 +137,7 @@ struct ReplayCommand: ParsableCommand {
                     + "fixes"
             )
         }
-        // Without a position to start from, no route is requested, and none fails.
+        // Without a start position no route is requested, so none fails.
         let unstarted =
             configuration.destination.map { _ in
                 "none of \(summary.fixes) fixes was used as a start, \(summary.rejected) were rejected: see \(Topics.fixRejected.name)"

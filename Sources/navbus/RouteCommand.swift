@@ -66,11 +66,11 @@ struct RouteCommand: ParsableCommand {
         if batch == nil, from == nil || to == nil { throw ValidationError("give --from and --to, or --batch FILE") }
         if batch != nil, from != nil || to != nil || !via.isEmpty || heading != nil || alternatives != 0 {
             throw ValidationError(
-                "--batch takes its places from the file; leave --from, --to, --via, --heading and --alternatives out")
+                "--batch takes its places from the file; omit --from, --to, --via, --heading and --alternatives")
         }
         if batch != nil, format != nil || language != nil || units != nil {
             throw ValidationError(
-                "--batch always prints CSV without instructions: leave out --format, --language and --units")
+                "--batch always prints CSV without instructions; omit --format, --language and --units")
         }
         guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
         guard (0...10_000).contains(snapMaxM) else { throw ValidationError("--snap-max-m must be 0 to 10000") }
@@ -111,7 +111,7 @@ struct RouteCommand: ParsableCommand {
     private func routes(_ router: Router, _ request: RouteRequest) throws -> AlternativeRoutes {
         guard alternatives == 0 || router.isHierarchical else {
             throw NodeError(
-                .invalid, "'\(tiles)' has no road order, which alternatives need: build it again")
+                .invalid, "'\(tiles)' has no road order, which alternatives require; rebuild it")
         }
         let workspace = SearchWorkspace()
         do throws(RouteFailure) {
@@ -128,7 +128,7 @@ struct RouteCommand: ParsableCommand {
     }
 }
 
-/// Routes between many pairs, one line each.
+/// A computation of routes between many pairs, one line each.
 struct RouteBatch {
     let router: Router
     let snapRadius: Double

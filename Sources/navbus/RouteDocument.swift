@@ -15,7 +15,7 @@ private struct OSRMStep {
     var length: Double
     var duration: Double
     var name: String
-    /// Nil for the second part of a maneuver.
+    /// The instruction; nil for the second part of a maneuver.
     var instruction: String?
     var junctions: [RouteJunction]
 
@@ -43,14 +43,14 @@ struct RouteDocument {
         var summary: RouteSummary
         /// The roads that distinguish it from the others.
         var via: [String]
-        /// Nil for the best route.
+        /// The description as an alternative; nil for the best route.
         var alternative: AlternativeRoute?
     }
 
     private let entries: [Entry]
     private let listsAlternatives: Bool
 
-    /// Creates a document of a route and its alternatives; with `listsAlternatives` it has a list of them, even if empty.
+    /// A document of a route and its alternatives; with `listsAlternatives` it has a list of alternatives even if empty.
     ///
     /// Like OSRM, the OSRM format announces roads that change their names.
     init(
@@ -262,7 +262,7 @@ struct RouteDocument {
         func line(_ coordinates: [Coordinate]) -> [String: Any] {
             ["type": "LineString", "coordinates": coordinates.map(position)]
         }
-        /// Splits a roundabout as OSRM does: one step through it and one from its exit on.
+        /// Splits a roundabout like OSRM: one step through it and one from its exit on.
         func partedRoundabout(_ step: RouteStep) -> [OSRMStep] {
             let maneuver = step.maneuver
             let entry = OSRMStep(step, guidance.options.text)
@@ -321,13 +321,13 @@ struct RouteDocument {
         ]
     }
 
-    /// Returns OSRM's mode of travel on a step; a step never begins on a road and ends aboard.
+    /// Returns OSRM's mode of travel on a step; a step never begins on a road and ends on a ferry or train.
     private static func mode(_ step: OSRMStep, _ route: Route) -> String {
         let middle = route.pieces(from: step.routeOffset + step.length / 2).first
         return middle?.attributes.roadClass == .ferry ? "ferry" : "driving"
     }
 
-    /// Returns what OSRM's step has of a maneuver's road and signs; unknown ones are left out.
+    /// Returns the fields of OSRM's step about a maneuver's road and signs; unknown ones are omitted.
     private static func signs(_ maneuver: Maneuver) -> [String: String] {
         let road = maneuver.road
         let places = road.destinations.joined(separator: ", ")
@@ -359,7 +359,7 @@ struct RouteDocument {
         return result
     }
 
-    /// Returns a summary that distinguishes a leg from another route's: the route's names, as far as the leg uses those roads.
+    /// Returns a summary that distinguishes a leg from another route's leg: the route's names, as far as the leg uses those roads.
     private static func summary(_ route: Route, _ leg: Int, _ via: [String]) -> String {
         if route.legs.count == 1 { return via.joined(separator: ", ") }
         let names = Set(route.edges[route.legs[leg].edges].map(\.roadName))

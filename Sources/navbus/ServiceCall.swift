@@ -125,7 +125,7 @@ struct ServiceCall: ParsableCommand {
         if let refusal { throw NodeError(.system, "the response is an error: \(Console.printable(refusal))") }
     }
 
-    /// Returns the reason in an answer for a refused request, from its member `error`; nil when the request was accepted.
+    /// Returns the reason for a rejected request from its answer's member `error`; nil when the request was accepted.
     private static func refusal(in answer: String) -> String? {
         struct Answer: Decodable {
             struct Failure: Decodable {

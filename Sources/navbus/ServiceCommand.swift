@@ -50,7 +50,8 @@ struct ServiceList: ParsableCommand {
     }
 }
 
-/// A service or one of its methods as users write it: `navbus.v1.Node/GetInfo`, `Node/GetInfo`, `Node`.
+/// A service or one of its methods in the form used on the command line: `navbus.v1.Node/GetInfo`, `Node/GetInfo`,
+/// `Node`.
 struct ServiceTarget {
     let service: String
     let method: String?
@@ -79,7 +80,7 @@ struct ServiceTarget {
     }
 }
 
-/// A look-up of a service's schema: given descriptors, the compiled-in schema, or a server's own.
+/// A lookup of a service's schema: given descriptors, the compiled-in schema, or a server's own.
 struct ServiceLookup {
     let pool: SchemaPool
     let service: ServiceDeclaration

@@ -3,7 +3,7 @@ import NavSpelling
 import NavKit
 import NavMessages
 
-/// An explanation of why no message came.
+/// An explanation for the absence of messages.
 enum SilenceExplanation {
     /// Returns a one-line reason: the topic has no publisher, or its publishers are silent or send messages that the bus rejects.
     static func reason(_ topics: [String], _ tool: ToolBus, waited: Double) throws -> NodeError {

@@ -6,7 +6,7 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// A tool's connection to the bus under its own name, with the tools' requests to other nodes.
+/// A tool's connection to the bus under its own name, and the tools' requests to other nodes.
 final class ToolBus {
     /// The largest response that tools accept, in bytes.
     static let maximumResponseSize = 64 << 20
@@ -20,8 +20,7 @@ final class ToolBus {
         stop = StopSignal(waking: bus.makeWaker())
     }
 
-    /// Returns the nodes of this host and of the peers in `NAVBUS_HOSTS`, without joining the bus; unreadable entries are
-    /// noted.
+    /// Returns the nodes of this host and of the peers in `NAVBUS_HOSTS`, without joining the bus; unreadable entries are reported.
     static func registry() throws -> RegistrySnapshot {
         let hosts = try HostOptions.peers()
         return try attempt { () throws(BusError) in
@@ -76,10 +75,10 @@ final class ToolBus {
         }
     }
 
-    /// The time at which this tool stops waiting for peers, so that an absent peer is waited for only once.
+    /// The time at which this tool stops waiting for peers, so that it waits for an absent peer only once.
     private lazy var peerDeadline = MonotonicClock.now() + .seconds(2)
 
-    /// Waits until peers have identified themselves, up to two seconds from the first wait: earlier calls to their nodes fail.
+    /// Waits until peers have identified themselves, up to two seconds from the first wait; earlier calls to their nodes fail.
     ///
     /// - Parameter nodes: the required nodes; nil for all.
     func meetPeers(of nodes: Set<String>? = nil) throws {
@@ -137,7 +136,7 @@ final class ToolBus {
         }
     }
 
-    /// Returns the same schema as a FileDescriptorSet, without parsing it.
+    /// Returns the same schema as an unparsed FileDescriptorSet.
     func descriptors(of name: String, from node: Announcement) throws -> Result<[UInt8], NodeError> {
         guard node.services.contains(where: { $0.name == NodeService.name }) else {
             return .failure(NodeError(.missing, "node '\(node.node)' does not serve \(NodeService.name)"))
@@ -220,7 +219,7 @@ extension QoS {
     }
 }
 
-/// A FileDescriptorSet from a file, as `protoc --include_imports --descriptor_set_out` writes it.
+/// A FileDescriptorSet in a file, as written by `protoc --include_imports --descriptor_set_out`.
 struct DescriptorFile {
     let bytes: [UInt8]
     let pool: SchemaPool

@@ -21,7 +21,7 @@ struct TopicList: ParsableCommand {
 
     @Argument(help: "Topics; * matches any text. Default: all.") var topics: [String] = []
     @Flag(help: "Print JSON.") var json = false
-    @Flag(help: "Ask the nodes for their subscriptions, and count them.") var subscribers = false
+    @Flag(help: "Query the nodes for their subscriptions, and count them.") var subscribers = false
     @Flag(help: "List the catalogue instead, as a Markdown table.") var catalogue = false
 
     private struct Row: Encodable {
@@ -40,7 +40,7 @@ struct TopicList: ParsableCommand {
         let snapshot = try ToolBus.registry()
         let survey = subscribers ? try SubscriberSurvey.take(snapshot) : SubscriberSurvey()
         let counts = survey.counts
-        // Nodes that do not report may subscribe as well.
+        // Nodes that do not report may also subscribe.
         let isComplete = survey.silent.isEmpty
         let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
         let rows = snapshot.topics.filter { filter.matches($0.topic.name) }.map {
@@ -67,7 +67,7 @@ struct TopicList: ParsableCommand {
     }
 }
 
-/// A survey of the subscriptions reported by nodes, that is, by those that serve `navbus.v1.Node`.
+/// A survey of the subscriptions reported by the nodes that serve `navbus.v1.Node`.
 struct SubscriberSurvey {
     /// The subscribing nodes by topic.
     var subscribers: [String: [String]] = [:]
@@ -78,7 +78,7 @@ struct SubscriberSurvey {
 
     var counts: [String: Int] { subscribers.mapValues(\.count) }
 
-    /// Asks all nodes concurrently, for at most a second.
+    /// Queries all nodes concurrently, for at most a second.
     static func take(_ snapshot: RegistrySnapshot) throws -> SubscriberSurvey {
         guard !snapshot.servers(of: NodeService.name).isEmpty else {
             var survey = SubscriberSurvey()

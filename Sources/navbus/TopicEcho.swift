@@ -30,7 +30,7 @@ struct ListenLimits: ParsableArguments {
     }
 }
 
-/// A loop that takes messages until it is stopped, has enough, or has waited too long.
+/// A loop that takes messages until it is stopped, has enough messages, or has waited too long.
 struct Listening {
     let tool: ToolBus
     let topics: [String]
@@ -71,7 +71,7 @@ struct TopicEcho: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "echo",
         abstract:
-            "Print the messages of topics as JSON, one per line, until Ctrl-C; any type works, also an unknown one.")
+            "Print the messages of topics as JSON, one per line, until Ctrl-C; any type works, including unknown ones.")
 
     @Argument(help: "Topics; * matches any text.") var topics: [String]
     @OptionGroup var limits: ListenLimits
@@ -131,7 +131,7 @@ struct TopicEcho: ParsableCommand {
             } else {
                 schema = try reader.pool(of: delivery)
                 if let schema { check.note(schema.type, in: schema.pool) }
-                // A single topic has one type; with several topics, a later one may have the field.
+                // A single topic has one type; of several topics, a later one may have the field.
                 if !isPattern, topics.count == 1, let error = check.error { throw error }
                 switch try reader.json(delivery, indent: pretty) {
                 case .success(let json): text = json
@@ -178,16 +178,16 @@ struct TopicEcho: ParsableCommand {
     }
 }
 
-/// A check of the fields of `--field` and `--filter` against the types of the messages: a misspelt name or value is an error instead of a
-/// null result.
+/// A check of the fields of `--field` and `--filter` against the types of the messages, which reports a misspelt name or value as an error
+/// instead of printing null.
 struct FieldCheck {
     private let paths: [FieldPath]
     private let condition: FieldCondition?
     private var types: Set<String> = []
     private var isKnown = false
-    /// The first name that is missing in the types so far.
+    /// The first name missing from the types so far.
     private var unknown: SchemaPool.UnknownField?
-    /// The first reason why the field of the condition cannot have the value that it is compared with.
+    /// The first reason why the field of the condition cannot have the compared value.
     private var mistake: String?
 
     init(field: FieldPath?, condition: FieldCondition?) {
@@ -195,7 +195,7 @@ struct FieldCheck {
         self.condition = condition
     }
 
-    /// Looks up the fields in the type of an arriving message.
+    /// Looks up the fields in the type of an incoming message.
     mutating func note(_ type: String, in pool: SchemaPool) {
         guard !paths.isEmpty, !isKnown, types.insert(type).inserted else { return }
         if let missing = paths.lazy.compactMap({ pool.unknownField(in: $0, of: type) }).first {
@@ -247,14 +247,14 @@ struct FieldCondition {
     /// Whether the comparison orders numbers.
     private var isOrder: Bool { comparison != "=" && comparison != "!=" }
 
-    /// Returns the reason why the field cannot have the value; nil when it can, and for an unknown type.
+    /// Returns the reason why the field cannot have the value; nil when it can, or when the type is unknown.
     func mistake(for type: String, in pool: SchemaPool) -> String? {
         switch pool.values(at: path, of: type) {
         case .numbers where Double(value) == nil: return "'\(field)' is numeric: '\(value)' is not a number"
         case .booleans where value != "true" && value != "false": return "'\(field)' is true or false, not '\(value)'"
         case .names where isOrder: return "'\(field)' is a name: compare it with = or !="
         case .names(let names):
-            // Values that the schema does not name are printed as numbers.
+            // Values without a name in the schema are printed as numbers.
             if let number = Int32(value) {
                 let name = names.values.first { $0.number == number }?.name
                 return name.map { "'\(field)' is printed by name: write \($0)" }

@@ -111,7 +111,7 @@ struct TopicInfo: ParsableCommand {
         write(document, entry)
     }
 
-    /// Returns whether a publisher's schema equals the compiled-in one, as text.
+    /// Returns, as text, whether a publisher's schema equals the compiled-in one.
     static func verdict(_ topic: TopicDescription, _ entry: TopicEntry?) -> String {
         if let entry, entry.type.fullName != topic.typeName { return "not the catalogue's \(entry.type.fullName)" }
         guard let known = Schema.type(named: topic.typeName) else { return "not compiled in here" }

@@ -20,7 +20,7 @@ struct MeasureOptions: ParsableArguments {
     }
 }
 
-/// A meter of one publisher's messages on one topic, from header and size alone; nothing is decoded.
+/// A meter of one publisher's messages on one topic, based only on header and size; messages are not decoded.
 struct TopicMeter {
     struct Sample {
         var monotonic: Int64
@@ -38,7 +38,7 @@ struct TopicMeter {
     init(window: Int) { self.window = window }
 
     mutating func take(_ delivery: Delivery) {
-        // The first message sets the baseline; a repeated message does not count.
+        // The first message sets the baseline; repeated messages do not count.
         guard delivery.header.sequence > sequence else { return }
         if sequence > 0 { lost &+= delivery.header.sequence - sequence - 1 }
         sequence = delivery.header.sequence
@@ -59,7 +59,7 @@ struct TopicMeter {
     /// The samples of the window, oldest first.
     var inOrder: ArraySlice<Sample> { samples[next...] + samples[..<next] }
 
-    /// The seconds between messages.
+    /// The intervals between messages, seconds.
     var intervals: Spread {
         let times = inOrder.map(\.monotonic)
         return Spread(zip(times, times.dropFirst()).map { Double($1 - $0) * 1e-9 })
@@ -67,10 +67,10 @@ struct TopicMeter {
 
     var sizes: Spread { Spread(samples.map { Double($0.size) }) }
 
-    /// The seconds from stamp to arrival.
+    /// The delays from stamp to arrival, seconds.
     var delays: Spread { Spread(samples.map { Double($0.delay) * 1e-9 }) }
 
-    /// The bytes per second over the window; nil with fewer than two messages.
+    /// The rate over the window, bytes per second; nil with fewer than two messages.
     var bytesPerSecond: Double? {
         let ordered = inOrder
         guard let first = ordered.first, let last = ordered.last, last.monotonic > first.monotonic else { return nil }
@@ -97,7 +97,7 @@ struct Spread {
     var min: Double { sorted.first ?? .nan }
     var max: Double { sorted.last ?? .nan }
 
-    /// Returns the value at or below which a share, 0 ... 1, of the values is, by the nearest-rank method.
+    /// Returns the percentile of a share, 0 ... 1, by the nearest-rank method.
     func percentile(_ share: Double) -> Double {
         guard !sorted.isEmpty else { return .nan }
         let rank = Int((share * Double(sorted.count)).rounded(.up))
@@ -165,7 +165,7 @@ struct Measurement {
         func total() -> UInt64 { meters.values.reduce(0) { $0 &+ $1.count } }
         try Listening(tool: tool, topics: options.topics, limits: options.limits).run { delivery in
             let source = Source(topic: delivery.topic, bootID: delivery.header.bootID)
-            // Restarting publishers must not fill the memory.
+            // Restarting publishers must not exhaust the memory.
             if meters.count > 4096 { meters.removeAll() }
             meters[source, default: TopicMeter(window: options.window)].take(delivery)
         } tick: { elapsed in
@@ -254,7 +254,7 @@ struct TopicDelay: ParsableCommand {
 
     @OptionGroup var options: MeasureOptions
 
-    /// The greatest plausible delay; a larger one comes from another clock: a bag, simulated time, or an unsynchronised host.
+    /// The largest plausible delay; a larger one is due to another clock: a bag, simulated time, or an unsynchronised host.
     private static let plausible = 3600.0
 
     func run() throws {

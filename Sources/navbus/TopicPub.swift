@@ -29,7 +29,7 @@ struct TopicPub: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait for a subscriber before the first message, seconds.", valueName: "SECONDS"))
+            "Maximum wait for a subscriber before the first message, seconds.", valueName: "SECONDS"))
     var wait = 2.0
     @Option(
         help: ArgumentHelp(
@@ -73,7 +73,7 @@ struct TopicPub: ParsableCommand {
         } catch {
             throw NodeError(.missing, error.description)
         }
-        // Reports an error in the first message before waiting.
+        // Report an error in the first message before waiting.
         guard var next = try nextMessage(&lines) ?? message.map({ (text: $0, place: "the message") }) else {
             throw NodeError(.invalid, "\(file ?? "-"): it has no message")
         }
@@ -127,7 +127,7 @@ struct TopicPub: ParsableCommand {
         let entry = TopicCatalogue.topic(named: topic)
         let other = try ToolBus.attempt { () throws(BusError) in try directory.inspect() }.publishers(of: topic).first
         if let entry, let type, type != entry.type.fullName {
-            throw NodeError(.usage, "\(topic) carries \(entry.type.fullName), not \(type): leave --type out")
+            throw NodeError(.usage, "\(topic) carries \(entry.type.fullName), not \(type); omit --type")
         }
         guard let type = type ?? entry?.type.fullName ?? other?.topic.typeName else {
             throw NodeError(
@@ -184,7 +184,7 @@ struct TopicPub: ParsableCommand {
 
     private func waitForSubscriber(_ bus: BusNode, _ publication: Publication, _ stop: StopSignal) throws {
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: wait)
-        // If there is one subscriber, there may be others, such as a recorder: give them a moment to connect too.
+        // After the first subscriber, others may follow, such as a recorder: allow a moment for them to connect too.
         var (known, settled) = (0, MonotonicClock.now())
         while !stop.isStopped {
             let count = try ToolBus.attempt { () throws(BusError) in try bus.subscriberCount(of: publication) }

@@ -12,7 +12,7 @@ struct TraceMatch {
     let format: MatchCommand.Format
     /// The number of fixes by which the driven path may lag.
     let lag: Int
-    /// Whether the whole drive is considered before any decision.
+    /// Whether decisions are based on the whole drive.
     let isSmoothed: Bool
     /// Whether fixes are matched without preprocessing.
     let isRaw: Bool
@@ -82,7 +82,7 @@ struct TraceMatch {
     private func smooth(
         _ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void
     ) throws(NodeError) {
-        /// A fix to match, or one that was rejected with its state.
+        /// A fix to match, or a rejected fix with its state.
         enum Row {
             case filtered(Fix)
             case rejected(Fix, String)
@@ -135,7 +135,7 @@ private struct Text {
         }
     }
 
-    /// Adds a fix that was not matched: it has a time but no place.
+    /// Adds a fix that was not matched; it has a time but no place.
     func add(_ fix: Fix, _ state: String, _ line: (String) -> Void) {
         if format == .csv { line(Text.time(fix.stamp) + ",,,,,,,,\(state)") }
     }
@@ -195,7 +195,7 @@ private struct Text {
         return time(stamp) + String(format: ",%.8f,%.8f", coordinate.latitude, coordinate.longitude)
     }
 
-    /// Returns seconds with three decimals if that is exact, or else with all nine; none for whole seconds.
+    /// Returns seconds with three decimals if that is exact, otherwise with nine; with none for whole seconds.
     private static func time(_ stamp: NavGeo.Timestamp) -> String {
         let sign = stamp.nanoseconds < 0 ? "-" : ""
         let (seconds, rest) = stamp.nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)

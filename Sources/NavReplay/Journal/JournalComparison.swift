@@ -17,7 +17,8 @@ struct JournalComparison {
         var reproduced: [String]
     }
 
-    /// A class, so that its queues are modified in place: a copy per message would cost as much as the queued messages.
+    /// A class, so that its queues are modified in place: copying them for each message would cost time proportional to
+    /// their length.
     private final class Topic {
         let type: String
         var recorded: Deque<[UInt8]> = []
@@ -25,7 +26,7 @@ struct JournalComparison {
         /// The last sequence of each channel: each run of the node has a channel of its own and starts a new count.
         var lastSequences: [UInt16: UInt32] = [:]
         var compared = 0
-        /// The number of messages that the recorder missed; the same number of produced messages may be skipped.
+        /// The number of messages that the recorder missed; as many produced messages may be skipped.
         var missing = 0
         var missingCount = 0
 
@@ -44,7 +45,7 @@ struct JournalComparison {
         }
 
         func endRun() {
-            // The recorder may have stopped before the node did.
+            // The recorder may have stopped before the node.
             missingCount += max(produced.count - missing, 0)
             missing = 0
             produced = []
@@ -52,7 +53,8 @@ struct JournalComparison {
         }
     }
 
-    /// The most messages of a topic that wait for the other side: both sides have the same order, a few moments apart.
+    /// The maximum number of messages of a topic that wait for their counterparts: both sides have the same order, a
+    /// few moments apart.
     private static let mostWaiting = 10_000
 
     private var topics: [String: Topic] = [:]
@@ -86,7 +88,7 @@ struct JournalComparison {
         }
     }
 
-    /// Ends a run of the node: its messages that are not recorded yet count as missing, and are not compared with those of the next run.
+    /// Ends a run of the node: its messages without recorded counterparts count as missing and are not compared with those of the next run.
     mutating func endRun() {
         for topic in topics.values { topic.endRun() }
     }

@@ -10,7 +10,7 @@ import NavigationNode
 
 /// An execution of the journal's events of one run of the node.
 struct JournalExecution {
-    /// The most open requests; older ones are no longer answered.
+    /// The maximum number of open requests; answers to older requests are ignored.
     private static let mostOpen = 1_024
 
     private let session: NavigationSession
@@ -55,7 +55,7 @@ struct JournalExecution {
         let cause = entry.causeSequence ?? 0
         switch entry.event {
         case .start:
-            // The core starts with the last map that became active before.
+            // The core starts with the map that last became active before.
             if let number = entry.mapSnapshot {
                 for change in try maps.changes(after: mapNumber, through: number) { _ = session.handle(change) }
                 mapNumber = max(mapNumber, number)
@@ -105,7 +105,7 @@ struct JournalExecution {
     private mutating func take(_ answer: NavMessages.RouteAnswer) throws(NodeError) -> NavigationSession.Outcome? {
         guard let query = answer.requestId.flatMap({ queries[$0] }) else { return nil }
         let map = try maps.map(answer.mapSnapshot ?? mapNumber)
-        // The duration of the search is the one value that a replay cannot reproduce.
+        // The duration of the search is the only value that a replay cannot reproduce.
         let seconds = answer.routes.first?.computeDurationS
         guard let body = answer.providerBody else {
             var again = FoundAnswer(answer: planner.answer(query, on: map), map: map.number)

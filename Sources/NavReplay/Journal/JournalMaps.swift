@@ -10,7 +10,7 @@ import NavigationNode
 
 /// A builder that recreates the maps of a recorded run, by their numbers.
 struct JournalMaps {
-    /// The number of kept maps: a route may have been found on a map that was no longer the newest.
+    /// The number of maps kept: a route may have been found on a map that was no longer the newest.
     private static let kept = 16
 
     private let directory: TilesetDirectory
@@ -41,7 +41,7 @@ struct JournalMaps {
             throw NodeError(
                 .invalid,
                 "the drive used map \(version.prefix(12)), but '\(directory.path)' is map "
-                    + "\(directory.tileset.mapVersion.prefix(12)): give the tiles that the node used")
+                    + "\(directory.tileset.mapVersion.prefix(12)); use the tiles of the recorded node")
         }
         let ids = run.start.tiles.compactMap { RoadTileID($0) }
         for id in ids.isEmpty ? Array(entries.keys) : ids {
@@ -121,7 +121,7 @@ struct JournalMaps {
 
 /// The traffic messages in a bag, found by their journal entries.
 struct TrafficTrack {
-    /// The number of kept skipped messages: the journal names messages in the order of handling, so they may be named later.
+    /// The number of skipped messages kept: the journal refers to messages in the order of handling, so later entries may refer to them.
     private static let kept = 32
 
     private var next: () throws(BagError) -> BagMessage?
@@ -149,6 +149,6 @@ struct TrafficTrack {
         }
         throw NodeError(
             .missing,
-            "the bag lacks message \(sequence) of /traffic/speeds, which the journal refers to: record that topic too")
+            "the bag lacks message \(sequence) of /traffic/speeds, which the journal refers to; record that topic too")
     }
 }

@@ -10,14 +10,14 @@ import NavigationNode
 
 /// A replay that re-executes the journal of a recorded drive in this process, and compares the core's messages with the recording.
 ///
-/// The journal has every event in the order in which the core handled it, so neither threads nor clocks matter. Routes are computed again,
-/// on the map on which they were found; the answers of a network provider and of the owner's policy are taken from the journal.
+/// The journal has every event in the order in which the core handled it, so threads and clocks have no influence. Routes are recomputed on
+/// the map on which they were found; the answers of a network provider and of the owner's policy are taken from the journal.
 package struct JournalReplay {
     package struct Summary: Sendable, Equatable, Codable {
         package var events = 0
         package var runs = 0
         package var messages = 0
-        /// The number of reproduced messages missing in the bag: the recorder missed them, or ended earlier.
+        /// The number of reproduced messages missing from the bag: the recorder missed them, or ended earlier.
         package var unrecorded = 0
         /// A description of the first difference; nil without a difference.
         package var difference: String?
@@ -36,8 +36,8 @@ package struct JournalReplay {
     /// Executes the journal until its end or the first difference.
     ///
     /// - Parameters:
-    ///   - log: receives the core's messages.
-    ///   - progress: receives the completed share.
+    ///   - log: the log of the core's messages.
+    ///   - progress: called with the completed share.
     package func run<Sink: ByteSink>(
         into log: inout MessageLog<Sink>?, progress: (Double) -> Void = { _ in }
     ) throws(NodeError) -> Summary {

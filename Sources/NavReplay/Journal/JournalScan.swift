@@ -9,8 +9,8 @@ import NavigationNode
 
 /// An overview of a bag's journal: the runs of the node, and the maps that became active in each.
 ///
-/// It is needed before the events, because a route may have been found on a map that the core received later. A journal is read in the order
-/// of the file, in which its entries were received: the log time goes back when the clock is set back during a drive.
+/// It is needed before the events are executed, because a route may have been found on a map that the core received later. A journal is
+/// read in file order, the order in which its entries were received: log time goes back when the clock is set back during a drive.
 struct JournalScan {
     /// A run of the node from start to end, regardless of clock jumps.
     struct Run {
@@ -43,7 +43,7 @@ struct JournalScan {
                 guard number == expected else {
                     throw BagError(
                         .malformed,
-                        "the journal lacks entries \(expected) to \(number &- 1): not everything was recorded")
+                        "the journal lacks entries \(expected) to \(number &- 1); the recording is incomplete")
                 }
                 expected += 1
                 entryCount += 1
@@ -81,14 +81,14 @@ struct JournalScan {
                     added: arrival.added.compactMap { RoadTileID($0) },
                     removed: arrival.removed.compactMap { RoadTileID($0) })
             }
-        // The start of a drive names the map in force, and is not its cause.
+        // The start of a drive refers to the map in force and does not cause it.
         default: return
         }
     }
 }
 
 extension JournalEntry {
-    /// Whether the drive ended here because of a clock jump, after which the node began another drive.
+    /// Whether the drive ended here because of a clock jump, after which the node started another drive.
     var isClockJump: Bool {
         if case .command(let command)? = event { return command.caller == JournalCaller.clock }
         return false

@@ -17,7 +17,7 @@ package struct DriveSimulator {
     package struct Plan: Sendable {
         /// The start, the stops and the destination.
         package var waypoints: [NavRouting.Waypoint]
-        /// The distance after which a wrong turn is taken, metres; nil follows the route.
+        /// The distance after which a wrong turn is taken, metres; nil to follow the route.
         package var deviateAt: Double?
         package var receiver: ReceiverModel
         /// The number of fixes per second.
@@ -26,11 +26,11 @@ package struct DriveSimulator {
         package var start: NavGeo.Timestamp
         /// The number of odometry reports per second; nil for none.
         package var odometryRate: Double?
-        /// The distance that the vehicle reverses before it sets out, metres.
+        /// The distance that the vehicle reverses at the start, metres.
         package var backUp = 0.0
-        /// Whether there are no fixes in mapped tunnels of 30 m and more.
+        /// Whether fixes are omitted in mapped tunnels of 30 m and more.
         package var tunnelsAreDark = false
-        /// The seconds between a fix's time and its arrival, varying by a fifth; 0 writes no time of arrival.
+        /// The delay between a fix's time and its arrival, seconds, varying by a fifth; 0 to write no arrival times.
         package var latency = 0.0
 
         package init(
@@ -60,19 +60,19 @@ package struct DriveSimulator {
         package var deviation: Double?
     }
 
-    /// The name of the metadata of a simulated bag.
+    /// The name of the metadata that marks a simulated bag.
     package static let mark = "navbus.simulation"
 
     /// The name of the attachment with the true positions.
     package static let truthPositions = "truth.csv"
-    /// The name of the attachment with the segments that were driven.
+    /// The name of the attachment with the driven segments.
     package static let truthEdges = "truth_edges.csv"
 
     private let router: Router
 
     package init(router: Router) { self.router = router }
 
-    /// Drives a plan and writes its fixes, and its odometry if any, as a bag in the order of arrival.
+    /// Drives a plan and writes its fixes, and its odometry if any, to a bag in the order of arrival.
     package func run(_ plan: Plan, into path: String) throws(NodeError) -> Report {
         let workspace = SearchWorkspace()
         let request = RouteRequest(waypoints: plan.waypoints)
@@ -89,7 +89,7 @@ package struct DriveSimulator {
             if driven == nil {
                 throw NodeError(
                     .missing,
-                    "there is no wrong turn with a way to the destination after "
+                    "no wrong turn from which the destination can be reached after "
                         + "\(Int(exactly: distance.rounded()) ?? .max) m of the \(Int(route.length)) m route: "
                         + "choose a smaller --deviate-at")
             }
@@ -163,7 +163,7 @@ package struct DriveSimulator {
             next = state.time + 1
             let place = state.coordinate
             let time = plan.start.advanced(bySeconds: state.time).seconds
-            // More digits would only make a check of many drives read slower.
+            // More digits would only slow down the check of many drives.
             let values = [
                 (place.latitude, 1e9), (place.longitude, 1e9), (state.speed, 1e4), (state.heading * 180 / .pi, 1e4),
             ]

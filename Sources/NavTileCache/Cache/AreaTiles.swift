@@ -1,8 +1,8 @@
 package import NavGeo
 
-/// A finder of the tiles of an area, one tileset after the other, up to the limit of a region.
+/// An enumeration of the tiles of an area, tileset by tileset, up to the limit of a region.
 package struct AreaTiles {
-    /// The most tiles of all tilesets together: `region.max_tiles`.
+    /// The maximum number of tiles of all tilesets together: `region.max_tiles`.
     package let limit: Int
     private var count = 0
 

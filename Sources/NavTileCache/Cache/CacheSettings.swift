@@ -31,7 +31,7 @@ package struct CacheSettings: Sendable {
     package var budgetMB = 4_096.0
     /// The interval between polls of the sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
-    /// The most tiles of one offline region.
+    /// The maximum number of tiles of one offline region.
     package var greatestRegionCount = 500_000
     /// The pause before an incomplete offline region is retried, seconds.
     package var regionRetry = 60.0

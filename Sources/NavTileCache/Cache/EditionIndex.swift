@@ -1,7 +1,7 @@
 package import NavGeo
 
 package final class EditionIndex: Sendable {
-    /// The greatest size that counts for a tile, bytes: a sum of greater ones, as sparse files have, would overflow.
+    /// The largest size counted for a tile, bytes; a sum of larger sizes, which sparse files can have, would overflow.
     package static let greatestSize: Int64 = 1 << 40
 
     package let edition: TilesetEdition
@@ -18,7 +18,7 @@ package final class EditionIndex: Sendable {
 
     package var key: EditionKey { EditionKey(edition.tileset, edition.version) }
 
-    /// Whether the edition has a tile, as far as is known without asking its source.
+    /// Whether the edition has a tile, as far as is known without a request to its source.
     package func has(_ tile: TileID) -> Bool {
         if let sizes { return sizes[tile] != nil }
         guard edition.zooms.contains(tile.zoom) else { return false }

@@ -1,8 +1,8 @@
 /// The schedule of polling a tileset's source for its edition.
 ///
-/// A source that failed is not polled again before its pause is over, however often a poll is requested: each of
-/// thousands of tiles may reveal that there is another edition while the source cannot name it. A source whose tiles keep
-/// revealing other editions, such as two servers with different files behind one address, is polled less and less often.
+/// A failed source is not polled again before its pause is over, however often a poll is requested: each of thousands of tiles may reveal a
+/// new edition that the source cannot name yet. A source whose tiles keep revealing other editions, such as two servers with different
+/// files behind one address, is polled less and less often.
 package struct EditionPoll {
     /// Pauses after failed polls, ns.
     private static let firstPause: Int64 = 2_000_000_000
@@ -17,11 +17,11 @@ package struct EditionPoll {
     /// Whether the source has shown that it has another edition but has not named it yet; until then, tile requests are
     /// useless.
     package private(set) var isSuperseded = false
-    /// Failed polls in a row.
+    /// Consecutive failed polls.
     private var failures = 0
     /// The moment of the last news, monotonic ns; nil before the first.
     private var newsAt: Int64?
-    /// News in a row that tiles revealed soon after the one before.
+    /// Consecutive news revealed by tiles, each soon after the previous one.
     private var repetitions = 0
     /// The moment when the source is to be polled, and the moment before which it must not be, monotonic ns.
     private var dueAt = Int64.min
@@ -69,7 +69,7 @@ package struct EditionPoll {
         dueAt = backoffUntil
     }
 
-    /// Returns the pause after a number of failures or repetitions in a row, ns.
+    /// Returns the pause after a number of consecutive failures or repetitions, ns.
     private static func pause(_ count: Int) -> Int64 {
         count > 0 ? min(firstPause << Int64(min(count - 1, 10)), longestPause) : 0
     }

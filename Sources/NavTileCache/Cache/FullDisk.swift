@@ -6,7 +6,7 @@
 package struct FullDisk {
     /// The interval between checks of the free space, ns.
     static let interval: Int64 = 1_000_000_000
-    /// Free bytes required besides those to be written, since the index grows as well.
+    /// Free bytes required in addition to those to be written, since the index grows as well.
     private static let margin: Int64 = 1 << 20
     /// The longest pause, ns.
     private static let longestPause: Int64 = 600_000_000_000
@@ -19,7 +19,7 @@ package struct FullDisk {
 
     /// - Parameters:
     ///   - bytes: The number of bytes that could not be written.
-    ///   - failures: The number of times in a row that the disk was full just before.
+    ///   - failures: The number of consecutive earlier times that the disk was full.
     ///   - moment: Now, monotonic ns.
     package init(bytes: Int64, failures: Int, free: Int64?, at moment: Int64) {
         needed = bytes + Self.margin

@@ -5,9 +5,9 @@ package import NavGeo
 /// Its missing tiles are requested in windows of bounded size, so that a region of any size takes little memory. A
 /// result counts only when it is of the requested edition, since a tile of an older one may arrive late.
 package struct RegionLoad {
-    /// The most tiles that are requested at a time.
+    /// The maximum number of tiles requested at a time.
     package static let windowSize = 5_000
-    /// The most failed tiles that are recorded one by one; the load of a region with more failures ends at once.
+    /// The maximum number of failed tiles recorded individually; a load with more failures ends at once.
     static let greatestFailures = 10_000
 
     let definition: StoredRegionDefinition
@@ -41,18 +41,18 @@ package struct RegionLoad {
     package var toRevalidate: [RegionTile] = []
     /// The tilesets whose sources have yet to answer a requested revalidation; the load begins only then.
     var awaitedSources: Set<String> = []
-    /// The reason why the first of these sources did not answer; nil when all of them did.
+    /// The failure of the first of these sources that did not answer; nil when all of them did.
     var sourceFailure: TileFailure?
     /// Whether the window has to be built or sent to the queue again.
     var needsRequests = true
     package private(set) var failed: Set<TileAddress> = []
-    /// The reason why the first of them failed.
+    /// The failure of the first of them.
     private(set) var failure: TileFailure?
     private(set) var failedTile: TileAddress?
     /// Expired tiles that are still valid, and tiles that were fetched for this load.
     package private(set) var settled: Set<TileAddress> = []
     package var progress = StoredRegionProgress()
-    /// Whether all of its tiles are on board and it waits for other regions that switch together with it.
+    /// Whether all of its tiles are on board and it waits for the regions that switch editions together with it.
     var isReady = false
 
     /// The moment when the last result arrived, monotonic ns.
@@ -118,7 +118,7 @@ package struct RegionLoad {
 
     // MARK: Results
 
-    /// Removes the request that this result answers; nil when it answers none.
+    /// Removes and returns the request that this result answers; nil when it answers none.
     private mutating func takeAsked(_ address: TileAddress, of edition: String?, at moment: Int64) -> Asked? {
         guard let asked = window[address], asked.edition == edition else { return nil }
         window[address] = nil
@@ -144,7 +144,7 @@ package struct RegionLoad {
         settled.insert(address)
     }
 
-    /// Records that the source has no such tile; returns the tile that the region therefore no longer needs.
+    /// Records that the source has no such tile; returns that tile, which the region no longer needs.
     package mutating func drop(_ address: TileAddress, of edition: String?, at moment: Int64) -> RegionTile? {
         guard let asked = takeAsked(address, of: edition, at: moment) else { return nil }
         // A tile on board is kept even if its source no longer has it.

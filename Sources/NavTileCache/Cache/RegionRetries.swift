@@ -30,7 +30,7 @@ package struct RegionRetries {
         waits[id] = Wait(moment: moment, obstacle: obstacle)
     }
 
-    /// Cancels the retry of a region; false when none was scheduled.
+    /// Cancels the retry of a region; returns false when none was scheduled.
     @discardableResult
     package mutating func remove(_ id: String) -> Bool { waits.removeValue(forKey: id) != nil }
 

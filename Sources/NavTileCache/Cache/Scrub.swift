@@ -2,14 +2,14 @@ import NavStorage
 
 /// The scrub of all files on board: its position, and the damage found that cannot be repaired.
 package struct Scrub: Sendable {
-    /// The most damaged files that are recorded one by one.
+    /// The maximum number of damaged files recorded individually.
     private static let greatestUnsound = 1_000
     /// The number of bytes after which the position is saved.
     private static let keepInterval: Int64 = 16 << 20
 
     private(set) var pace: ScrubPace
     private(set) var place: ScrubPosition
-    /// Bytes that were scrubbed since the position was saved.
+    /// Bytes scrubbed since the position was last saved.
     private var bytesSinceKept: Int64 = 0
     /// Subjects of faults that cannot be repaired, found in the previous round and in this one.
     private var unsoundBefore: Set<String> = []
@@ -59,7 +59,8 @@ package struct Scrub: Sendable {
         return problem != error.description
     }
 
-    /// Returns the position when it is time to save it; otherwise short drives would scrub the same tiles each time.
+    /// Returns the position when it is time to save it; without saving, short drives would scrub the same tiles each
+    /// time.
     mutating func placeToKeep() -> ScrubPosition? {
         guard bytesSinceKept >= Self.keepInterval || (place == ScrubPosition() && bytesSinceKept > 0) else {
             return nil

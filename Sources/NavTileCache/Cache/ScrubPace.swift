@@ -3,9 +3,9 @@
 /// A scrub is slow and pauses while there is other work. The pace only decides. Moments are nanoseconds of any clock
 /// that never runs backwards.
 package struct ScrubPace: Sendable, Hashable {
-    /// The most bytes that are read in one step, which occupies for some milliseconds a thread that others wait for.
+    /// The maximum number of bytes read in one step, which blocks other work on its thread for some milliseconds.
     package static let greatestStep: Int64 = 1 << 20
-    /// The fewest bytes of a step, so that a slow scrub does not wake the machine for each file.
+    /// The minimum number of bytes of a step, so that a slow scrub does not wake the machine for each file.
     package static let leastStep: Int64 = 16 << 10
     /// The least pause after a step, ns.
     private static let breath: Int64 = 10_000_000

@@ -9,7 +9,7 @@ extension TileCache {
     private static var nearby: Double { 2_000.0 }
     /// The distance along the route after which the demands are updated, metres: a tenth of ``nearby``.
     ///
-    /// A tile is thus marked as awaited at most six seconds late on a motorway, and the queue is updated no more often than needed.
+    /// A tile is thus marked as awaited at most six seconds late on a motorway.
     private static var stride: Double { 200.0 }
     /// The shortest interval between updates of the store's wanted tiles, ns.
     static var guardInterval: Int64 { 2_000_000_000 }
@@ -18,7 +18,7 @@ extension TileCache {
         let change = vehicle.take(update)
         if change.isRoute {
             isChanged = true
-            // Tiles on board may be needed later than before, and make room for those that found none.
+            // Tiles on board may now be needed later than before, which can free room for tiles that were refused.
             mayHaveRoom = mayHaveRoom || refusedCount > 0
             for tileset in tilesets { tileset.noteRoom() }
         }
@@ -132,8 +132,7 @@ extension TileCache {
 
     /// Whether switching to the newest edition of a tileset takes no tile away from the vehicle.
     ///
-    /// Each tile that the vehicle will need and that is on board must also be on board in the newest edition; tiles that
-    /// found no room excepted.
+    /// Each tile on board that the vehicle will need must also be on board in the newest edition, except tiles refused for lack of room.
     func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
         guard tileset.outdatedReason == nil else { return false }
         guard planners[tileset.domain] != nil, let current = tileset.current else {
@@ -148,11 +147,11 @@ extension TileCache {
         return try store.reader.absent(missing, in: current.key).count == missing.count
     }
 
-    /// Records whether the newest edition of a tileset cannot provide tiles that the vehicle will need and that are on
-    /// board, as that of a server whose files are incomplete, or that does not allow its tiles to be stored.
+    /// Records whether the newest edition of a tileset cannot provide tiles on board that the vehicle will need, because the server's files
+    /// are incomplete or the server does not allow its tiles to be stored.
     ///
-    /// Such an edition comes into use once the vehicle needs none of these tiles any more, or needs one sooner that only
-    /// this edition still has.
+    /// Such an edition comes into use once the vehicle no longer needs any of these tiles, or needs a tile sooner that only this edition
+    /// still has.
     func noteDroppedTiles(_ tileset: TrackedTileset) throws(StoreError) {
         let dropped = try onBoard(tileset.dropped, tileset)
         var lost = dropped
@@ -167,7 +166,7 @@ extension TileCache {
             let place = "the first is \(TileAddress(tileset.name, first))"
             let cause =
                 dropped.isEmpty
-                ? "the server does not allow \(lost.count) tiles of \(edition) to be stored that the vehicle needs and "
+                ? "the server does not allow \(lost.count) tiles of \(edition) to be stored, which the vehicle needs and "
                     + "has on board in the one in use, \(place); have the server allow it, or set store_anyway=true"
                 : "\(edition) lacks \(dropped.count) tiles on board that the vehicle needs, \(place); complete the files of "
                     + "the source"
@@ -209,7 +208,7 @@ extension TileCache {
             guard let current = tileset.current else { continue }
             let tiles = wanted.filter(current.has)
             needed += tiles.count
-            // Tiles that found no room, or could not be stored, are missing, but not requested.
+            // Tiles that did not fit the budget or could not be stored are missing but not requested.
             let isAllRequested = !tileset.isPending && refusedCount == 0 && !tileset.isWithholding
             missing += isAllRequested ? tileset.open.count : try store.reader.absent(tiles, in: current.key).count
         }

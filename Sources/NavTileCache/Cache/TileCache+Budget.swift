@@ -2,7 +2,7 @@ import NavStorage
 
 /// The check that offline regions fit into the budget.
 extension TileCache {
-    /// Retries the tiles and regions that exceeded the budget, because there may be room again.
+    /// Retries the tiles and regions that did not fit the budget, because there may be room again.
     func noteRoom() {
         isChanged = true
         retries.end(.budget)
@@ -10,7 +10,7 @@ extension TileCache {
         noteRoomAhead()
     }
 
-    /// Plans again the tiles ahead that the budget had no room for.
+    /// Plans again the tiles ahead that did not fit the budget.
     func noteRoomAhead() {
         mayHaveRoom = false
         guard refusedCount > 0 else { return }
@@ -36,10 +36,10 @@ extension TileCache {
 
     private static func megabytes(_ bytes: Int64) -> String { "\(Double(bytes / 100_000) / 10) MB" }
 
-    /// Refuses a region that cannot fit beside the others, before anything of it is fetched.
+    /// Rejects a region that cannot fit beside the others, before any of its tiles are fetched.
     ///
-    /// - Parameter estimates: The bytes of its tiles by tileset, where the source does not list them; a tileset without
-    ///   an estimate counts as nothing.
+    /// - Parameter estimates: The estimated bytes of its tiles by tileset, for sources that do not list them; a tileset
+    ///   without an estimate counts as zero.
     func expectRoom(
         _ id: String, _ tiles: [TileAddress], _ editions: [String: String], _ estimates: [String: Int64]
     ) throws(TileFailure) {

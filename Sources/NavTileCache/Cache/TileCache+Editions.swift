@@ -9,7 +9,8 @@ import NavStorage
 extension TileCache {
     /// The time for which an edition stays on disk after it went out of use, ns, so that readers can finish with it.
     private static var grace: Int64 { 60_000_000_000 }
-    /// The least time before a source whose list was rejected is polled again, ns: the whole list is read each time.
+    /// The minimum time before a source whose list was rejected is polled again, ns, since each poll reads the whole
+    /// list.
     private static var rejectionPause: Int64 { 300_000_000_000 }
 
     /// Takes the editions of the store into use until the sources report newer ones.
@@ -41,7 +42,7 @@ extension TileCache {
             && (tileset.waitsForRegions || tileset.outdatedReason != nil)
     }
 
-    /// Whether the known edition is kept, because a metered network is not used to poll for another.
+    /// Whether the known edition is kept because a metered network must not be used to poll for another.
     ///
     /// If its source is not polled, the tileset keeps that edition, and tiles ahead are fetched from it.
     private func holds(_ tileset: TrackedTileset) -> Bool {
@@ -87,7 +88,7 @@ extension TileCache {
         }
     }
 
-    /// - Parameter pause: The least time until the next poll, ns.
+    /// - Parameter pause: The minimum time until the next poll, ns.
     private func take(_ error: TileSourceError, _ tileset: TrackedTileset, pause: Int64 = 0) {
         tileset.poll.fail(at: moment, pause: pause)
         // A source that is paused after failures has not been queried: its known state remains.
@@ -126,13 +127,13 @@ extension TileCache {
             isNews: before != tileset.newest?.edition, interval: Int64(settings.editionInterval * 1e9), at: moment)
         noteAnswer(of: tileset.name)
         guard wasSuperseded else { return }
-        // No tiles were requested while the edition was unknown.
+        // No tiles are requested while the edition is unknown.
         tileset.needsReport = true
         requestTilesAgain(for: tileset.name)
     }
 
-    /// Returns the fault of a list of tiles that must not come into use: it is empty, or it takes tiles out of the
-    /// edition in use that the vehicle needs, which cannot stay in use beside it.
+    /// Returns the fault of a list of tiles that must not come into use: an empty list, or one that removes tiles the
+    /// vehicle needs from the edition in use, which the new list would replace.
     private func fault(in edition: TilesetEdition, _ tileset: TrackedTileset) -> TileSourceError? {
         guard let tiles = edition.tiles else { return nil }
         guard !tiles.isEmpty else {
@@ -156,7 +157,7 @@ extension TileCache {
         }
     }
 
-    /// Takes an edition; false when it could not be stored.
+    /// Takes an edition; returns false when it could not be stored.
     private func take(_ edition: TilesetEdition, _ tileset: TrackedTileset) -> Bool {
         let index = EditionIndex(edition)
         let isNews = index.key != tileset.newest?.key
@@ -170,7 +171,7 @@ extension TileCache {
         tileset.take(index)
         if tileset.current == nil || tileset.current?.key == index.key {
             tileset.current = index
-            // The new list may contradict the reports about the old one.
+            // The new list may invalidate the reports about the old one.
             log("tileset '\(tileset.name)': edition '\(edition.version.prefix(12))'")
         } else {
             log(
@@ -178,7 +179,7 @@ extension TileCache {
                     + "'\(tileset.current?.key.version.prefix(12) ?? "")' stays in use")
         }
         reportTilesets()
-        // Its tiles may be smaller.
+        // Tiles of the new edition may be smaller.
         mayHaveRoom = mayHaveRoom || refusedCount > 0
         tileset.noteRoom()
         planAnew(tileset)
@@ -186,9 +187,9 @@ extension TileCache {
         return true
     }
 
-    /// Switches to newer editions once everything that comes with them is on board.
+    /// Switches to newer editions once all their required tiles are on board.
     ///
-    /// All tilesets of a region switch together. Tilesets that share no region do not wait for each other.
+    /// All tilesets of a region switch together. Tilesets that share no region switch independently.
     func switchEditions() {
         let pending = tilesets.filter { $0.isPending }
         guard !pending.isEmpty else { return }
@@ -269,7 +270,7 @@ extension TileCache {
 }
 
 extension RegionLoad {
-    /// Whether its editions are the newest of those tilesets that it has.
+    /// Whether its editions are the newest ones of those tilesets that it uses.
     fileprivate func isOf(_ tilesets: [TrackedTileset]) -> Bool {
         tilesets.allSatisfy { tileset in
             editions[tileset.name].map { $0 == tileset.newest?.key.version } ?? true
@@ -280,9 +281,9 @@ extension RegionLoad {
 extension StoredRegion {
     var newest: StoredRegionDefinition { staged?.definition ?? definition }
 
-    /// The tilesets that it has, or will have, tiles of.
+    /// The tilesets whose tiles it has or is loading.
     var tilesets: Set<String> { Set((newest.descriptors + definition.descriptors).map(\.tileset)) }
 
-    /// Whether it has, or will have, tiles of one of the named tilesets.
+    /// Whether it has, or is loading, tiles of one of the named tilesets.
     func uses(anyOf names: Set<String>) -> Bool { !tilesets.isDisjoint(with: names) }
 }

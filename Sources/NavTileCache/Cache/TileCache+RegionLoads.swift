@@ -8,7 +8,7 @@ extension TileCache {
     /// The shortest interval between writes of the progress, ns; progress lost in a crash is recounted at the next
     /// start.
     private static var writeInterval: Int64 { 5_000_000_000 }
-    /// The time that a region waits for an unreachable source, and for one that sends nothing, ns.
+    /// The time that a region waits for an unreachable source, and for a source that sends nothing, ns.
     private static var patience: Int64 { 15_000_000_000 }
     private static var longestPatience: Int64 { 600_000_000_000 }
     /// The interval between checks of complete regions, ns.
@@ -28,7 +28,7 @@ extension TileCache {
         }
     }
 
-    /// Schedules a load for each complete region that lost a tile to a damaged file.
+    /// Schedules a load for each complete region that has lost a tile to a damaged file.
     private func checkRegions() {
         if let regionsCheckedAt, moment - regionsCheckedAt < Self.checkInterval { return }
         regionsCheckedAt = moment
@@ -77,11 +77,11 @@ extension TileCache {
             if let fullDisk {
                 end(id, .incomplete, fullDisk.failure(store.reader.folder))
             } else if let failure = load.failure, [.resourceExhausted, .wrongState].contains(failure.code) {
-                // A tile that finds no room now will find none later, and a source has no older edition than its
-                // current one: further requests would be useless.
+                // A tile that does not fit now will not fit later, and a source has no edition older than its current
+                // one: further requests would be useless.
                 end(id, .incomplete, failure)
             } else if !load.awaitedSources.isEmpty {
-                // The answers decide; an edition that is news replaces this load.
+                // The pending answers decide: a new edition replaces this load.
             } else if load.needsRequests || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
             } else if let reason = stall(load) {
@@ -89,8 +89,8 @@ extension TileCache {
             }
             due = min(due, report(id))
         }
-        // Retries come before a switch of editions: a region that lost a tile is loaded beside its remaining tiles,
-        // which stay in use until then.
+        // Retries precede a switch of editions: a region that lost a tile is loaded beside its remaining tiles, which
+        // stay in use until then.
         if fullDisk == nil {
             for id in retries.takeDue(at: moment) { retry(id) }
         }
@@ -124,7 +124,7 @@ extension TileCache {
         }
         var demands: [TileDemand] = []
         for (place, tile) in open.enumerated() {
-            // A tile on board is not sent again when its source confirms it.
+            // A source that confirms a tile on board does not send it again.
             let record = try store.reader.tile(tile.address, version: tile.edition, now: now)
             load.window[tile.address] = RegionLoad.Asked(edition: tile.edition, isOnBoard: record != nil)
             demands.append(
@@ -149,7 +149,7 @@ extension TileCache {
 
     /// Completes a load whose tiles are all on board.
     private func complete(_ id: String) throws(StoreError) {
-        // Tiles that arrived before the first window, for the vehicle or for a caller, are on board as well.
+        // Tiles that arrived before the first window, for the vehicle or for a caller, count as on board too.
         guard var load = loads[id] else { return }
         try store.reader.count(&load.progress, ofRegion: id)
         loads[id] = load
@@ -181,7 +181,7 @@ extension TileCache {
 
     /// Ends the load of a region that the store has marked complete.
     func finish(_ id: String) {
-        // A scheduled retry stays: it may be for a newer edition that found no room while this one was loaded.
+        // A scheduled retry stays: it may be for a newer edition that did not fit the budget during this load.
         guard let load = loads.removeValue(forKey: id) else { return }
         outdatedReasons[id] = nil
         incompleteReasons[id] = nil
@@ -207,7 +207,7 @@ extension TileCache {
         if state == .incomplete, failure.isRetryable {
             retries.add(id, until: nextTry, for: failure.obstacle)
         } else if state == .incomplete, [.providerUnavailable, .corruptData, .internal].contains(failure.code) {
-            // The operator of the source may repair it, and a disk that failed may work again.
+            // The source may be repaired by its operator, and a failed disk may recover.
             retries.add(id, until: max(nextTry, moment + Self.longestPatience), for: failure.obstacle)
         } else if state == .incomplete, let obstacle = failure.obstacle {
             retries.add(id, until: .max, for: obstacle)
@@ -293,13 +293,13 @@ extension TileCache {
     /// The moment of the next retry of a region that could not be completed, monotonic ns.
     var nextTry: Int64 { moment + Int64(settings.regionRetry * 1e9) }
 
-    /// Retries a region that is incomplete or not of the newest editions.
+    /// Retries a region that is incomplete or not of the newest edition.
     private func retry(_ id: String) {
         let isDone = attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
-            // A finished load of an older edition would otherwise wait for ever.
+            // Otherwise a finished load of an older edition would wait forever.
             guard loads[id] == nil || isOutdated(region) else { return }
-            // A load under way is brought up to date first; its end leads here again.
+            // A load in progress is updated first; its end calls this function again.
             let isRevalidated = revalidations.contains(id) && loads[id] == nil
             if isRevalidated, let closed = closedNetwork(toRevalidate: region) {
                 return postponeRevalidation(id, closed)
@@ -320,7 +320,7 @@ extension TileCache {
         if !isDone { retries.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
     }
 
-    /// Whether a region has, or is being loaded with, an edition other than the newest.
+    /// Whether a region has an edition other than the newest, or is being loaded with one.
     private func isOutdated(_ region: StoredRegion) -> Bool {
         (region.staged?.editions ?? region.editions).contains { name, version in
             tileset(name)?.newest.map { $0.key.version != version } ?? false
@@ -350,7 +350,7 @@ extension TileCache {
         for id in loads.keys { loads[id]?.fail(address, of: edition, failure, at: moment) }
     }
 
-    /// Lets the revalidations continue that await the answer of a tileset's source.
+    /// Resumes the revalidations that await the answer of a tileset's source.
     func noteAnswer(of tileset: String, failure: TileFailure? = nil) {
         for id in loads.keys where loads[id]?.awaitedSources.remove(tileset) != nil {
             if loads[id]?.sourceFailure == nil { loads[id]?.sourceFailure = failure }
@@ -424,7 +424,7 @@ extension TileCache {
 }
 
 extension StoredRegionDefinition {
-    /// Whether the name or the client's own data differ.
+    /// Whether the name or the client's own data differs.
     func isDescribedOtherwise(than other: StoredRegionDefinition) -> Bool {
         name != other.name || metadata != other.metadata
     }

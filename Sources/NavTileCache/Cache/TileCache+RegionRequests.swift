@@ -11,7 +11,7 @@ package struct RegionRequest: Sendable {
 
 /// Requested regions; they can be listed, cancelled and removed from the moment they are requested.
 extension TileCache {
-    /// The most pending requests for regions.
+    /// The maximum number of pending requests for regions.
     private static var greatestRequestCount: Int { 1_000 }
 
     /// Takes a request; the load begins once the editions of its tilesets and an estimate of its size are known.
@@ -49,15 +49,15 @@ extension TileCache {
         add(.sample(definition, number: lastRequest))
     }
 
-    /// Whether an id, which no region has, equals that of a region except for the encoding of its Unicode characters: the
-    /// store tells the two apart, and the keys of the loads do not.
+    /// Whether an unknown id equals that of a region except for the encoding of its Unicode characters: the store distinguishes the two,
+    /// and the keys of the loads do not.
     func isMistakable(_ id: String) throws(TileFailure) -> Bool {
         let ids = try checked { () throws(StoreError) in try store.reader.regionIDs() }
         let equal = (ids + requests.keys).filter { $0 == id }
         return !equal.isEmpty && !equal.contains { $0.utf8.elementsEqual(id.utf8) }
     }
 
-    /// Returns a definition with the name and the metadata of the region that it updates, where it has none.
+    /// Returns a definition with its missing name and metadata taken from the region that it updates.
     private func withKnownDescription(_ definition: StoredRegionDefinition) -> StoredRegionDefinition {
         var definition = definition
         guard definition.name.isEmpty || definition.metadata.isEmpty else { return definition }
@@ -86,7 +86,7 @@ extension TileCache {
         }
     }
 
-    /// Drops a request; nil when there was none.
+    /// Drops and returns a request; nil when there was none.
     func withdraw(_ id: String, _ failure: TileFailure) -> RegionRequest? {
         guard let request = requests.removeValue(forKey: id) else { return nil }
         add(.stopSample(number: request.number))

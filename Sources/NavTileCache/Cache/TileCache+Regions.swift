@@ -5,7 +5,7 @@ import NavStorage
 extension TileCache {
     /// Creates or updates a region and begins to load it.
     ///
-    /// - Parameter estimates: The bytes of its tiles by tileset, where the source does not list them.
+    /// - Parameter estimates: The estimated bytes of its tiles by tileset, for sources that do not list them.
     func load(_ definition: StoredRegionDefinition, estimates: [String: Int64]) throws(TileFailure) {
         let id = definition.id
         let before = try checked { () throws(StoreError) in try store.reader.region(id) }
@@ -132,7 +132,7 @@ extension TileCache {
         noteRoom()
     }
 
-    /// Stops loading a region, its running downloads included; loaded tiles stay, and a region under update keeps its
+    /// Stops loading a region, including its running downloads; loaded tiles stay, and a region under update keeps its
     /// former definition.
     package func cancel(_ id: String) throws(TileFailure) -> RegionStatus {
         guard try !isMistakable(id) else { throw Self.unknown(id) }
@@ -206,12 +206,13 @@ extension TileCache {
         return try region(id)
     }
 
-    /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without
-    /// editions; while the network mode forbids that, the revalidation waits for the network.
+    /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without editions; the revalidation
+    /// is postponed while the network mode forbids it.
     ///
-    /// The load ends once the sources have answered, unsuccessfully if one of them does not; a load under way ends by itself.
+    /// The load ends once all sources have answered, and fails if one of them does not; a load in progress ends by itself.
     ///
-    /// - Parameter polls: Whether the tilesets' lists are requested anew; not when it is repeated, because that would undo their back-off.
+    /// - Parameter polls: Whether the tilesets' lists are requested again; false for a repeated revalidation, which would otherwise reset
+    ///   their backoff.
     func revalidate(_ id: String, polls: Bool = true) throws(TileFailure) {
         let stored = try stored(id)
         for descriptor in polls ? stored.newest.descriptors : [] {
@@ -233,7 +234,7 @@ extension TileCache {
         if polls { loads[id]?.awaitedSources = Set(editions.keys) }
     }
 
-    /// Lets the revalidation of a region wait for the network.
+    /// Postpones the revalidation of a region until the network allows it.
     func postponeRevalidation(_ id: String, _ closed: TileFailure) {
         revalidations.insert(id)
         outdatedReasons[id] = closed

@@ -3,7 +3,7 @@ package import NavStorage
 
 /// The repair of disk damage: damaged tiles are found by the scrub or by readers, and are fetched again when needed.
 extension TileCache {
-    /// The most damaged tiles that are recorded until they are back.
+    /// The maximum number of damaged tiles recorded until they are back on board.
     private static var greatestDamaged: Int { 1_000 }
 
     /// Performs a step of the scrub when one is due, and requests lost tiles again.

@@ -1,13 +1,12 @@
 import NavGeo
 package import NavStorage
 
-/// The decisions of a tile cache: downloads ahead of the vehicle and for offline regions, the edition of each tileset
-/// in use, retries, and scrubs.
+/// The decisions of a tile cache: downloads ahead of the vehicle and for offline regions, the edition of each tileset in use, retries, and
+/// scrubs.
 ///
-/// A state machine: it takes events with their moments and returns effects (``CacheEffect``). It reads no clock and uses no
-/// network. The disk is a ``TileCacheStore`` with atomic changes, so that a process that is killed between two of them
-/// restarts from a consistent state. ``DownloadPlan`` decides which download begins when, ``Eviction`` which tiles are
-/// evicted. One thread owns it.
+/// A state machine: it takes events with their moments and returns effects (``CacheEffect``). It reads no clock and uses no network. The
+/// disk is a ``TileCacheStore`` with atomic changes, so that a process that is killed between two of them restarts from a consistent state.
+/// ``DownloadPlan`` schedules downloads, and ``Eviction`` selects the tiles to evict. One thread owns the cache.
 package final class TileCache<Store: TileCacheStore> {
     /// The disk; this cache is its only writer, except for readers that find a damaged file.
     package let store: Store
@@ -46,8 +45,8 @@ package final class TileCache<Store: TileCacheStore> {
     var retries = RegionRetries()
     /// The reasons why regions still have an older edition, by id.
     package internal(set) var outdatedReasons: [String: TileFailure] = [:]
-    /// The reasons why regions are incomplete, by id; not for a full disk, the budget or the network mode, which end by
-    /// themselves or are shown in another way.
+    /// The reasons why regions are incomplete, by id; a full disk, the budget and the network mode are excluded, since
+    /// they end by themselves or are reported elsewhere.
     package internal(set) var incompleteReasons: [String: String] = [:]
     /// The last logged reasons why regions are incomplete, by id; a repeated reason is not logged again.
     var loggedEnds: [String: String] = [:]
@@ -57,26 +56,26 @@ package final class TileCache<Store: TileCacheStore> {
     package private(set) var fullDisk: FullDisk?
     /// The moment when tiles whose write failed are planned again, monotonic ns; nil when none failed.
     private var unwrittenAt: Int64?
-    /// The number of times in a row that the disk was full.
+    /// The number of consecutive times that the disk was full.
     private var diskFailures = 0
     /// The reason why the last write of the store failed.
     package private(set) var storeProblem: String?
-    /// Tiles that the budget had no room for, since room was last expected.
+    /// Tiles that did not fit the budget, counted since room was last expected.
     package internal(set) var refusedCount = 0
     /// Tiles evicted since the start.
     package private(set) var evictedCount = 0
-    /// The bytes by which the tiles on board exceed the budget, although all others have been evicted.
+    /// The bytes by which the tiles on board exceed the budget although all evictable tiles have been evicted.
     package private(set) var excessBytes: Int64 = 0
     /// Whether the totals or the health have changed; the shell resets it when it reports them.
     package var isChanged = true
     /// The latest moment of the next ``CacheEvent/tick(_:)``, monotonic ns.
     package private(set) var due = Int64.min
 
-    /// Whether some tiles have become unwanted since others were refused for lack of room.
+    /// Whether tiles have become unwanted since others were refused for lack of room.
     var mayHaveRoom = false
     /// Whether the budget may be smaller than when the store was last used.
     var mayExceedBudget = true
-    /// Whether wanted tiles may have been evicted unnoticed, before the store knew that they are wanted.
+    /// Whether wanted tiles may have been evicted before the store was informed that they are wanted.
     var mayMissWantedTiles = false
     var guardedAt: Int64 = 0
     var askedAgainAt: Int64 = 0
@@ -257,7 +256,8 @@ package final class TileCache<Store: TileCacheStore> {
 
     // MARK: Downloads
 
-    /// Stores fetched tiles in one transaction, confirmed ones in another, and resumes everything that waits for them.
+    /// Stores fetched tiles in one transaction and confirmed ones in another, and resumes everything that waits for
+    /// them.
     private func take(_ results: [DownloadResult]) {
         var tiles: [FetchedTile] = []
         var confirmed: [(result: DownloadResult, validators: Validators)] = []
@@ -267,7 +267,7 @@ package final class TileCache<Store: TileCacheStore> {
             let tileset = tileset(address.tileset)
             switch result.outcome {
             case .success(.fetched(let tile)):
-                // A late tile of a removed edition must not keep the others from being stored.
+                // A late tile of a removed edition must not prevent the others from being stored.
                 if tileset?.settings.isCacheable == true, isOnBoard(EditionKey(address.tileset, tile.edition)) {
                     tiles.append(tile)
                 }
@@ -321,8 +321,7 @@ package final class TileCache<Store: TileCacheStore> {
         let report: CommitReport
         let bytes = tiles.reduce(0) { $0 + $1.size }
         do throws(StoreError) {
-            // A store that is about to evict must know which tiles are wanted: it would evict one and it would be fetched
-            // again.
+            // The store must have the wanted tiles before it evicts; otherwise it would evict a wanted tile, which would be fetched again.
             let (total, overflow) = try store.reader.storedBytes().addingReportingOverflow(bytes)
             if overflow || total > store.budgetBytes { saveWantedTiles() }
             report = try store.commit(tiles, now: now)
@@ -347,7 +346,7 @@ package final class TileCache<Store: TileCacheStore> {
             tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
-        // Tiles that were evicted although they will be needed are fetched again when there is room.
+        // Wanted tiles that were evicted are fetched again when there is room.
         refusedCount += report.evictedWantedCount
         for tile in report.refused {
             refusedCount += tileset(tile.address.tileset)?.refuse(tile.address.tile, of: tile.edition) ?? 1
@@ -380,7 +379,7 @@ package final class TileCache<Store: TileCacheStore> {
         failLoads(result.address, of: result.edition, failure)
     }
 
-    /// Returns a moment's time of day.
+    /// Returns the time of day of a moment.
     private static func clock(_ moment: Timestamp) -> String {
         let second = moment.nanoseconds / 1_000_000_000 % 86_400
         let parts = [second / 3_600, second / 60 % 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
@@ -389,7 +388,7 @@ package final class TileCache<Store: TileCacheStore> {
 
     // MARK: Settings
 
-    /// Evicts the tiles for which a reduced budget has no room.
+    /// Evicts the tiles that no longer fit after the budget was reduced.
     func shrinkToBudget() {
         mayExceedBudget = false
         guard store.readOnlyProblem == nil else { return }
@@ -420,7 +419,7 @@ package final class TileCache<Store: TileCacheStore> {
             log("the network mode is now \(next.network.rawValue)")
             if next.network != .offline {
                 for tileset in tilesets {
-                    // Whether its source still fails is not known.
+                    // Whether the source still fails is unknown.
                     (tileset.problem, tileset.isKnownToFail) = (nil, false)
                     tileset.poll.restart(isUrgent: false)
                     tileset.needsReport = true
@@ -432,7 +431,7 @@ package final class TileCache<Store: TileCacheStore> {
         guard isPlannedAnew || next.isPredictive != old.isPredictive else { return }
         makePlanners()
         for tileset in tilesets { planAnew(tileset) }
-        // Inform the store at once which tiles are no longer wanted, before it searches for room.
+        // Inform the store of the tiles that are no longer wanted before it searches for room.
         guardedAt = moment - Self.guardInterval
         reportStore()
         noteRoom()

@@ -1,7 +1,7 @@
 package import NavGeo
 package import NavStorage
 
-/// The index of a tile store, as far as the cache's decisions read it; it changes nothing.
+/// The read-only part of a tile store's index that the cache's decisions use.
 package protocol TileCacheIndex {
     /// The store's folder, for messages.
     var folder: String { get }
@@ -19,14 +19,14 @@ package protocol TileCacheIndex {
     func tile(_ address: TileAddress, version: String?, now: Timestamp) throws(StoreError) -> TileRecord?
     /// Returns those of `tiles` that are not on board in an edition, or have expired at `now` if that is given.
     func absent(_ tiles: [TileID], in edition: EditionKey, expiredAt now: Timestamp?) throws(StoreError) -> [TileID]
-    /// Returns those of `tiles` that are not on board but needed by a region whose load was not cancelled.
+    /// Returns those of `tiles` that are not on board but are needed by a region whose load was not cancelled.
     func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile]
 
     func regions() throws(StoreError) -> [StoredRegion]
     func regionIDs() throws(StoreError) -> [String]
     /// A region; nil when the id is unknown.
     func region(_ id: String) throws(StoreError) -> StoredRegion?
-    /// The tiles that a region needs and that are missing or had expired: those after `last`, at most `limit`.
+    /// The missing or expired tiles that a region needs, after `last`, at most `limit`.
     func missingTiles(
         ofRegion id: String, expiredAt moment: Timestamp?, now: Timestamp?, after last: RegionTile?, limit: Int
     ) throws(StoreError) -> [RegionTile]
@@ -36,7 +36,8 @@ package protocol TileCacheIndex {
     ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64)
     /// Returns the moment when the first of a region's tiles expires; nil when none does.
     func expiry(ofRegion id: String) throws(StoreError) -> Timestamp?
-    /// The bytes on board that other regions pin, or this one while it is updated, and those of `tiles` not among them.
+    /// The bytes on board pinned by other regions, or by this one while it is updated, and the bytes of those `tiles`
+    /// that are not pinned.
     func held(
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> (bytes: Int64, others: [TileAddress])
@@ -62,7 +63,7 @@ extension TileCacheIndex {
 
 /// The disk of a tile cache: SQLite and files in the node, memory in the simulation.
 ///
-/// Each change is atomic and survives a kill once it returns; on an error nothing has changed.
+/// Each change is atomic and durable once it returns; a change that fails has no effect.
 package protocol TileCacheStore: AnyObject {
     associatedtype Index: TileCacheIndex
 
@@ -72,12 +73,12 @@ package protocol TileCacheStore: AnyObject {
     /// The error that every change throws on a disk that is mounted read-only; nil where changes are possible.
     var readOnlyProblem: StoreError? { get }
 
-    /// Fails when the store's folder is gone, as on a removed disk, although the index is still readable.
+    /// Throws when the store's folder is gone, as on a removed disk, although the index is still readable.
     func requireFolder() throws(StoreError)
     /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.
     func setBudget(_ bytes: Int64)
-    /// Evicts until `bytes` more fit into the budget; see ``Eviction``. For 0 bytes, it evicts as much as allowed even if that is not
-    /// enough.
+    /// Evicts until `bytes` more fit into the budget; see ``Eviction``. With 0 bytes, evicts as much as allowed even if the budget is still
+    /// exceeded.
     func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport
     /// Sets all wanted tiles of an edition, which eviction spares; kept in memory only.
     func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError)
@@ -119,7 +120,8 @@ package protocol TileCacheStore: AnyObject {
     func describeRegion(
         _ id: String, name: String?, metadata: [String: String]?, now: Timestamp
     ) throws(StoreError)
-    /// Removes a region, even on a full disk, and keeps its tiles until room is needed; false when the id is unknown.
+    /// Removes a region, even on a full disk, and keeps its tiles until room is needed; returns false when the id is
+    /// unknown.
     func removeRegion(_ id: String) throws(StoreError) -> Bool
 
     /// Reads and verifies the files of some tiles; damaged tiles leave the store.

@@ -1,6 +1,6 @@
 package import NavStorage
 
-/// The reason why the tile cache could not fulfil a request.
+/// A reason for which the tile cache could not fulfil a request.
 package struct TileFailure: Error, Sendable, Equatable {
     /// The kind, by its number on the wire (`navbus.v1.ErrorCode`).
     package enum Code: Int32, Sendable, CaseIterable {
@@ -20,7 +20,7 @@ package struct TileFailure: Error, Sendable, Equatable {
     package var code: Code
     /// A message for users: what failed, where, and what to do.
     package var message: String
-    /// An addition to the message that is valid at this moment, such as a time; it is shown to callers but not logged.
+    /// A temporary addition to the message, such as a time; it is shown to callers but not logged.
     package var addition = ""
     /// Whether the same request may succeed later.
     package var isRetryable: Bool
@@ -37,7 +37,7 @@ package struct TileFailure: Error, Sendable, Equatable {
     /// The message with its addition.
     package var text: String { message + addition }
 
-    /// Returns the failure with the name of the field that caused it.
+    /// Returns the failure prefixed with the name of the field that caused it.
     package func about(_ field: String) -> TileFailure {
         var failure = self
         failure.message = "\(field): \(message)"

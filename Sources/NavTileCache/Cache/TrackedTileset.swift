@@ -28,12 +28,11 @@ package final class TrackedTileset {
     private(set) var expired: [TileID: Validators] = [:]
     /// Missing tiles whose write failed; they are not requested until all tiles are planned again.
     private(set) var unwritten: Set<TileID> = []
-    /// Tiles that will be needed and that their server does not allow to be stored; they are not requested again in this
-    /// edition.
+    /// Tiles that will be needed but that their server does not allow to be stored; they are not requested again in this edition.
     package private(set) var unstorable: Set<TileID> = []
     /// Whether the log says that tiles of the newest edition may not be stored.
     var isKnownUnstorable = false
-    /// The least need of a tile that found no room; those that are needed no sooner are not requested.
+    /// The least need of a tile refused for lack of room; tiles needed no sooner are not requested.
     private var noRoomFrom = Double.infinity
     /// The tiles that will be needed and that the edition in use has, but the newest does not.
     private(set) var dropped: Set<TileID> = []
@@ -52,12 +51,12 @@ package final class TrackedTileset {
 
     package var domain: TileDomain { settings.domain }
 
-    /// Returns the reason why its source fails; nil while it answers.
+    /// Returns the reason why its source fails; nil when the source answers.
     package func complaint(_ condition: SourceCondition?) -> String? {
         condition?.reachability == .offline ? condition?.reason ?? problem : problem
     }
 
-    /// Whether its failing source cannot be reached, rather than answering wrongly.
+    /// Whether its source fails because it is unreachable, rather than by a wrong answer.
     package func isUnreachable(_ condition: SourceCondition?) -> Bool {
         guard let condition, condition.reachability == .offline, condition.reason != nil else { return pollFoundOutage }
         return condition.isUnreachable
@@ -66,8 +65,7 @@ package final class TrackedTileset {
     /// Whether a newer edition waits to be taken into use.
     package var isPending: Bool { newest != nil && newest?.key != current?.key }
 
-    /// The reason why tiles that the vehicle will need are not on board although their source sends them; nil when there
-    /// are none.
+    /// The reason why tiles that the vehicle will need are not on board although their source sends them; nil when there are none.
     package var storingProblem: String? {
         unstorable.isEmpty
             ? nil
@@ -120,14 +118,14 @@ package final class TrackedTileset {
         }
     }
 
-    /// Forgets all tiles, except which of those that are still wanted may not be stored.
+    /// Forgets all tiles; of those that are still wanted, keeps which may not be stored.
     func removeWanted(except wanted: [WantedTile]) {
         needsReport = needsReport || !open.isEmpty
         (open, expired, dropped, unwritten) = ([:], [:], [], [])
         unstorable.formIntersection(wanted.map(\.tile))
     }
 
-    /// Lets tiles that found no room be requested again, once they are planned again.
+    /// Allows tiles refused for lack of room to be requested again, once they are planned again.
     func noteRoom() { noRoomFrom = .infinity }
 
     /// Takes an edition, or another list of the same edition, as the newest.
@@ -151,7 +149,7 @@ package final class TrackedTileset {
         unstorable.remove(tile)
     }
 
-    /// Whether a tile will be needed and is missing, requested or not.
+    /// Whether a tile will be needed and is missing, whether or not it is requested.
     func lacks(_ tile: TileID) -> Bool { open[tile] != nil || unwritten.contains(tile) || unstorable.contains(tile) }
 
     /// Whether some missing tiles are not requested, because they could not be written or may not be stored.
@@ -178,8 +176,8 @@ package final class TrackedTileset {
         needsReport = true
     }
 
-    /// Gives up a tile that found no room, and until there may be room again all tiles that are needed no sooner,
-    /// because they would find none either.
+    /// Gives up a tile that does not fit the budget, and all tiles needed no sooner until there may be room again,
+    /// because they would not fit either.
     ///
     /// - Returns: The number of tiles given up.
     func refuse(_ tile: TileID, of edition: String) -> Int {
@@ -187,8 +185,8 @@ package final class TrackedTileset {
         return giveUp(from: need)
     }
 
-    /// Gives up those of its wanted tiles, soonest needed first, for which a budget would have no room even if nothing
-    /// else were on board.
+    /// Gives up those of its wanted tiles, soonest needed first, that would not fit a budget even if nothing else were on
+    /// board.
     ///
     /// - Returns: The number of tiles given up.
     func giveUp(_ wanted: [WantedTile], beyond budget: Int64) -> Int {
@@ -198,7 +196,7 @@ package final class TrackedTileset {
             bytes += sizes[tile.tile] ?? 0
             return bytes > budget
         }
-        // Tiles that are needed as soon as the last one may be smaller.
+        // Tiles with the same need as the last one may be smaller.
         return last.map { giveUp(from: $0.need.nextUp) } ?? 0
     }
 
@@ -212,7 +210,7 @@ package final class TrackedTileset {
 
     /// The demands for the missing tiles, soonest needed first.
     ///
-    /// - Parameter limit: The greatest need that counts as awaited by the vehicle.
+    /// - Parameter limit: The greatest need of a tile that the vehicle is considered to await.
     func demands(awaitedUntil limit: Double) -> [TileDemand] {
         open.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { tile, need in
             TileDemand(

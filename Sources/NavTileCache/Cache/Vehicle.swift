@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// A report about the vehicle: the newest value of each kind; nil for what was not reported.
+/// A report about the vehicle with the newest value of each kind; nil for values that were not reported.
 package struct VehicleUpdate: Sendable {
     package struct Route: Sendable {
         package var id: UInt64?
@@ -75,7 +75,7 @@ package struct VehicleState: Sendable {
         return change
     }
 
-    /// Takes a route; returns whether it is a new route, which a refresh is not.
+    /// Takes a route; returns whether it is a new route rather than a refresh.
     private mutating func take(_ next: VehicleUpdate.Route) -> Bool {
         guard next.corners.count >= 2 else {
             routeID = nil

@@ -3,7 +3,7 @@ import NavGeo
 
 /// The demands of one owner for tiles of one tileset, in its order, with their progress.
 ///
-/// A cursor passes over the demands once. A demand to retry goes to a heap by its due moment, and returns from there to
+/// A cursor passes over the demands once. A demand to be retried waits in a heap ordered by due time, then returns to
 /// its place.
 struct DemandQueue: Sendable {
     private struct Due: Comparable, Sendable {
@@ -31,7 +31,7 @@ struct DemandQueue: Sendable {
     /// The number of demands that are not done.
     private(set) var remaining: Int
 
-    /// - Parameter demands: All demands are for `tileset`; of several for one tile the first counts.
+    /// - Parameter demands: All demands are for `tileset`; among several for one tile, the first counts.
     init(_ owner: DownloadOwner, _ tileset: String, _ demands: [TileDemand]) {
         self.owner = owner
         self.tileset = tileset
@@ -62,7 +62,7 @@ struct DemandQueue: Sendable {
     /// Appends a demand, or replaces the one for the same tile.
     mutating func append(_ demand: TileDemand) {
         if let place = places[demand.address.tile] {
-            // A demand that is done, or is for another edition, starts over.
+            // A demand that is done, or that is for another edition, starts over.
             if states[place] == .done { remaining += 1 }
             demands[place] = demand
             states[place] = .pending
@@ -75,13 +75,14 @@ struct DemandQueue: Sendable {
         remaining += 1
     }
 
-    /// The most demands of a queue whose done ones are kept.
+    /// The maximum number of demands of a queue that keeps its completed demands.
     private static let greatestUncompacted = 1_024
 
-    /// Drops the demands that are done, when they are most of many; the others keep their order but not their places.
+    /// Drops the completed demands when they are the majority of many; the others keep their order but not their
+    /// places.
     ///
-    /// Under continuous demand some demand is always open, so a queue that is only reset when it is empty would grow
-    /// without bound.
+    /// Under continuous demand the queue is never empty, so a queue that is reset only when empty would grow without
+    /// bound.
     mutating func compact() {
         guard demands.count > Self.greatestUncompacted, remaining < demands.count / 2 else { return }
         let kept = demands.indices.filter { states[$0] != .done }
@@ -138,6 +139,6 @@ package struct DownloadKey: Sendable, Hashable {
         edition = demand.edition
     }
 
-    /// Hashes the tile alone, since running downloads are rarely of several tilesets or editions.
+    /// Hashes only the tile, since running downloads are rarely of several tilesets or editions.
     package func hash(into hasher: inout Hasher) { hasher.combine(address.tile) }
 }

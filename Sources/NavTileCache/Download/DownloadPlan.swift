@@ -1,7 +1,7 @@
 import NavGeo
 import NavRemote
 
-/// The schedule of downloads: a state machine that only decides; moments are durations since an arbitrary fixed moment.
+/// A state machine that schedules downloads; moments are durations since an arbitrary fixed moment.
 package struct DownloadPlan: Sendable {
     /// A download to begin now.
     package struct Start: Sendable {
@@ -14,9 +14,9 @@ package struct DownloadPlan: Sendable {
     private struct Source: Sendable {
         var isRemote: Bool
         var breaker: CircuitBreaker
-        /// Whether its last failure was that it could not be reached.
+        /// Whether its last failure was that the source could not be reached.
         var isUnreachable = false
-        /// The running downloads, and those of them whose tile has not arrived.
+        /// The numbers of running downloads, and of those whose tile has not arrived.
         var running = 0
         var asked = 0
     }
@@ -45,7 +45,7 @@ package struct DownloadPlan: Sendable {
     private var attempts: [DownloadKey: Int] = [:]
     private var waiting: [DownloadKey: Duration] = [:]
     private var givenUp: [DownloadKey: Failure] = [:]
-    /// The sizes of tiles that are delivered, or about to be, and not yet released.
+    /// The sizes of tiles that are delivered, or ready for delivery, and not yet released.
     private var held: [DownloadKey: Int64] = [:]
     private var heldBytes: Int64 = 0
     private var reserved: Int64 = 0
@@ -54,10 +54,10 @@ package struct DownloadPlan: Sendable {
     private var usualSize = 65_536.0
 
     package var network = NetworkMode.unmetered
-    /// Whether only tiles that callers wait for are begun.
+    /// Whether only downloads of tiles that callers wait for are started.
     package var isPaused = false
     package private(set) var statistics = DownloadStatistics()
-    /// Results that are ready without an attempt.
+    /// Results that are ready without a download.
     package private(set) var early: [DownloadResult] = []
 
     static let asking = DownloadOwner(.asked, "")
@@ -120,7 +120,7 @@ package struct DownloadPlan: Sendable {
         return useless.keys.sorted { ($0.address, $0.edition ?? "") < ($1.address, $1.edition ?? "") }
     }
 
-    /// Lets tiles that were given up be requested again at once, because a caller has ordered them.
+    /// Allows given-up tiles to be requested again at once, because a caller has requested them.
     package mutating func forgetFailures(of tilesets: [String]) {
         givenUp = givenUp.filter { !tilesets.contains($0.key.address.tileset) }
     }
@@ -141,7 +141,7 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    /// Records that no caller waits for a tile any more.
+    /// Records that callers no longer wait for a tile.
     package mutating func withdraw(_ key: DownloadKey) {
         for index in queues.indices where queues[index].owner == Self.asking {
             if queues[index].tileset == key.address.tileset, let place = queues[index].place(of: key) {
@@ -197,15 +197,16 @@ package struct DownloadPlan: Sendable {
         return hasRoom(demand, queues[found.queue].owner.urgency) ? found : nil
     }
 
-    /// The number of awaited tiles that are fetched at a time: one arrives while the next is requested.
+    /// The number of awaited tiles fetched at a time: one arrives while the next is requested.
     private static let awaitedAtOnce = 2
-    /// The longest time for which an awaited tile has exclusive use of the network: a megabyte over 1 Mbit/s.
+    /// The longest time for which an awaited tile has exclusive use of the network: the time of a megabyte over 1
+    /// Mbit/s.
     private static let longestAlone = Duration.seconds(10)
 
     /// Whether a download may begin beside the running ones.
     ///
-    /// Tiles that the vehicle awaits are fetched one after the other, each at the full speed of the network, and less
-    /// urgent tiles do not slow them down.
+    /// Tiles that the vehicle awaits are fetched one after the other at the full speed of the network; less urgent
+    /// tiles do not slow them down.
     private func mayShare(
         _ demand: TileDemand, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
     ) -> Bool {
@@ -346,7 +347,7 @@ package struct DownloadPlan: Sendable {
         // An attempt that was cancelled because of the network mode waits for the network.
         if error.code == .cancelled || error.code == .offline { return now }
         guard error.isRetryable else { return nil }
-        // An unreachable source is no evidence about the tile, which waits until the source is back.
+        // An unreachable source says nothing about the tile, which waits until the source is back.
         let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
         if isOutage, sources[key.address.tileset]?.breaker.failures == nil {
             if isAsked(key) { return nil }
@@ -381,7 +382,7 @@ package struct DownloadPlan: Sendable {
         if let bytes = held.removeValue(forKey: key) { heldBytes -= bytes }
     }
 
-    /// Takes the results that are ready without an attempt.
+    /// Takes the results that are ready without a download.
     package mutating func takeEarly() -> [DownloadResult] {
         defer { early = [] }
         return early
@@ -401,7 +402,7 @@ package struct DownloadPlan: Sendable {
             if let opens = source.breaker.opens, opens > now {
                 note(opens)
             } else if let wake = queue.wake, source.asked < configuration.concurrency {
-                // A due demand that has not begun waits for an event.
+                // A due demand that has not started waits for an event.
                 note(wake)
             }
         }

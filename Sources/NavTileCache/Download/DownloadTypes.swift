@@ -49,7 +49,7 @@ package struct TileDemand: Sendable, Hashable {
         self.size = size
     }
 
-    /// Whether this demand precedes another: awaited tiles first, then those needed sooner; a need of NaN is last.
+    /// Whether this demand precedes another: awaited tiles first, then those needed sooner; a NaN need comes last.
     package func isSooner(than other: TileDemand) -> Bool {
         if isAwaited != other.isAwaited { return isAwaited }
         return need < other.need || (other.need.isNaN && !need.isNaN)
@@ -89,9 +89,9 @@ package enum SourceReachability: String, Sendable, CaseIterable {
 package struct SourceCondition: Sendable, Hashable {
     package var tileset: String
     package var reachability: SourceReachability
-    /// A human-readable reason for the last failure; nil when the last query was answered.
+    /// A human-readable reason of the last failure; nil when the last query was answered.
     package var reason: String?
-    /// Whether the last failure was that it could not be reached, rather than a wrong answer.
+    /// Whether the last failure was an unreachable source, rather than a wrong answer.
     package var isUnreachable = false
 }
 
@@ -107,20 +107,20 @@ package struct DownloadStatistics: Sendable, Hashable {
     package var corruptCount = 0
     /// Tiles being fetched.
     package var runningCount = 0
-    /// Tiles that wait; a tile counts once for each owner.
+    /// Waiting tiles; a tile counts once for each owner.
     package var pendingCount = 0
 
     package init() {}
 }
 
 package struct DownloadConfiguration: Sendable, Hashable {
-    /// The most tiles fetched at a time from one source, 1 to 64.
+    /// The maximum number of tiles fetched at a time from one source, 1 to 64.
     package var concurrency = 6
     /// The rate limit of all remote sources together, bytes per second; nil for no limit.
     package var bytesPerSecond: Double?
     /// The urgencies that may be fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// The most bytes of tiles that are being fetched, or fetched and not yet taken; one tile is always allowed.
+    /// The maximum bytes of tiles that are being fetched, or fetched and not yet taken; one tile is always allowed.
     ///
     /// 64 MiB: half of it is stored as one batch, and larger batches need fewer disk writes.
     package var undeliveredBytes: Int64 = 64 << 20
@@ -131,11 +131,11 @@ package struct DownloadConfiguration: Sendable, Hashable {
     package var firstPause = 1.0
     /// The longest pause before a retry, seconds.
     package var longestPause = 60.0
-    /// The time for which a tile that was given up is not retried unless a caller requests it, seconds.
+    /// The time for which a given-up tile is not retried unless a caller requests it, seconds.
     package var failureCooldown = 120.0
     /// The number of consecutive failures of a source after which it is not queried for a while.
     package var failuresToOpen = 5
-    /// The first time for which a failing source is not queried, seconds; doubles with each trial that fails.
+    /// The initial time for which a failing source is not queried, seconds; doubles with each failed trial.
     package var firstOpenTime = 5.0
     /// The longest time for which a failing source is not queried, seconds.
     package var longestOpenTime = 120.0

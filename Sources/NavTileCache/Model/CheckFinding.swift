@@ -1,7 +1,7 @@
 /// A fault that a check has found in a store.
 package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// SQLite finds the index damaged.
+        /// SQLite reports that the index is damaged.
         case index
         /// A file that the index names is missing.
         case missingObject
@@ -9,9 +9,9 @@ package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
         case wrongSize
         /// The content of a file does not match the hash in its name.
         case wrongHash
-        /// No tile uses a file.
+        /// A file that no tile uses.
         case orphan
-        /// A foreign file is in a folder that only the store writes to.
+        /// A foreign file in a folder reserved for the store.
         case foreign
         /// A count in the index differs from the number of counted entries.
         case count

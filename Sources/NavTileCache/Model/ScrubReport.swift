@@ -19,7 +19,7 @@ package struct ScrubReport: Sendable, Hashable {
     /// Whether the step completed a round of all that is on board.
     package var isRound = false
     package var tileCount = 0
-    /// The cost of the step in bytes; a small file counts as 4 KiB, since finding it costs as well.
+    /// The cost of the step in bytes; a small file counts as 4 KiB, to include the cost of locating it.
     package var bytes: Int64 = 0
     package var findings: [CheckFinding] = []
 

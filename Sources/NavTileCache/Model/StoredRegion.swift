@@ -1,7 +1,7 @@
 package import NavGeo
 
 package struct StoredRegionDefinition: Sendable, Hashable, Codable {
-    /// Identity, chosen by the client: 1 to 256 bytes.
+    /// The identity, chosen by the client: 1 to 256 bytes.
     package var id: String
     package var name: String
     /// Its area, as the caller encodes it.
@@ -91,12 +91,12 @@ package struct StoredRegionFailure: Sendable, Hashable, Codable {
 }
 
 package struct StoredRegion: Sendable, Hashable {
-    /// The definition; during an update the former one, which the region still serves.
+    /// The definition; during an update the former definition, which the region still serves.
     package var definition: StoredRegionDefinition
     /// The edition of each of its tilesets, by name of the tileset.
     package var editions: [String: String]
     package var state: StoredRegionState
-    /// The progress as last written; that of the staged tiles during an update.
+    /// The last written progress; during an update, that of the staged tiles.
     package var progress: StoredRegionProgress
     package var created: Timestamp
     /// The moment of the last change.
@@ -105,7 +105,7 @@ package struct StoredRegion: Sendable, Hashable {
     package var failure: StoredRegionFailure?
     /// The definition that replaces this one once its staged tiles are complete; nil without an update.
     package var staged: StagedRegion?
-    /// Whether its tiles must be given again with `putRegion`, since the index was lost.
+    /// Whether its tiles must be supplied again with `putRegion`, since the index was lost.
     package var needsPlanning: Bool
 
     package init(

@@ -14,11 +14,11 @@ package enum EditionAnswer: Sendable {
 
 package enum TileAnswer: Sendable {
     case fetched(FetchedTile)
-    /// The verified tile, which may be passed on but not stored, as its server requires.
+    /// The verified tile, which may be passed on but not stored, as required by its server.
     case unstorable(FetchedTile)
     /// The tile that the caller has is still current, until the new validators expire.
     case notModified(Validators)
-    /// There is no such tile, until the validators expire.
+    /// The tile does not exist, until the validators expire.
     case absent(Validators)
 
     package var tile: FetchedTile? {

@@ -46,10 +46,11 @@ package struct Validators: Sendable, Hashable {
     package var etag: String?
     /// The answer's Last-Modified, unparsed.
     package var lastModified: String?
-    /// The moment of expiry, UTC; nil when none was given, so that the answer holds until it is replaced.
+    /// The moment of expiry, UTC; nil when none was given, so that the answer is valid until it is replaced.
     package var expires: Timestamp?
 
-    /// Those that identify a content. A server also confirms a date when the content is older than it.
+    /// The validators that identify the content exactly. A server confirms a date also when the content is older than
+    /// it.
     package var identifying: Validators { Validators(etag: etag) }
 
     package init(etag: String? = nil, lastModified: String? = nil, expires: Timestamp? = nil) {
@@ -59,10 +60,10 @@ package struct Validators: Sendable, Hashable {
     }
 }
 
-/// A file of a tile as it came from its source, verified.
+/// A verified file of a tile, as received from its source.
 package struct FetchedPart: Sendable, Hashable {
     package var part: TilePart
-    /// The bytes to store: for a road tile unpacked, for a map tile as its source holds them.
+    /// The bytes to store: unpacked for a road tile, as the source holds them for a map tile.
     package var data: [UInt8]
     /// SHA-256 of `data`.
     package var hash: ContentHash
@@ -82,7 +83,7 @@ package struct FetchedPart: Sendable, Hashable {
     }
 }
 
-/// A complete tile as it came from its source.
+/// A complete tile, as received from its source.
 package struct FetchedTile: Sendable, Hashable {
     package var address: TileAddress
     /// The edition of the tileset that the tile belongs to.

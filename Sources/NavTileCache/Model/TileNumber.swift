@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// The number of a tile in the index, which is the row's own key, so that a lookup is one descent of one tree.
+/// The number of a tile in the index. It is the primary key of the row, so that a lookup descends a single tree.
 ///
 /// It has 14 bits for the edition, 5 for the zoom, and 22 each for row and column.
 package enum TileNumber {

@@ -30,7 +30,7 @@ package struct PartRecord: Sendable, Hashable {
     package var contentEncoding: String?
     /// Media type; nil when unknown.
     package var mediaType: String?
-    /// The absolute path of the file, which is immutable; it may be unlinked at any time, but a mapping stays valid.
+    /// The absolute path of the file, which is immutable. It may be unlinked at any time; existing mappings stay valid.
     package var path: String
 
     package init(
@@ -50,8 +50,8 @@ package struct TileRecord: Sendable, Hashable {
     package var edition: String
     package var parts: [PartRecord]
     package var validators: Validators
-    /// Whether the tile had expired when it was looked up, or its age is unknown because the clock was ahead when it
-    /// was fetched.
+    /// Whether the tile had expired at the lookup, or its age is unknown because the clock was ahead when it was
+    /// fetched.
     package var isExpired: Bool
     package var isPinned: Bool
     package var lastNeeded: Timestamp
@@ -78,11 +78,11 @@ package struct TileRecord: Sendable, Hashable {
 package struct EditionRecord: Sendable, Hashable {
     package var key: EditionKey
     package var domain: TileDomain
-    /// The moment since which the edition has been in use; nil when it is not in use.
+    /// The moment when the edition came into use; nil when it is not in use.
     package var inUseSince: Timestamp?
     package var added: Timestamp
     package var tileCount: Int64
-    /// The absolute path of the folder for mapping, with `tileset.json` and, of each tile on board, `{z}/{x}/{y}.road`
+    /// The absolute path of the folder for mapping, with `tileset.json` and, for each tile on board, `{z}/{x}/{y}.road`
     /// and `.rank`; nil for map tiles.
     package var viewPath: String?
 

@@ -1,6 +1,6 @@
 internal import NavDigest
 
-/// The reason why a source of tiles gave no answer.
+/// A reason for which a source of tiles gave no answer.
 package struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// The configuration is invalid; the message says what to change.
@@ -28,7 +28,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         case timedOut
         /// The answer arrived more slowly than the minimum rate.
         case tooSlow
-        /// There is no connection, or it broke.
+        /// The connection could not be made or was lost.
         case unreachable
         /// The source has another edition than the requested one; poll it for its edition.
         case editionChanged
@@ -83,7 +83,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// Whether the error is the source's fault rather than the request's.
+    /// Whether the source is at fault rather than the request.
     package var blamesSource: Bool {
         switch code {
         case .missing, .unauthorized, .rateLimited, .server, .redirected, .malformed, .mismatch, .tooLarge, .truncated,
@@ -93,7 +93,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// Whether the source could not be reached, rather than answering wrongly.
+    /// Whether the source could not be reached, as opposed to a wrong answer.
     package var isOutage: Bool { code == .unreachable || code == .timedOut }
 
     package var description: String { message }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A simplification of lines that omits points that are hardly needed.
+/// A line simplification that omits points of little effect.
 enum LineSimplifier {
-    /// Returns the line simplified by the method of Douglas and Peucker (1973): the omitted points are within
-    /// `tolerance` metres of it.
+    /// Returns the line simplified by the Douglas–Peucker algorithm (1973): the omitted points are within `tolerance`
+    /// metres of the result.
     static func simplified(_ line: [ProjectedLine.Vertex], tolerance: Double) -> [ProjectedLine.Vertex] {
         guard line.count > 2 else { return line }
         var isKept = [Bool](repeating: false, count: line.count)

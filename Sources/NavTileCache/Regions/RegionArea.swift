@@ -3,11 +3,11 @@ package import NavGeo
 
 /// The area of an offline region: the union of polygons with holes.
 ///
-/// Edges are straight on the Mercator map and go the short way round. A ring may cross the antimeridian; its longitudes
-/// then jump from one side to the other. A point is inside a polygon when it lies in an odd number of its rings,
-/// whatever their direction.
+/// Edges are straight on the Mercator map and take the shorter way around the world. A ring may cross the antimeridian;
+/// its longitudes then jump from one side to the other. A point is inside a polygon when it lies in an odd number of
+/// its rings, whatever their direction.
 package struct RegionArea: Sendable, Hashable {
-    /// The most corners of all rings together. 100,000: the coast of a country, some 600 kB on the wire.
+    /// The maximum number of corners of all rings together. 100,000: the coast of a country, some 600 kB on the wire.
     package static let greatestCornerCount = 100_000
     /// The largest radius, and the largest distance to each side of a line, metres.
     package static let greatestReach = 500_000.0
@@ -62,7 +62,7 @@ package struct RegionArea: Sendable, Hashable {
         let kept = LineSimplifier.simplified(ProjectedLine(Polyline(line)).vertices, tolerance: tolerance)
         var polygons: [[[Coordinate]]] = []
         for (start, end) in zip(kept, kept.dropFirst()) {
-            // The larger scale of both ends, so that the area errs on the large side.
+            // The larger scale of both ends makes the area slightly too large rather than too small.
             let reach = (buffer + tolerance) * max(start.scale, end.scale)
             polygons.append([Self.capsule(start.place, end.place, reach)])
         }

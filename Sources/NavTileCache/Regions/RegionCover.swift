@@ -35,7 +35,7 @@ extension RegionArea {
     ///
     /// - Parameters:
     ///   - margin: Metres, 0 ... ``greatestReach``.
-    ///   - limit: The most tiles.
+    ///   - limit: The maximum number of tiles.
     /// - Throws: ``RegionFault/tooManyTiles(zoom:limit:)``, ``RegionFault/tooComplicated(zoom:)``,
     ///   ``RegionFault/badReach(_:)``.
     package func tiles(zoom: UInt8, margin: Double = 0, limit: Int) throws(RegionFault) -> TileRows {
@@ -57,7 +57,7 @@ extension RegionArea {
 
     /// Returns the tiles of some levels, coarse ones first.
     ///
-    /// - Parameter limit: The most tiles of all levels together.
+    /// - Parameter limit: The maximum number of tiles of all levels together.
     package func tiles(of layers: [RegionLayer], limit: Int) throws(RegionFault) -> [TileRows] {
         var left = limit
         var all: [TileRows] = []
@@ -78,7 +78,8 @@ extension RegionArea {
 
 /// A collector of the tiles along edges and between them, as spans of rows.
 private struct BoundaryTracer {
-    /// The most tiles of one piece of an edge; a long edge is split, so that its bounding box is not searched.
+    /// The maximum number of tiles of one piece of an edge; a long edge is split so that its whole bounding box is not
+    /// searched.
     private static let longestPiece = 4.0
 
     let grid: TileGrid
@@ -88,7 +89,7 @@ private struct BoundaryTracer {
     private var isFull = false
     /// Whether a single edge with its margin has more tiles than are allowed.
     private var isLarge = false
-    /// The number of tiles that were examined.
+    /// The number of tiles examined so far.
     private var looks = 0
 
     init(zoom: UInt8, margin: Double, limit: Int) {
@@ -103,7 +104,7 @@ private struct BoundaryTracer {
             ? .tooManyTiles(zoom: grid.zoom, limit: allowed) : .tooComplicated(zoom: grid.zoom)
     }
 
-    /// Adds the tiles within the margin of an edge; false when there are too many.
+    /// Adds the tiles within the margin of an edge; returns false when there are too many.
     mutating func trace(_ start: TileGrid.Point, _ end: TileGrid.Point) -> Bool {
         let (from, to) = (grid.point(start), grid.point(end))
         let steps = max(abs(to.x - from.x), abs(to.y - from.y))
@@ -129,7 +130,7 @@ private struct BoundaryTracer {
             from: max(min(start.y, end.y) - reach, 0),
             to: min(max(start.y, end.y) + reach, Double(grid.count) - 0.5))
         let columns = TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach)
-        // A wide margin around many corners would be unbounded work.
+        // Bound the work of a wide margin around many corners.
         let (share, isOver) = rows.count.multipliedReportingOverflow(by: columns.count)
         guard !isOver, looks + share <= 64 * limit else {
             (isFull, isLarge) = (true, isOver || share > 64 * limit)
@@ -162,8 +163,8 @@ private struct BoundaryTracer {
         return margin * max(worlds[0], worlds[1]) * Double(grid.count)
     }
 
-    /// Adds the tiles whose centre is inside, which together with the boundary tiles are all tiles that the area
-    /// touches; false when there are too many.
+    /// Adds the tiles whose centre is inside; together with the boundary tiles, these are all tiles that the area
+    /// touches. Returns false when there are too many.
     mutating func fill(_ rings: [[TileGrid.Point]]) -> Bool {
         var crossings: [(row: Int, x: Double)] = []
         for ring in rings {
@@ -211,7 +212,7 @@ private struct BoundaryTracer {
 
     private mutating func append(_ row: Int32, _ first: Int, _ last: Int) {
         let span = TileRows.Span(row: row, first: Int32(first), last: Int32(last))
-        // Dense corners lie in the same tile in succession.
+        // Dense corners often lie in the same tile as their predecessor.
         if let before = spans.last, before.row == row, before.first <= span.first, span.last <= before.last { return }
         guard spans.count < limit else {
             isFull = true

@@ -1,4 +1,4 @@
-/// The reason why an area cannot be used for an offline region.
+/// A reason for which an area cannot be used for an offline region.
 package enum RegionFault: Error, Sendable, Hashable {
     case empty
     /// A polygon has no ring, or a ring has fewer than three distinct corners.
@@ -7,14 +7,14 @@ package enum RegionFault: Error, Sendable, Hashable {
     case badCorner(polygon: Int, ring: Int, corner: Int)
     /// A ring does not return to its start because it goes around a pole.
     case aroundPole(polygon: Int, ring: Int)
-    /// An edge leads from 180° west to 180° east, which is the same meridian.
+    /// An edge leads from 180° west to 180° east, which are the same meridian.
     case edgeWithoutWidth(polygon: Int, ring: Int, corner: Int)
     /// There are more corners than ``RegionArea/greatestCornerCount``.
     case tooManyCorners(Int)
     /// A radius or a distance is not above 0, or is larger than ``RegionArea/greatestReach``.
     case badReach(Double)
     case tooManyTiles(zoom: UInt8, limit: Int)
-    /// The outline is so winding that its tiles cannot be found with bounded work, however few they are.
+    /// The outline is so winding that its tiles cannot be found with bounded work, even if they are few.
     case tooComplicated(zoom: UInt8)
 }
 

@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// The tiles of one zoom level, row by row, so that a large area takes space in proportion to its boundary.
+/// The tiles of one zoom level, row by row; the space taken is in proportion to the boundary of the area.
 package struct TileRows: Sendable, Hashable {
     /// Adjacent tiles in a row.
     struct Span: Sendable, Hashable, Comparable {

@@ -1,4 +1,4 @@
-/// The schedule of batches: a lone item is handled at once, items in quick succession in batches.
+/// The schedule of batches: a single item is handled at once, items in quick succession are handled in batches.
 ///
 /// Waking a thread for each item would cost a fifth of the processor time of a small tile.
 package struct BatchTimer: Sendable {
@@ -19,8 +19,8 @@ package struct BatchTimer: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - isUrgent: whether waiting gains nothing.
-    ///   - now: the machine's time, since a queue's own clock may stand still.
+    ///   - isUrgent: whether waiting has no benefit.
+    ///   - now: the machine's time, since a queue's own clock may be stopped.
     package mutating func step(isUrgent: Bool, at now: Duration) -> Step {
         guard let last, now < last + Self.period, !isUrgent else {
             self.last = now

@@ -1,6 +1,6 @@
 import NavTileCache
 
-/// The received tiles that wait to be checked, and the number of threads that check them.
+/// The queue of received tiles waiting to be checked, and the number of threads that check them.
 ///
 /// Unpacking a map tile may take longer than receiving two. This struct only decides; its owner starts the threads.
 struct CheckLine: Sendable {
@@ -13,8 +13,8 @@ struct CheckLine: Sendable {
     private var checkers = 0
 
     private static let mostCheckers = 2
-    /// The number of tiles that a thread checks before it takes the lock again, and the number of waiting tiles from
-    /// which a second thread starts.
+    /// The number of tiles that a thread checks before it takes the lock again, and the queue length at which a second
+    /// thread starts.
     private static let batch = 32
 
     /// The number of waiting tiles.
@@ -26,7 +26,7 @@ struct CheckLine: Sendable {
 
     mutating func removeAll() { arrivals = [] }
 
-    /// Whether another thread is needed: the first when a tile waits, a second when many do.
+    /// Whether another thread is needed: a first one when a tile waits, a second one when many do.
     var needsChecker: Bool {
         checkers == 0 ? !arrivals.isEmpty : checkers < Self.mostCheckers && arrivals.count >= Self.batch
     }

@@ -3,7 +3,7 @@ import NavHTTP
 package import NavTileCache
 import Synchronization
 
-/// A queue that fetches wanted tiles, most urgent first, and delivers them as they arrive.
+/// A queue that fetches wanted tiles, most urgent first, and delivers them on arrival.
 ///
 /// Owners state which tiles they want, and may change that at any time. A download that has not begun is dropped when
 /// no owner wants it any more; a running one is finished and delivered, because most of its cost is already incurred,
@@ -78,20 +78,19 @@ package final class DownloadQueue: Sendable {
         pump()
     }
 
-    /// Ends an owner's demands, and cancels its running downloads that no other owner wants.
+    /// Ends an owner's demands, and cancels those of its running downloads that no other owner demands.
     ///
     /// Tiles that have arrived but are not delivered yet are still delivered.
     package func abandon(_ owner: DownloadOwner) {
         let tasks = state.withLock { state in
             state.plan.abandon(owner).compactMap { key in state.running[key].flatMap { state.workers[$0] } }
         }
-        // A worker that has moved on to another tile in the meantime gives up that one as well, and it is fetched
-        // again.
+        // A worker that has since moved on to another tile gives up that tile too; it is fetched again.
         for task in tasks { task.cancel() }
         pump()
     }
 
-    /// Lets tiles that were given up recently be fetched again at once, see ``want(_:for:)``.
+    /// Allows given-up tiles to be fetched again at once, see ``setDemands(_:for:)``.
     package func forgetFailures(of tilesets: [String]) {
         state.withLock { $0.plan.forgetFailures(of: tilesets) }
     }
@@ -144,7 +143,7 @@ package final class DownloadQueue: Sendable {
         return (state.results.last(where: isIt) ?? state.taken.last(where: isIt))?.outcome
     }
 
-    /// The number of callers that wait for a tile.
+    /// The number of callers waiting for a tile.
     package var callerCount: Int { state.withLock { $0.waiters.values.reduce(0) { $0 + $1.count } } }
 
     // MARK: Delivery
@@ -152,7 +151,7 @@ package final class DownloadQueue: Sendable {
     /// Waits for the next results, at least one; nil when the queue has stopped or the task is cancelled.
     ///
     /// For a single reader: the last results count as held until the reader releases them (``release()``) or calls this
-    /// again. While it holds too much (``DownloadConfiguration/undeliveredBytes``), no download begins.
+    /// again. While the held results exceed ``DownloadConfiguration/undeliveredBytes``, no download begins.
     package func next() async -> [DownloadResult]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -202,7 +201,7 @@ package final class DownloadQueue: Sendable {
         try await question(tileset) { source, _ throws(TileSourceError) in try await source.edition(known: known) }
     }
 
-    /// Estimates the size of some tiles of a tileset: exactly where the source knows their sizes, else by samples.
+    /// Estimates the size of some tiles of a tileset: exactly where the source states their sizes, else by samples.
     package func estimate(
         _ tiles: [TileID], of tileset: String
     ) async throws(TileSourceError) -> DownloadEstimate {
@@ -288,8 +287,8 @@ package final class DownloadQueue: Sendable {
 
     private typealias Waiters = [UInt64: CheckedContinuation<Answer, Never>]
 
-    /// Removes and returns the callers that wait for remote tiles, because no caller waits for the network to return;
-    /// tiles that are under way still arrive unless the network mode is offline.
+    /// Removes and returns the callers that wait for remote tiles, because callers do not wait for the network to
+    /// return; tiles being fetched still arrive unless the network mode is offline.
     private func remoteWaiters(_ state: inout State) -> [Waiters] {
         let keys = state.waiters.keys.filter {
             sources[$0.address.tileset]?.isRemote ?? false
@@ -307,7 +306,7 @@ package final class DownloadQueue: Sendable {
         set { meter.bytesPerSecond = newValue }
     }
 
-    /// Whether only downloads that ``fetch(_:)`` waits for begin, because others could not be stored.
+    /// Whether only downloads requested by ``fetch(_:)`` begin, because others could not be stored.
     package var isPaused: Bool {
         get { state.withLock { $0.plan.isPaused } }
         set {
@@ -375,7 +374,7 @@ package final class DownloadQueue: Sendable {
         func make() { reader.resume(returning: results) }
     }
 
-    /// Begins downloads, delivers results, and sets the timer for the next call.
+    /// Starts downloads, delivers results, and sets the timer for the next call.
     private func pump() {
         let now = clock.now()
         let delivery = state.withLock { advance(&$0, at: now).delivery }
@@ -385,8 +384,8 @@ package final class DownloadQueue: Sendable {
     /// - Parameters:
     ///   - worker: an idle worker; it gets the first new download of its tileset, instead of a new worker.
     ///   - isBatch: whether a batch of results is due, so that they are delivered at once.
-    /// - Returns: that first download, and the delivery to make after unlocking; a reader woken earlier would wait for
-    ///   the lock.
+    /// - Returns: that first download, and the delivery to make after unlocking, since a reader woken earlier would
+    ///   wait for the lock.
     private func advance(
         _ state: inout State, worker: (number: UInt64, tileset: String)? = nil, isBatch: Bool = false, at now: Duration
     ) -> (first: DownloadPlan.Start?, delivery: Delivery?) {
@@ -435,7 +434,7 @@ package final class DownloadQueue: Sendable {
         return Delivery(reader: reader, results: state.taken)
     }
 
-    /// Fetches one tile, and then others as long as there are any.
+    /// Fetches one tile, and then further tiles as long as there are any.
     private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
         var next: DownloadPlan.Start? = start
         while let start = next { next = proceed(start.key, await receive(start), number) }
@@ -454,7 +453,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Takes what a worker received; returns its next download, nil when the worker ends.
+    /// Handles a worker's result; returns its next download, nil when the worker ends.
     private func proceed(
         _ key: DownloadKey, _ arrival: Result<TileArrival, TileSourceError>, _ worker: UInt64
     ) -> DownloadPlan.Start? {
@@ -514,7 +513,7 @@ package final class DownloadQueue: Sendable {
         Task { [self] in check() }
     }
 
-    /// Whether the next batch is due now; otherwise a timer handles the waiting items when it is.
+    /// Whether the next batch is due now; otherwise a timer will handle the waiting items.
     private func isBatchDue(_ state: inout State, isUrgent: Bool) -> Bool {
         switch state.batches.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
         case .now: return true

@@ -2,11 +2,11 @@ import NavGeo
 import NavHTTP
 import NavTileCache
 
-/// An estimate of the size of some tiles, found by asking for the sizes of a few.
+/// An estimate of the total size of some tiles from the sizes of a sample.
 ///
 /// The tiles of each zoom level form a stratum, ordered along the Hilbert curve. The samples are spread evenly over it
-/// by the golden ratio, so they are always the same. After sixteen of each level, more are taken where the numbers and
-/// the spread are greatest (Neyman's allocation) until the 95 % interval is within 8 %.
+/// by the golden ratio, so they are reproducible. After sixteen of each level, more are taken where the counts and
+/// variances are greatest (Neyman allocation) until the 95 % interval is within 8 %.
 enum SizeEstimate {
     private struct Stratum {
         var tiles: [TileID]
@@ -91,7 +91,7 @@ enum SizeEstimate {
         }
     }
 
-    /// Returns the exact sum, for a source that knows the sizes of its tiles.
+    /// Returns the exact sum, for a source that states the sizes of its tiles.
     private static func all(
         _ wanted: [TileID], _ source: any TileSource
     ) async throws(TileSourceError) -> DownloadEstimate {

@@ -1,7 +1,7 @@
 import Dispatch
 package import NavTileCache
 
-/// A runner of blocking disk work on its own threads, so that tasks can continue.
+/// A runner of blocking disk work on dedicated threads, so that tasks are not blocked.
 package struct BlockingWork: Sendable {
     private let queue: DispatchQueue
 

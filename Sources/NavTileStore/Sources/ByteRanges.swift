@@ -14,11 +14,11 @@ struct ArchiveState: Sendable, Hashable {
 
 /// A source of byte ranges: a local file, or a file on a server.
 protocol ByteRanges: Sendable {
-    /// The executor that reads should preferably run on; nil for any.
+    /// The executor that reads should preferably run on; nil when any will do.
     var executor: (any TaskExecutor)? { get }
 
-    /// Returns up to `count` bytes from the beginning, and the state that they are of; nil when it has not changed
-    /// since `known`.
+    /// Returns up to `count` bytes from the beginning, and the state they belong to; nil when it has not changed since
+    /// `known`.
     func begin(
         _ count: Int, known: Validators?
     ) async throws(TileSourceError) -> (bytes: [UInt8], state: ArchiveState)?

@@ -2,7 +2,7 @@ import Glibc
 package import NavTileCache
 import Synchronization
 
-/// The content of a credential file, read again when the file changes.
+/// The content of a credential file, reread when the file changes.
 package final class CredentialFile: Sendable {
     private struct Known: Sendable {
         var state: FileStamp
@@ -13,7 +13,7 @@ package final class CredentialFile: Sendable {
     private let note: @Sendable (String) -> Void
     private let known = Mutex<Known?>(nil)
 
-    /// The greatest length of the content, bytes.
+    /// The maximum length of the content, bytes.
     package static let longest = 4_096
 
     package init(_ credential: TileCredential, note: @escaping @Sendable (String) -> Void) throws(TileSourceError) {

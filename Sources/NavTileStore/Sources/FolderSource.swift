@@ -56,7 +56,7 @@ final class FolderSource: TileSource {
 
     // MARK: Road tiles
 
-    /// Returns the list, read again when its file has changed.
+    /// Returns the list, reread when its file has changed.
     private func roadList() throws(TileSourceError) -> (list: RoadList, stamp: FileStamp) {
         let path = place + "/tileset.json"
         if let here = list.withLock({ $0 }), FileStamp(path) == here.stamp { return here }

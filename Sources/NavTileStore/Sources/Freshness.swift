@@ -18,9 +18,9 @@ package struct Freshness: Sendable, Hashable {
         for directive in cacheControl.flatMap({ Self.directives(of: $0) }) {
             switch directive.name {
             case "no-store": isStorable = false
-            // With field names, it concerns only those fields (RFC 9111, 5.2.2.4).
+            // With field names, the directive concerns only those fields (RFC 9111, 5.2.2.4).
             case "no-cache": mustAsk = mustAsk || directive.value == nil
-            // Of several values the first counts, and an invalid number means stale (4.2.1).
+            // Of several values the first is used, and an invalid number means stale (4.2.1).
             case "max-age": maximumAge = maximumAge ?? HTTPTime.deltaSeconds(directive.value ?? "") ?? 0
             default: break
             }

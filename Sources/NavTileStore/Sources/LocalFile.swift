@@ -25,13 +25,13 @@ package struct FileStamp: Sendable, Hashable {
         mode = status.st_mode
     }
 
-    /// The stamp as an ETag-like text, which changes when the content does.
+    /// The stamp as an ETag-like text, which changes with the content.
     package var tag: String {
         "\"\(String(UInt64(bitPattern: modified), radix: 16))-\(String(size, radix: 16))-\(String(inode, radix: 16))\""
     }
 }
 
-/// The local files that sources read: regular files of bounded size, opened without blocking.
+/// Access to the local files that sources read: regular files of bounded size, opened without blocking.
 package enum LocalFile {
     /// An open file, closed with its last reference.
     package final class Handle: Sendable {
@@ -59,7 +59,7 @@ package enum LocalFile {
 
         deinit { close(descriptor) }
 
-        /// Returns some bytes of the file; fails when it is too short.
+        /// Returns some bytes of the file; throws when it is too short.
         package func read(at offset: Int64, count: Int) throws(TileSourceError) -> [UInt8] {
             guard count > 0 else { return [] }
             var failed = false
@@ -82,7 +82,7 @@ package enum LocalFile {
         }
     }
 
-    /// Reads a whole file; fails when it is missing or larger than `limit`.
+    /// Reads a whole file; throws when it is missing or larger than `limit`.
     package static func read(_ path: String, limit: Int64) throws(TileSourceError) -> (bytes: [UInt8], stamp: FileStamp)
     {
         guard let handle = try Handle(path) else {

@@ -104,7 +104,7 @@ final class MBTilesSource: TileSource {
         configuration.label = "mbtiles"
         configuration.maximumReaderCount = 1
         configuration.prepareDatabase { database in
-            // A foreign schema must not call functions, and a truncated file must be detected.
+            // A foreign schema must not call functions, and file truncation must be detected.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
         let database: DatabaseQueue
@@ -132,10 +132,10 @@ final class MBTilesSource: TileSource {
             for row in try Row.fetchAll(database, sql: sql) {
                 if let name = row[0] as String?, let value = row[1] as String? { metadata[name] = value }
             }
-            // One query for both would read the whole index.
+            // A single query for both would read the whole index.
             let levels = try Row.fetchOne(
                 database, sql: "SELECT (SELECT min(zoom_level) FROM tiles), (SELECT max(zoom_level) FROM tiles)")
-            // One row more than allowed reveals that there are too many.
+            // One row more than allowed shows that there are too many.
             let rows = try Row.fetchAll(
                 database, sql: "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM tiles LIMIT ?",
                 arguments: [limit + 1])
@@ -165,7 +165,7 @@ final class MBTilesSource: TileSource {
         return ListedTile(tile, parts: [ListedPart(.body, size: length, hash: nil)])
     }
 
-    /// Reads with a time limit on the query, since a foreign file may define views at will.
+    /// Reads with a time limit on the query, since a foreign file may define arbitrary views.
     private func read<Value: Sendable>(
         _ current: Known, _ work: (Database) throws -> Value
     ) throws(TileSourceError) -> Value {

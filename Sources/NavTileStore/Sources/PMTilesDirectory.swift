@@ -2,29 +2,29 @@
 package struct PMTilesDirectory: Sendable {
     package struct Entry: Sendable, Hashable {
         package var id: UInt64
-        /// Relative to the start of the data, or of the leaf directories.
+        /// The offset relative to the start of the data, or of the leaf directories.
         package var offset: UInt64
         package var length: UInt32
         /// The number of consecutive tiles with this content; 0 for a directory that begins with ``id``.
         package var run: UInt32
     }
 
-    /// The most entries, whose memory stays below 24 MiB.
+    /// The maximum number of entries, which keeps their memory below 24 MiB.
     package static let longest = 1_000_000
 
-    /// In order of ascending id; runs do not overlap.
+    /// The entries in order of ascending id; runs do not overlap.
     package let entries: [Entry]
 
-    /// The memory that it takes, bytes.
+    /// The memory used, bytes.
     package var cost: Int { entries.count * MemoryLayout<Entry>.stride }
 
-    /// Parses a directory; nil when it is malformed: impossible counts, ids that do not ascend, offsets beyond the
+    /// Parses a directory; nil when it is malformed: impossible counts, ids not in ascending order, offsets beyond the
     /// sections.
     ///
-    /// - Parameter bytes: the directory, unpacked.
+    /// - Parameter bytes: the unpacked directory.
     package init?(_ bytes: [UInt8], data: UInt64, leaves: UInt64) {
         var reader = Varints(bytes: bytes)
-        // Each entry takes at least four bytes, so a greater count is refused before memory is reserved.
+        // Each entry takes at least four bytes, so a larger count is rejected before memory is reserved.
         guard let count = reader.next(), count > 0, count <= UInt64(min(Self.longest, bytes.count / 4)) else {
             return nil
         }
@@ -65,7 +65,8 @@ package struct PMTilesDirectory: Sendable {
         self.entries = entries
     }
 
-    /// Returns the entry that covers a tile: its own, or a directory to search; nil when there is no such tile.
+    /// Returns the entry that covers a tile, which is the tile itself or a directory to search; nil when there is no
+    /// such tile.
     package func find(_ id: UInt64) -> Entry? {
         var (low, high) = (0, entries.count)
         while low < high {

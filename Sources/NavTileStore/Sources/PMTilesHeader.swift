@@ -2,7 +2,7 @@ package import NavGeo
 package import NavHTTP
 package import NavTileCache
 
-/// The numbering of tiles in PMTiles: along the Hilbert curves of all zoom levels, one level after the other.
+/// The tile numbering of PMTiles: along the Hilbert curves of all zoom levels, level by level.
 package enum HilbertTileID {
     package static func number(_ tile: TileID) -> UInt64 {
         var (x, y) = (tile.x, tile.y)

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The map tiles of a PMTiles archive, version 3.
 ///
-/// Header, root directory and metadata are read with the edition and kept. Leaf directories are read when a tile needs
-/// them and kept up to a limit. A changed archive is another edition, and no lookup mixes the two.
+/// Header, root directory and metadata are read with the edition and cached. Leaf directories are read on demand and
+/// cached up to a limit. A changed archive is another edition, and no lookup mixes the two.
 final class PMTilesSource: TileSource {
     private struct Known: Sendable {
         var state: ArchiveState
@@ -26,7 +26,8 @@ final class PMTilesSource: TileSource {
     private let known = Mutex<Known?>(nil)
     private let directories: Mutex<DirectoryCache>
 
-    /// The greatest depth of directories below the root; the specification allows one level, but some writers make two.
+    /// The maximum depth of directories below the root; the specification allows one level, but some writers produce
+    /// two.
     private static let deepest = 3
 
     init(
@@ -123,8 +124,8 @@ final class PMTilesSource: TileSource {
         let packed = try await ranges.read(
             current.header.leaves.offset + entry.offset, Int(entry.length), of: current.state, meter: nil)
         let leaf = try directory(packed, current.header)
-        // A directory begins with the tile that its entry names; a reference back to a higher directory could otherwise
-        // be followed for ever.
+        // A directory begins with the tile that its entry names; without this check, a reference back to a higher
+        // directory could be followed forever.
         guard leaf.entries[0].id == entry.id else { throw damaged("a directory does not begin with its entry's tile") }
         directories.withLock { $0.keep(leaf, for: key) }
         return leaf
@@ -185,7 +186,7 @@ final class PMTilesSource: TileSource {
         guard count > 0, count <= UInt64(limits.listedTiles),
             current.header.leaves.length <= UInt64(isRemote ? 4 << 20 : limits.directoryBytes)
         else { return nil }
-        // An archive with more directories than tiles is not trusted.
+        // An archive with more directories than tiles is rejected.
         let mostDirectories = limits.listedTiles / 16 + 16
         var entryCount = current.root.entries.count
         var tiles: [ListedTile] = []
@@ -196,7 +197,7 @@ final class PMTilesSource: TileSource {
                 guard entry.run > 0 else {
                     guard depth < Self.deepest, leaves.count <= mostDirectories else { return nil }
                     let leaf = try await leaf(entry, current)
-                    // Each entry is a tile or a directory; a few kilobytes may unpack to a million of them.
+                    // Each entry is a tile or a directory; a few kilobytes may decompress to a million entries.
                     entryCount += leaf.entries.count
                     guard entryCount <= limits.listedTiles + mostDirectories else { return nil }
                     leaves.append(leaf)

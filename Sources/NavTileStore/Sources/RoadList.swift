@@ -4,7 +4,7 @@ package import NavGeo
 import NavMap
 package import NavTileCache
 
-/// The list of a road tileset, checked so that no entry leads out of the tileset's folder.
+/// The list of a road tileset, checked so that no entry refers outside the tileset's folder.
 package struct RoadList: Sendable {
     package let edition: TilesetEdition
     private let tiles: [TileID: ListedTile]
@@ -61,7 +61,7 @@ package struct RoadList: Sendable {
     /// Returns the list's entry for a tile; nil when it has none.
     package func tile(_ tile: TileID) -> ListedTile? { tiles[tile] }
 
-    /// Whether a version is valid, since it becomes a folder name.
+    /// Whether a version is valid as a folder name.
     private static func isVersion(_ text: String) -> Bool {
         let isLetter = { (byte: UInt8) in
             (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)

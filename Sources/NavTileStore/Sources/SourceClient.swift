@@ -39,10 +39,10 @@ final class SourceClient: Sendable {
 
     func close() async { await http.close() }
 
-    /// Sends a request and reads its answer; fails unless that is a file or its absence.
+    /// Sends a request and reads its answer; throws unless the answer is a file or its absence.
     ///
     /// - Parameters:
-    ///   - known: the validators of the caller's copy, for a conditional request; nil to get the file in any case.
+    ///   - known: the validators of the caller's copy, for a conditional request; nil to get the file unconditionally.
     ///   - isRange: whether a part of the file is requested, which stays compressed.
     func ask(
         _ request: HTTPRequest, known: Validators? = nil, isRange: Bool = false, meter: TransferMeter? = nil
@@ -76,7 +76,7 @@ final class SourceClient: Sendable {
         }
     }
 
-    /// Returns the error for a server that reports an unchanged file without a conditional request.
+    /// Returns the error for a server that answers an unconditional request with "not modified".
     static func unexpectedNotModified(_ address: HTTPAddress) -> TileSourceError {
         TileSourceError(.malformed, "the server of '\(address)' sent HTTP 304 for an unconditional request")
     }

@@ -3,7 +3,7 @@ import NavHTTP
 import NavTileCache
 import Synchronization
 
-/// The map tiles at an address template, or at the template in a TileJSON.
+/// The map tiles at a URL template, or at the template in a TileJSON.
 final class TemplateSource: TileSource {
     private struct Known: Sendable {
         var server: HTTPAddress
@@ -61,7 +61,7 @@ final class TemplateSource: TileSource {
         return EditionAnswer(current.edition, current.validators, known: caller)
     }
 
-    /// - Parameter isWhole: whether the description is sent even if the server would confirm the current one.
+    /// - Parameter isWhole: whether the description is requested unconditionally.
     private func refresh(isWhole: Bool) async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         guard let description else {
@@ -86,7 +86,7 @@ final class TemplateSource: TileSource {
         guard let json = TileJSON(response.body), let text = json.template, let zooms = json.zooms else {
             throw TileSourceError(.malformed, "'\(place)' is not a TileJSON with a tile URL and zoom levels")
         }
-        // An address in a TileJSON is followed like a redirect, only to allowed hosts.
+        // A tile URL in a TileJSON is followed like a redirect, only to allowed hosts.
         guard let address = description.resolving(text) else {
             throw TileSourceError(.redirected, "the tile URL in the TileJSON '\(place)' is not an HTTP URL")
         }
@@ -172,7 +172,7 @@ final class TemplateSource: TileSource {
             guard let length = response.header("Content-Length").flatMap({ Int64($0) }), length >= 0 else {
                 return .unknown
             }
-            // A tile that is too large will be refused on arrival, and takes no room.
+            // A tile that is too large will be rejected on arrival, and takes no space.
             return length <= configuration.limits.tileBytes ? .bytes(length) : .absent
         case .absent: return .absent
         case .notModified: return .unknown

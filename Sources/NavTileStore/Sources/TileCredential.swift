@@ -1,9 +1,9 @@
 /// A header that authenticates the client to a server, with its value kept in a file.
 ///
-/// The file is read again when it has changed. Its content is sent only to the server and never shown.
+/// The file is reread when it changes. Its content is sent only to the server and never displayed.
 package struct TileCredential: Sendable, Hashable {
     package var header: String
-    /// The prefix to the file's content, such as `Bearer `.
+    /// The prefix of the header's value, such as `Bearer `.
     package var prefix: String
     /// The path of the file: one line of printable ASCII; surrounding white space is ignored.
     package var file: String

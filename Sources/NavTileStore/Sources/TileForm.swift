@@ -7,7 +7,7 @@ package enum TileForm: String, Sendable, Hashable {
     case vector = "mvt"
     case unknown
 
-    /// The format that a file extension, or the `format` of MBTiles and TileJSON, names.
+    /// The format named by a file extension, or by the `format` of MBTiles and TileJSON.
     package init(format: String) {
         switch format.lowercased() {
         case "png": self = .png

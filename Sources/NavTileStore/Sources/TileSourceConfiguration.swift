@@ -13,7 +13,7 @@ package struct TileSourceConfiguration: Sendable {
         case template
         /// Map tiles whose TileJSON is at the address.
         case tileJSON
-        /// A PMTiles archive, version 3: a file, or over HTTP.
+        /// A PMTiles archive, version 3: a local file, or over HTTP.
         case pmtiles
         /// An MBTiles file.
         case mbtiles
@@ -25,29 +25,28 @@ package struct TileSourceConfiguration: Sendable {
     package var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`.
     ///
-    /// A user and a password in it are sent to its server and never shown.
+    /// A user and a password in it are sent to its server and never displayed.
     package var address: String
     /// The kind of source; nil to infer it from the address: `.pmtiles`, `.mbtiles`, `{z}`, `.json`, a folder.
     package var kind: Kind?
-    /// The zoom levels of a ``Kind/template`` or a folder of map tiles, which cannot state them; 0 to 22.
+    /// The zoom levels of a ``Kind/template`` or a folder of map tiles, which do not state them; 0 to 22.
     package var zooms: ClosedRange<UInt8> = 0...14
-    /// Pixel ratio of the tiles wanted, above 0: `{ratio}` becomes `@2x` for 2, and nothing for 1.
+    /// Pixel ratio of the wanted tiles, above 0: `{ratio}` becomes `@2x` for 2, and nothing for 1.
     package var pixelRatio = 1.0
     /// The credential for the server, sent only to the origin of ``address``.
     package var credential: TileCredential?
-    /// A file of the only trusted certificates (PEM), for a server of a private authority; nil to trust those of the
-    /// machine.
+    /// A file of the only trusted certificates (PEM), for a server with a private certificate authority; nil to trust
+    /// those of the machine.
     package var authorities: String?
-    /// Hosts that a redirect from https to https, or a TileJSON, may lead to, besides the address's own origin.
+    /// Hosts that a redirect from https to https, or a TileJSON, may lead to, in addition to the address's own origin.
     package var allowedHosts: [String] = []
-    /// Whether tiles are stored although their server says `no-store`, for an owner of both.
+    /// Whether tiles are stored although their server says `no-store`, for operators who own both.
     package var storesAnyway = false
     /// The limits of time and size.
     package var limits = TransferLimits()
-    /// The most concurrent requests, each with its own connection, 1 to 64.
+    /// The maximum number of concurrent requests, each with its own connection, 1 to 64.
     package var concurrency = 6
-    /// Called once for each problem that the owner should know about, such as a credential file that everybody can
-    /// read.
+    /// Called once for each problem that the operator should know about, such as a world-readable credential file.
     package var note: @Sendable (String) -> Void = { _ in }
     package var now = TileSourceConfiguration.wallClock
 
@@ -64,7 +63,7 @@ package struct TileSourceConfiguration: Sendable {
     package static let wallClock: @Sendable () -> Timestamp = HTTPConfiguration.wallClock
 }
 
-/// The limits of what a source may use.
+/// The limits of the resources that a source may use.
 package struct TransferLimits: Sendable, Hashable {
     /// The largest tile, compressed or not, bytes; 64 MiB.
     package var tileBytes: Int64 = 64 << 20
@@ -72,7 +71,7 @@ package struct TransferLimits: Sendable, Hashable {
     package var listBytes: Int64 = 64 << 20
     /// The limits of time and rate of an HTTP answer.
     package var http = HTTPLimits()
-    /// The most tiles that an edition lists; for a larger archive or folder none are listed.
+    /// The maximum number of tiles listed by an edition; a larger archive or folder lists none.
     package var listedTiles = 200_000
     /// The memory for cached directories of a PMTiles archive, unpacked, bytes.
     package var directoryBytes = 32 << 20

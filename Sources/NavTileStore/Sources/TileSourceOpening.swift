@@ -3,9 +3,9 @@ import NavHTTP
 package import NavTileCache
 
 extension TileSourceConfiguration {
-    /// Makes the source without sending it a request.
+    /// Makes the source without sending a request.
     ///
-    /// Fails with ``TileSourceError/Code/configuration``; the message says what to change.
+    /// Throws ``TileSourceError/Code/configuration``; the message says what to change.
     package func open() throws(TileSourceError) -> any TileSource {
         if let fault { throw TileSourceError(.configuration, fault) }
         let place = try parsed()
@@ -45,7 +45,7 @@ extension TileSourceConfiguration {
         return nil
     }
 
-    /// The configured kind, or the one that the address suggests.
+    /// The configured kind, or the kind inferred from the address.
     package var resolvedKind: Kind {
         if let kind { return kind }
         let isWeb = address.lowercased().hasPrefix("http:") || address.lowercased().hasPrefix("https:")
@@ -57,14 +57,14 @@ extension TileSourceConfiguration {
         return domain == .maps && path.hasSuffix(".json") ? .tileJSON : .webFolder
     }
 
-    /// The schemes of addresses that are not paths.
+    /// The schemes of addresses, as opposed to paths.
     private static let schemes: Set<String> = ["file", "http", "https"]
 
     /// The scheme of the address, in lower case; nil for a path.
     private var scheme: String? {
         guard let mark = address.firstRange(of: "://") else { return nil }
         let scheme = address[..<mark.lowerBound].lowercased()
-        // RFC 3986, 3.1; a folder with such a name must be written as a path: './name:'.
+        // RFC 3986, 3.1; a folder whose name looks like a scheme must be written as a path: './name:'.
         let isScheme =
             scheme.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } == true
             && scheme.utf8.allSatisfy { byte in

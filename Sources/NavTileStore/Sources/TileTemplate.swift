@@ -2,7 +2,7 @@ import Glibc
 package import NavGeo
 package import NavTileCache
 
-/// An address or a path with placeholders for a tile's numbers.
+/// A URL or a path with placeholders for a tile's numbers.
 package struct TileTemplate: Sendable, Hashable {
     private enum Piece: Sendable, Hashable {
         case text(String)

@@ -5,7 +5,7 @@ package import NavTileCache
 
 /// A map tile as received, not yet checked.
 ///
-/// Unpacking takes up to three times the processor time of receiving, so the receiver leaves it to other threads.
+/// Decompression takes up to three times the processor time of receiving, so other threads do it.
 package struct UncheckedTile: Sendable {
     private let address: TileAddress
     private let edition: String
@@ -21,7 +21,7 @@ package struct UncheckedTile: Sendable {
     ///   - declared: the compression that its source declares; without one, vector tiles are detected by their first
     ///     bytes.
     ///   - form: the format to check.
-    ///   - limit: the most bytes, unpacked.
+    ///   - limit: the maximum size when decompressed, bytes.
     ///   - isStorable: whether it may be stored.
     ///   - place: the tile and its source, for messages.
     package init(
@@ -39,12 +39,12 @@ package struct UncheckedTile: Sendable {
         self.place = place
     }
 
-    /// Returns the tile unchecked when its check takes long, else the checked answer.
+    /// Returns the tile unchecked if its check takes long, else the checked answer.
     package func arrival() throws(TileSourceError) -> TileArrival {
         packing != nil ? .unchecked(self) : .answer(try checked())
     }
 
-    /// Returns the checked tile, or throws its fault.
+    /// Returns the checked tile, or throws the fault found.
     package func checked() throws(TileSourceError) -> TileAnswer {
         // Damaged tiles and decompression bombs are detected here, before they reach a reader.
         if let fault = try unpacked().withUnsafeBytes(form.fault) {

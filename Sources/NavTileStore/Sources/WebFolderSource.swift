@@ -10,7 +10,7 @@ final class WebFolderSource: TileSource {
         var validators: Validators
         /// The moment of the last request for the list.
         var asked: Duration
-        /// The age below which the list is not requested again when a tile does not fit it.
+        /// The age below which the list is not requested again for a tile that does not match it.
         var patience = WebFolderSource.firstPatience
     }
 
@@ -25,8 +25,8 @@ final class WebFolderSource: TileSource {
     private let storesAnyway: Bool
     private let known = Mutex<Known?>(nil)
 
-    /// The first and the longest patience; it doubles each time that the whole list turns out to be unchanged, since
-    /// it is then the tiles that are damaged.
+    /// The initial and the longest patience; it doubles each time the list turns out to be unchanged, which means that
+    /// the tiles are damaged.
     private static let firstPatience = Duration.seconds(5)
     private static let longestPatience = Duration.seconds(300)
 
@@ -51,8 +51,8 @@ final class WebFolderSource: TileSource {
     /// Requests the list, or a confirmation that the current one is still valid.
     ///
     /// - Parameters:
-    ///   - isWhole: whether the list is sent in any case.
-    ///   - hasMisfit: whether a tile did not fit the list.
+    ///   - isWhole: whether the list is requested unconditionally.
+    ///   - hasMisfit: whether a tile did not match the list.
     private func refresh(isWhole: Bool, hasMisfit: Bool = false) async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         let address = base.appending("tileset.json")
@@ -128,7 +128,7 @@ final class WebFolderSource: TileSource {
             if part.part == .body { answer.validators = response.validators(freshness) }
             answer.parts.append(FetchedPart(part.part, data: response.body, hash: hash))
         }
-        // A tile of an edition never changes, whatever expiry its server states.
+        // A tile of an edition never changes, regardless of the expiry that its server states.
         answer.validators.expires = nil
         return .answer(isStorable || storesAnyway ? .fetched(answer) : .unstorable(answer))
     }
@@ -140,10 +140,10 @@ final class WebFolderSource: TileSource {
             "'\(place)' now has map version \(current.list.edition.version), not \(edition); read its list again")
     }
 
-    /// Returns the error of a tile that does not fit the list, after checking whether the list is outdated.
+    /// Returns the error of a tile that does not match the list, after checking whether the list is outdated.
     private func mismatch(_ error: TileSourceError, _ current: Known) async -> TileSourceError {
         let now = Monotonic.now()
-        // Of several tiles that do not fit at the same time, only the first requests the list.
+        // Of several concurrent tiles that do not match, only the first requests the list.
         let isDue = known.withLock { known in
             guard let last = known else { return true }
             guard now - last.asked > last.patience else { return false }

@@ -1,11 +1,11 @@
 package import NavTileCache
 
 package struct CheckReport: Sendable, Hashable {
-    /// The most findings that are kept; all are counted.
+    /// The maximum number of findings kept; all are counted.
     static let greatestFindings = 1_000
 
     package var tileCount: Int64 = 0
-    /// The number of files that were checked.
+    /// The number of files checked.
     package var objectCount: Int64 = 0
     package var objectBytes: Int64 = 0
     /// The first 1,000 findings, in order of discovery.

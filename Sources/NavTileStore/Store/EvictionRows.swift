@@ -2,7 +2,7 @@ import NavDigest
 internal import GRDB
 internal import NavTileCache
 
-/// The tiles of the index in the order in which eviction examines them, read from indices in that order.
+/// The tiles of the index in eviction order, read from indices sorted in that order.
 struct EvictionRows: EvictionSource {
     private let index: Database
     private let idle: RowCursor
@@ -53,8 +53,8 @@ extension Eviction {
     /// The number of passed wanted tiles above which they are moved behind the others: a page or two of the index.
     private static var greatestPassed: Int { 64 }
 
-    /// Marks the wanted tiles that this search had to pass as most recently needed, so that later searches do not
-    /// examine them again.
+    /// Marks the wanted tiles that this search skipped as most recently needed, so that later searches do not examine
+    /// them again.
     func putPassedBehind(_ index: Database) throws {
         guard passed.count > Self.greatestPassed else { return }
         let last = try index.cachedStatement(sql: "SELECT max(needed) FROM tiles WHERE pins = 0")

@@ -4,14 +4,14 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// A pass that makes the files follow the index: it unlinks the objects that no tile uses, and updates the folders for
-/// mapping as the table `unsettled` requires.
+/// A pass that brings the files in line with the index: it unlinks objects that no tile uses, and updates the folders
+/// for mapping as listed in the table `unsettled`.
 struct FileSettling {
     private let access: IndexAccess
 
     init(_ access: IndexAccess) { self.access = access }
 
-    /// The finished work, to be recorded in the index by the next change; repeating it is harmless.
+    /// The completed work, to be recorded in the index by the next change; repeating it is harmless.
     struct Done {
         var unlinked: [ContentHash] = []
         var settled: [Int64] = []
@@ -32,14 +32,14 @@ struct FileSettling {
             return pending
         }
         guard let pending else { return done }
-        // Links in the folders for mapping go first, since bytes are freed only with the last name.
+        // Links in the folders for mapping go first, since space is freed only with the last name.
         for tile in pending.tiles where settle(tile, temporary) { done.settled.append(tile.number) }
-        // A file that the system does not unlink now keeps its row, so that it is not forgotten.
+        // A file that cannot be unlinked now keeps its row, so that it is not forgotten.
         done.unlinked = pending.objects.filter { Files.removeIfPresent(access.folder.object($0)) }
         return done
     }
 
-    /// Links or unlinks a tile's files; false when the system refuses.
+    /// Links or unlinks a tile's files; returns false when the system refuses.
     private func settle(_ tile: ViewTile, _ temporary: () -> String) -> Bool {
         guard let key = tile.edition, let place = TileNumber.tile(tile.number) else { return true }
         do throws(StoreError) {
@@ -55,7 +55,7 @@ struct FileSettling {
     }
 }
 
-/// A road tile as the index knows it; without files when it is not on board.
+/// A road tile according to the index; without files when it is not on board.
 struct ViewTile {
     var number: Int64
     var edition: EditionKey?
@@ -109,13 +109,14 @@ struct ViewFolder {
             try Files.makeDirectory(path + "/\(tile.zoom)")
             try Files.makeDirectory(path + "/\(tile.zoom)/\(tile.x)")
             if try Files.link(object, to: file, by: other) { continue }
-            // A file with other content has this name; it is replaced in one step.
+            // A file with other content has this name; replace it atomically.
             _ = try Files.link(object, to: other, by: other + "-copy")
             try Files.move(other, to: file)
         }
     }
 
-    /// Unlinks a tile's files, the ranks last, and the folders that become empty; false when the system refuses.
+    /// Unlinks a tile's files, the ranks last, and the folders that become empty; returns false when the system
+    /// refuses.
     @discardableResult
     func remove(_ tile: TileID) -> Bool {
         for part in [TilePart.body, .ranks] {

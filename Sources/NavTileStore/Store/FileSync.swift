@@ -5,8 +5,8 @@ internal import Synchronization
 /// A wait for the synchronisation of many files at once.
 ///
 /// Threads that wait in parallel share the commits of the file system's journal: on ext4, 128 new files take 600 ms one
-/// after the other and 14 ms with 8 threads. `syncfs` is as fast, but also waits for what all other programs have
-/// written: 210 ms while another program copies a file.
+/// after the other and 14 ms with 8 threads. `syncfs` is as fast, but also waits for the writes of all other programs:
+/// 210 ms while another program copies a file.
 package final class FileSync: Sendable {
     private let files: [(descriptor: Int32, path: String)]
     private let next = Atomic<Int>(0)
@@ -22,7 +22,7 @@ package final class FileSync: Sendable {
         for _ in 1..<max(min(files.count, greatestThreads), 1) {
             var thread = pthread_t()
             let code = pthread_create(&thread, nil, FileSync.work, context)
-            // Fewer threads also work, only more slowly.
+            // Fewer threads work too, only more slowly.
             guard code == 0 else { break }
             threads.append(thread)
         }
@@ -33,7 +33,7 @@ package final class FileSync: Sendable {
         }
     }
 
-    /// Waits until the names in some folders are on the disk.
+    /// Waits until the directory entries of some folders are on the disk.
     package static func wait(folders: [String]) throws(StoreError) {
         var files: [(descriptor: Int32, path: String)] = []
         do throws(StoreError) {

@@ -1,11 +1,10 @@
 internal import Glibc
 package import NavStorage
 
-/// The claim of one process on a store: a write lock on its file `lock`, which the kernel frees however the process
-/// ends.
+/// One process's claim on a store: a write lock on its file `lock`, which the kernel frees however the process ends.
 ///
-/// It is a lock of the open file (`F_OFD_SETLK`), not of the process, and not `flock`: only such locks can be queried
-/// without being taken, so that a query never locks out an owner.
+/// The lock belongs to the open file (`F_OFD_SETLK`), not to the process, and is not an `flock`: only such locks can be
+/// queried without being taken, so that a query never locks out an owner.
 package final class FolderLock: Sendable {
     private let file: Int32
 
@@ -27,13 +26,13 @@ package final class FolderLock: Sendable {
                     + "the bus, or use another folder")
         }
         self.file = file
-        // The holder's name is only informative, so a full disk does not keep the store from opening.
+        // The holder's name is only informative, so a full disk must not prevent the store from opening.
         let text = Array("process \(getpid()) (\(holder))\n".utf8)
         ftruncate(file, 0)
         _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     }
 
-    /// Whether a process owns a folder now.
+    /// Whether a process currently owns a folder.
     package static func isHeld(_ folder: StoreFolder) -> Bool {
         let file = open(folder.lock, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return false }
@@ -43,7 +42,7 @@ package final class FolderLock: Sendable {
         return claim.l_type != Int16(F_UNLCK)
     }
 
-    /// Returns a lock of a kind that covers a whole file.
+    /// Returns a lock of the given type on a whole file.
     private static func whole(_ kind: Int32) -> Glibc.flock {
         var claim = Glibc.flock()
         claim.l_type = Int16(kind)
@@ -59,8 +58,7 @@ package final class FolderLock: Sendable {
     }
 
     deinit {
-        // A child process that is being started may still have the descriptor, so closing alone would leave the lock in
-        // place.
+        // A child process being started may still have the descriptor, so closing alone would leave the lock in place.
         var claim = Self.whole(F_UNLCK)
         _ = fcntl(file, Self.setLock, &claim)
         close(file)

@@ -3,7 +3,7 @@ internal import GRDBSQLite
 import NavStorage
 internal import Synchronization
 
-/// The connections to a store's index: one writer, and several readers beside it.
+/// The connections to a store's index: one writer and several readers.
 final class IndexAccess: Sendable {
     let folder: StoreFolder
     private let pool: DatabasePool
@@ -24,8 +24,8 @@ final class IndexAccess: Sendable {
             configuration.prepareDatabase { try Self.prepare($0) }
             pool = try DatabasePool(path: folder.index, configuration: configuration)
             if isOwner {
-                // A commit is on the disk when it returns, since files are unlinked after it. A pool sets NORMAL when it
-                // opens its writer, after `prepare(_:)`.
+                // A commit must be on the disk when it returns, since files are unlinked after it. A pool sets NORMAL when it opens its
+                // writer, after `prepare(_:)`.
                 try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
                 try IndexSchema.migrator.refuseNewer(pool, folder)
                 try IndexSchema.migrator.migrate(pool)
@@ -41,7 +41,7 @@ final class IndexAccess: Sendable {
         }
     }
 
-    /// Configures a connection, whose cache is 16 MiB for the writer, 4 MiB for each reader.
+    /// Configures a connection; the cache is 16 MiB for the writer and 4 MiB for each reader.
     private static func prepare(_ connection: Database) throws {
         if connection.configuration.readonly {
             try connection.execute(sql: "PRAGMA cache_size = -4096")
@@ -57,12 +57,12 @@ final class IndexAccess: Sendable {
         sqlite3_file_control(connection.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &flag)
     }
 
-    /// Reads the index; each statement sees its state at that time.
+    /// Reads the index; each statement sees the state at the time it runs.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do { return try pool.unsafeRead(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
     }
 
-    /// Reads the index as it is at one moment.
+    /// Reads a consistent snapshot of the index.
     func snapshot<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do { return try pool.read(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
     }
@@ -90,7 +90,7 @@ final class IndexAccess: Sendable {
 
     /// Translates an error into the store's.
     ///
-    /// When SQLite finds the index damaged, its owner marks it, and the next opening rebuilds it.
+    /// When SQLite reports a damaged index, its owner marks it, and the next opening rebuilds it.
     private static func translate(_ error: any Error, _ folder: StoreFolder, isOwner: Bool) -> StoreError {
         if let error = error as? StoreError { return error }
         guard let error = error as? DatabaseError else { return StoreError(.system, "'\(folder.index)': \(error)") }
@@ -119,11 +119,11 @@ struct FileKind: Sendable, Hashable {
     var encoding: String?
     var mediaType: String?
 
-    /// The most kinds that a store keeps, since media types come from servers.
+    /// The maximum number of kinds stored; media types come from servers, so their number is unbounded.
     static let greatestCount = 255
 
-    /// Returns the number of a kind in the index, adding it if need be; beyond the limit, kinds are kept without media
-    /// type.
+    /// Returns the number of a kind in the index, adding it if necessary; beyond the limit, kinds are stored without a
+    /// media type.
     static func number(_ kind: FileKind, _ index: Database) throws -> Int64 {
         let find = try index.cachedStatement(sql: "SELECT id FROM kinds WHERE encoding IS ? AND media_type IS ?")
         if let number = try Int64.fetchOne(find, arguments: [kind.encoding, kind.mediaType]) { return number }

@@ -9,15 +9,15 @@ import NavTileCache
 /// A rebuild of the index from the store's folders, after the old one was damaged or lost.
 ///
 /// Road tiles are recovered, each checked against the `tileset.json` beside it. Regions are recovered as definitions
-/// that must be planned again. Only the old index knew which map tile a file belongs to, so such files are removed and
-/// their tiles are fetched again.
+/// that must be planned again. Only the old index recorded which map tile a file belongs to, so these files are removed
+/// and their tiles are fetched again.
 struct IndexRebuild {
     private let access: IndexAccess
     private var folder: StoreFolder { access.folder }
 
     init(_ access: IndexAccess) { self.access = access }
 
-    /// Whether the folders hold content that an index once described.
+    /// Whether the folders hold content that an index described.
     static func finds(_ folder: StoreFolder) throws(StoreError) -> Bool {
         if Files.status(folder.regions) != nil { return true }
         if try !Files.list(folder.tilesets).isEmpty { return true }
@@ -75,7 +75,7 @@ struct IndexRebuild {
         }
     }
 
-    /// Whether both files of a tile have the expected content; also restores their places below `objects`.
+    /// Whether both files of a tile have the expected content; also restores their links below `objects`.
     private func isSound(_ entry: ListedTile, _ path: String) throws(StoreError) -> Bool {
         for part in entry.parts {
             let file = path + "/" + StoreFolder.viewFile(entry.tile, part.part)

@@ -4,8 +4,8 @@ import NavTileCache
 
 /// The tables of a store's index, by version.
 ///
-/// Triggers maintain the counts, so that no writer can forget one: the tiles that use a file, the totals of an edition,
-/// the totals of the store.
+/// Triggers maintain the counts (tiles that use a file, totals of an edition, totals of the store), so that no writer
+/// can forget one.
 enum IndexSchema {
     /// The migrations that bring an index up to this program's version.
     static var migrator: DatabaseMigrator {
@@ -14,7 +14,7 @@ enum IndexSchema {
             try index.execute(sql: tables)
             try index.execute(sql: triggers)
         }
-        // The wall-clock time when a tile was fetched or confirmed; NULL for tiles from before this column.
+        // The wall-clock time when a tile was fetched or confirmed; NULL for tiles stored before this column existed.
         migrator.registerMigration("2") { index in
             try index.execute(sql: "ALTER TABLE tiles ADD COLUMN fetched INTEGER")
         }

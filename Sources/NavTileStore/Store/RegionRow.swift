@@ -37,7 +37,7 @@ enum RegionRow {
     struct Place {
         var number: Int64
         var isStaged: Bool
-        /// Whether it was ever complete, so that an update is staged.
+        /// Whether it was ever complete, in which case an update is staged.
         var wasComplete: Bool
     }
 
@@ -50,7 +50,7 @@ enum RegionRow {
         }
     }
 
-    /// The rows of `pins` that are kept whatever is loaded for a region, as SQL with the two arguments of
+    /// The rows of `pins` that remain whatever is loaded for a region, as SQL with the two arguments of
     /// ``ownPins(_:_:)``.
     ///
     /// They are the pins of other regions, and the region's own pins while it is being updated.
@@ -66,7 +66,7 @@ enum RegionRow {
         StoreError(.missing, "region '\(id)' is not in the store; list the stored regions")
     }
 
-    /// Returns the first `limit` tiles after `last` that a region lacks.
+    /// Returns the first `limit` missing tiles of a region after `last`.
     static func missing(
         _ number: Int64, isStaged: Bool, expiredAt moment: Timestamp?, now: Timestamp? = nil, after last: Int64 = .min,
         limit: Int, _ index: Database
@@ -85,7 +85,7 @@ enum RegionRow {
             ])
     }
 
-    /// Marks complete regions incomplete when they need one of some lost tiles.
+    /// Marks complete regions incomplete when they need any of the lost tiles.
     static func noteLoss(of tiles: [Int64], _ index: Database) throws {
         let note = try index.cachedStatement(
             sql: """
@@ -109,10 +109,9 @@ enum RegionRow {
     }
 }
 
-/// The list of regions, in a file beside the index; regions were requested by the owner and must survive a damaged
-/// index.
+/// The list of regions, in a file beside the index: regions were requested by users and must survive a damaged index.
 struct RegionList: Codable {
-    /// A region as last put or completed.
+    /// A region as last stored or completed.
     struct Item: Codable {
         var definition: StoredRegionDefinition
         var editions: [String: String]

@@ -5,14 +5,14 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// A comparison of index, files, hashes, folders for mapping and pins.
+/// A consistency check of index, files, hashes, folders for mapping and pins.
 ///
-/// It may run while an owner writes, or after one was killed. A suspected fault is checked again in the current index,
-/// so that neither a file being stored nor one that the index knows to be behind counts as a finding.
+/// It may run while an owner writes, or after an owner was killed. A suspected fault is rechecked in the current index,
+/// so that a file being stored, or one that the index lists as outdated, is not reported.
 struct StoreCheck {
     private let access: IndexAccess
     private let readsContent: Bool
-    /// Repairs a fault and returns whether it succeeded; nil for a check that changes nothing.
+    /// Repairs a fault and returns whether it succeeded; nil for a read-only check.
     private let repair: ((Fault) -> Bool)?
     private var report = CheckReport()
 
@@ -30,7 +30,7 @@ struct StoreCheck {
         /// `current` of a tileset, or an edition's `tileset.json`.
         case edition(EditionKey)
         case region(String)
-        /// Cannot be repaired while the store is open.
+        /// A fault that cannot be repaired while the store is open.
         case none
     }
 
@@ -69,7 +69,7 @@ struct StoreCheck {
         for fault in faults { find(.index, "index.sqlite", fault, .none) }
     }
 
-    /// Queries that recompute the counts that triggers maintain.
+    /// Queries that recompute the counts maintained by triggers.
     private static let counts = [
         (
             "uses of files",
@@ -108,7 +108,7 @@ struct StoreCheck {
         ),
     ]
 
-    /// Recounts everything.
+    /// Recomputes all counts.
     static let recount = """
         UPDATE objects SET uses = (SELECT count(*) FROM tiles WHERE body = hash OR ranks = hash)
           WHERE (hash, uses) NOT IN (
@@ -167,8 +167,8 @@ struct StoreCheck {
                 find(.foreign, subject, "not a file of the store", .none)
                 continue
             }
-            // A file being stored has no row yet: its batch lists it, or its row exists by now. A file about to be
-            // unlinked still has a row.
+            // A file being stored has no row yet: it is listed in its batch, or its row exists by now. A file about to
+            // be unlinked still has a row.
             if try uses(hash) == nil, try folder.filesOfBatch()?.contains(hash) != true, try uses(hash) == nil {
                 if Files.status(folder.object(hash)) != nil {
                     find(.orphan, subject, "no tile uses it", .file(folder.object(hash)))
@@ -177,7 +177,7 @@ struct StoreCheck {
         }
     }
 
-    /// Returns the current number of tiles that use a file; nil when the index does not know it.
+    /// Returns the current number of tiles that use a file; nil when the index does not list it.
     private func uses(_ hash: ContentHash) throws(StoreError) -> Int64? {
         try access.read { index in
             try Int64.fetchOne(
@@ -206,7 +206,7 @@ struct StoreCheck {
         }
     }
 
-    /// Returns a fault if it persists, since files lag behind the index by a few milliseconds while an owner writes.
+    /// Returns a fault if it persists: files lag behind the index by a few milliseconds while an owner writes.
     private func lasts(_ fault: () throws(StoreError) -> String?) throws(StoreError) -> String? {
         var found = try fault()
         for _ in 0..<10 where found != nil && repair == nil {
@@ -216,8 +216,8 @@ struct StoreCheck {
         return found
     }
 
-    /// Whether `current` still points to a former edition because the owner ended before switching it, which the next
-    /// owner will do.
+    /// Whether `current` still points to a former edition because the owner ended before switching it; the next owner
+    /// switches it.
     private func isStillToFollow(_ key: EditionKey, among editions: [EditionKey]) throws(StoreError) -> Bool {
         let target = Files.linkTarget(folder.tileset(key.tileset) + "/current")
         guard repair == nil, !FolderLock.isHeld(folder) else { return false }
@@ -260,7 +260,7 @@ struct StoreCheck {
         for tile in tiles.sorted() {
             guard let place = TileNumber.tile(tile),
                 let detail = try lasts({ () throws(StoreError) in
-                    // A repair runs in the owner, and therefore also handles files that the index knows to be behind.
+                    // A repair runs in the owner, and therefore also handles files that the index lists as outdated.
                     try files.viewFault(tile, path, place, isLenient: repair == nil)
                 })
             else { continue }

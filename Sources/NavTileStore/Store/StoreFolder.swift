@@ -4,7 +4,7 @@ package import NavStorage
 package import NavTileCache
 
 package struct StoreFolder: Sendable, Hashable {
-    /// The folder, absolute.
+    /// The absolute path of the folder.
     package let path: String
 
     /// The folder at a path, which is made absolute.
@@ -22,7 +22,7 @@ package struct StoreFolder: Sendable, Hashable {
     package var incoming: String { path + "/incoming" }
     /// The file that lists the hashes of the batch being stored, 32 bytes each; empty between batches.
     ///
-    /// A single file for all of them, since ext4 examines each recently removed file whenever it creates another.
+    /// One file serves all batches, since ext4 examines each recently removed file whenever it creates another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
     /// The progress of the scrub. On disk and in the configuration the scrub has its old name, *patrol*.
@@ -31,7 +31,7 @@ package struct StoreFolder: Sendable, Hashable {
     package var setAside: String { path + "/set-aside" }
     package var tilesets: String { path + "/tilesets" }
 
-    /// Throws `missing` when the disk was removed, so that nothing is mistaken for damage.
+    /// Throws `missing` when the disk was removed, so that absent files are not mistaken for damage.
     func requireObjects() throws(StoreError) {
         guard Files.status(objects)?.isDirectory != true else { return }
         throw StoreError(.missing, "the folder '\(objects)' no longer exists; mount its disk, or restart the node")
@@ -68,7 +68,7 @@ package struct StoreFolder: Sendable, Hashable {
     /// Returns the name of an edition's folder.
     ///
     /// A version of 1 to 64 letters, digits, `.`, `-` or `_`, the first a letter or digit, is used as it is. Any other
-    /// becomes `v-` and the first half of its SHA-256, because a version comes from a server.
+    /// version becomes `v-` and the first half of its SHA-256, because versions come from servers.
     ///
     /// - Throws: ``StoreError`` `exhausted` when the hash cannot be computed.
     package static func folderName(ofVersion version: String) throws(StoreError) -> String {
@@ -84,7 +84,7 @@ package struct StoreFolder: Sendable, Hashable {
         (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
     }
 
-    /// Returns the path of a road tile's file below its edition's folder; road tiles have this path on every server.
+    /// Returns the path of a road tile's file below its edition's folder; the path is the same on every server.
     package static func viewFile(_ tile: TileID, _ part: TilePart) -> String {
         "\(tile.zoom)/\(tile.x)/\(tile.y)." + (part == .body ? "road" : "rank")
     }

@@ -6,12 +6,12 @@ import NavStorage
 /// The opening of a store by its owner, which finishes the unfinished work of a killed process.
 ///
 /// Its cost grows with the unfinished work, not with the store: unfinished files lie in `incoming`, a batch's new files
-/// are listed in `batch` until the index has them, and the index knows which files must be unlinked and which tiles'
-/// links may be behind.
+/// are listed in `batch` until the index has them, and the index records which files must be unlinked and which tiles'
+/// links may be outdated.
 struct StoreOpening {
     struct Opened {
         var access: IndexAccess
-        /// Nil on a read-only disk, where any number of processes may read.
+        /// The lock of the owner; nil on a read-only disk, where any number of processes may read.
         var lock: FolderLock?
         var report: OpeningReport
     }
@@ -85,8 +85,8 @@ struct StoreOpening {
         do throws(StoreError) {
             let access = try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
             guard try Self.isEmpty(access), try IndexRebuild.finds(folder) else { return access }
-            // SQLite treats a damaged or missing log as a shorter one, so an index that was never checkpointed is then
-            // empty.
+            // SQLite treats a damaged or missing log as a shorter one, so an index that was never checkpointed then
+            // appears empty.
             access.close()
             return nil
         } catch {
@@ -101,20 +101,20 @@ struct StoreOpening {
         }
     }
 
-    /// Returns the number of an index that is set aside as `index-NUMBER.sqlite`; nil for the name of another file.
+    /// Returns the number in `index-NUMBER.sqlite`, the name of an index that was set aside; nil for other names.
     private static func number(ofSetAside name: String) -> Int? {
         guard name.hasPrefix("index-"), name.hasSuffix(".sqlite") else { return nil }
         return UInt32(name.dropFirst("index-".count).dropLast(".sqlite".count)).map(Int.init)
     }
 
-    /// Moves the damaged index aside, of which the last two are kept, and rebuilds another from the folders.
+    /// Moves the damaged index aside, keeps the last two such indices, and rebuilds the index from the folders.
     private func rebuild(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
         // The mark stays until the new index is complete, so that an interrupted rebuild starts again.
         try Files.replace(folder.damageMark, with: [], by: folder.incoming + "/mark")
         if Files.status(folder.index) != nil {
             try Files.makeDirectory(folder.setAside)
             let numbers = try Files.list(folder.setAside).compactMap(Self.number(ofSetAside:)).sorted()
-            // They take part of the disk, but not of the budget.
+            // They take space on the disk that the budget does not count.
             for number in numbers.dropLast() {
                 for suffix in ["", "-wal", "-shm"] {
                     Files.remove("\(folder.setAside)/index-\(number).sqlite\(suffix)")
@@ -170,7 +170,7 @@ struct StoreOpening {
         }
     }
 
-    /// Removes those files of a batch that the index does not have.
+    /// Removes those files of a batch that the index does not list.
     private func dropBatch(_ access: IndexAccess) throws(StoreError) -> Int {
         guard let hashes = try folder.filesOfBatch() else { return 0 }
         var count = 0
@@ -186,8 +186,8 @@ struct StoreOpening {
         return count
     }
 
-    /// Makes the folder of each road-tile edition and the `current` of each tileset, and removes folders without an
-    /// edition.
+    /// Makes the folder of each road-tile edition and the `current` link of each tileset, and removes folders without
+    /// an edition.
     private func sweepEditions(_ access: IndexAccess) throws(StoreError) {
         let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
         let views = Set(editions.compactMap(\.viewPath))

@@ -4,9 +4,9 @@ package struct TileStoreOptions: Sendable, Hashable {
     /// The bytes reserved on the disk, so that tiles can still be removed when it is full, since deleting also writes.
     /// 4 MiB: twice the pages touched by 200 evictions.
     package var reserveBytes: Int64 = 4 << 20
-    /// The most threads that read the index at once, each with its own connection. 4.
+    /// The maximum number of threads that read the index at once, each with its own connection. 4.
     package var readerCount = 4
-    /// The owner's name for the error of a competing process, such as "tile-cache-node".
+    /// The owner's name in the error that a competing process gets, such as "tile-cache-node".
     package var holder = "navbus"
 
     package init() {}
@@ -33,7 +33,7 @@ package struct TilesetStatistics: Sendable, Hashable {
     package var tileset: String
     /// Tiles on board, of all editions.
     package var tileCount: Int64
-    /// The bytes of those tiles; a shared file counts for each.
+    /// The bytes of those tiles; a shared file counts once for each tile.
     package var bytes: Int64
     /// Tiles that a region has or is being loaded with.
     package var pinnedCount: Int64

@@ -4,7 +4,7 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// The checks of tile files, one at a time.
+/// The checks of individual tile files.
 struct TileFiles {
     let access: IndexAccess
 
@@ -30,7 +30,7 @@ struct TileFiles {
     ///
     /// - Parameters:
     ///   - path: The edition's folder for mapping.
-    ///   - isLenient: Whether to ignore files that the index knows may be behind.
+    ///   - isLenient: Whether to ignore files that the index lists as possibly outdated.
     func viewFault(
         _ number: Int64, _ path: String, _ place: TileID, isLenient: Bool
     ) throws(StoreError) -> String? {
@@ -62,7 +62,7 @@ struct TileFiles {
         return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's document"
     }
 
-    /// Returns the fault of `current`, when the edition is the one in use.
+    /// Returns the fault of the `current` link, if the edition is the one in use.
     func currentFault(_ key: EditionKey) throws(StoreError) -> String? {
         let isCurrent = try access.snapshot { index in
             try EditionRow.all(index, folder).contains { $0.key == key && $0.isCurrent }

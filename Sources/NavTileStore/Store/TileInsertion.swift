@@ -24,7 +24,7 @@ struct TileInsertion {
         var report = CommitReport()
         let before = try Self.bytes(index)
         let size = tiles.reduce(Int64(0)) { $0 + $1.size }
-        // If all of them fit, no insertion has to be undone.
+        // If all of them fit, no insertion will have to be undone.
         let isTight = before.addingReportingOverflow(size).overflow || before + size > budget
         var stored: [(tile: RegionTile, number: Int64)] = []
         var evicted: Set<Int64> = []
@@ -96,7 +96,7 @@ struct TileInsertion {
         try FileKind.number(FileKind(encoding: part.contentEncoding, mediaType: part.mediaType), index)
     }
 
-    /// Returns validators of at most 1,024 bytes each, the limit of a reasonable header; longer ones are dropped.
+    /// Returns the validators without those above 1,024 bytes, the limit of a reasonable header.
     static func bounded(_ validators: Validators) -> Validators {
         func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1_024 ? $0 : nil } }
         return Validators(
@@ -107,7 +107,7 @@ struct TileInsertion {
 
 /// The removal of tiles from the index.
 enum TileRemoval {
-    /// Removes tiles; files that only they used become free.
+    /// Removes tiles; files that no other tile uses are freed.
     static func remove(_ numbers: [Int64], _ index: Database) throws -> RemovalReport {
         let bytes = try index.cachedStatement(sql: "SELECT object_bytes FROM totals")
         let before = try Int64.fetchOne(bytes) ?? 0
@@ -127,7 +127,7 @@ enum TileRemoval {
             .execute(arguments: [numbers.count])
     }
 
-    /// Records that a tile's files for mapping may be behind the index; only road tiles have such files.
+    /// Records that a tile's files for mapping may be outdated; only road tiles have such files.
     static func unsettle(_ number: Int64, _ index: Database) throws {
         try index.cachedStatement(
             sql: """

@@ -5,7 +5,7 @@ import NavTileCache
 /// The binary list of an edition's tiles, little-endian.
 ///
 /// Each tile has its zoom (1 byte), column (4) and row (4), and its number of files (1). Each file has its part (1),
-/// its size (8), and a flag (1) that says whether its hash (32) follows.
+/// its size (8), and a flag (1) for whether its hash (32) follows.
 enum TileListing {
     static func encode(_ tiles: [ListedTile]) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -56,10 +56,10 @@ enum TileRow {
 }
 
 extension Row {
-    /// Returns the number in a column; 0 where a damaged index has none.
+    /// Returns the number in a column; 0 if it is missing because the index is damaged.
     func integer(_ column: Int) -> Int64 { self[column] as Int64? ?? 0 }
 
-    /// Returns the text in a column; empty where a damaged index has none.
+    /// Returns the text in a column; empty if it is missing because the index is damaged.
     func text(_ column: Int) -> String { self[column] as String? ?? "" }
 }
 
@@ -70,7 +70,7 @@ extension ContentHash {
     /// Returns a hash prefix as a column of the index, to search for all hashes that begin with it.
     static func blob(_ beginning: [UInt8]) -> Data { Data(beginning) }
 
-    /// Creates the hash of a file from its place below `objects`; nil when the store never creates such a name.
+    /// Creates the hash from a file's path below `objects`; nil for a name that the store never creates.
     package init?(folder: String, file: String) {
         guard folder.utf8.count == 2, folder.lowercased() == folder, file.lowercased() == file else { return nil }
         self.init(hexadecimal: folder + file)

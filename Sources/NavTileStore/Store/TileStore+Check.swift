@@ -4,7 +4,8 @@ package import NavStorage
 import NavTileCache
 
 extension TileStoreReader {
-    /// Compares index, files, hashes, folders for mapping and pins without changes; works while an owner writes.
+    /// Checks index, files, hashes, folders for mapping and pins for consistency without changes; works while an owner
+    /// writes.
     ///
     /// - Parameter readsContent: Whether each file is read and hashed; otherwise only its size is checked.
     package func check(readsContent: Bool = true) throws(StoreError) -> CheckReport {
@@ -14,15 +15,15 @@ extension TileStoreReader {
 }
 
 extension TileStore {
-    /// Compares index, files, hashes, folders for mapping and pins, and repairs what it can.
+    /// Checks index, files, hashes, folders for mapping and pins for consistency, and repairs as much as possible.
     ///
-    /// Damaged tiles are removed, missing files for mapping are restored, and counts are recounted.
+    /// Damaged tiles are removed, missing files for mapping are restored, and counts are recomputed.
     package func checkAndRepair() throws(StoreError) -> CheckReport {
         var check = StoreCheck(access: access, repair: repair)
         return try check.run()
     }
 
-    /// Repairs a fault; false when that is impossible now.
+    /// Repairs a fault; returns false when that is impossible now.
     func repair(_ fault: StoreCheck.Fault) -> Bool {
         do throws(StoreError) {
             switch fault {
@@ -65,7 +66,7 @@ extension TileStore {
         }
     }
 
-    /// Removes a file that no tile uses, while no writer runs.
+    /// Removes a file that no tile uses, while no writer is active.
     private func removeOrphan(_ path: String) throws(StoreError) -> Bool {
         try write { writer throws(StoreError) in
             let name = path.split(separator: "/").suffix(2)

@@ -5,7 +5,7 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Adds an edition beside the others of its tileset; an existing one gets the new list and document.
+    /// Adds an edition to its tileset; an existing edition gets the new list and document.
     ///
     /// The first edition of a tileset is in use at once. An edition of road tiles gets its folder for mapping, with its
     /// document as `tileset.json`.
@@ -29,7 +29,7 @@ extension TileStore {
         }
         let key = EditionKey(edition.tileset, edition.version)
         try write { writer throws(StoreError) in
-            // The folder comes first, so that every edition in the index has one.
+            // The folder is created first, so that every edition in the index has one.
             if edition.domain == .navigation {
                 try ViewFolder(folder, key).make(document: edition.document) { writer.name("view", folder) }
             }

@@ -28,14 +28,14 @@ extension TileStore {
         }
     }
 
-    /// Inserts or prepares the row of a region; returns also whether its new tiles are staged.
+    /// Inserts or prepares the row of a region; returns its number, and whether its new tiles are staged.
     private static func put(
         _ definition: StoredRegionDefinition, _ editions: [String: String], _ now: Timestamp, _ index: Database
     ) throws -> (number: Int64, isStaged: Bool) {
         let what = try RegionRow.encode(definition)
         let which = try RegionRow.encode(editions)
         if let region = try RegionRow.number(definition.id, index) {
-            // A region that was never complete is not kept beside its successor.
+            // The former definition of a region that was never complete is not kept.
             let keeps = region.wasComplete
             try index.execute(
                 sql: """
@@ -96,7 +96,7 @@ extension TileStore {
 
     package func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {
         try write { writer throws(StoreError) in
-            // The list beside the index has no tiles, so that it stays as it is.
+            // The list beside the index contains no tiles, so it need not change.
             try change(&writer) { index in
                 guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
                 let remove = try index.cachedStatement(
@@ -113,7 +113,7 @@ extension TileStore {
         }
     }
 
-    /// Sets the state, progress and failure of an incomplete region; works on a full disk, too.
+    /// Sets the state, progress and failure of an incomplete region; also works on a full disk.
     ///
     /// Only ``completeRegions(_:using:now:)`` makes a region complete.
     ///
@@ -228,7 +228,7 @@ extension TileStore {
 
     /// Changes regions in one transaction, and then rewrites the list beside the index.
     ///
-    /// - Parameter isClearing: Whether it frees tiles, so that it must work on a full disk.
+    /// - Parameter isClearing: Whether the change frees tiles and therefore must work on a full disk.
     private func changeRegions<Value>(
         using editions: [EditionKey] = [], isClearing: Bool = false, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
@@ -236,7 +236,7 @@ extension TileStore {
             let value = isClearing ? try clear(&writer, body) : try change(&writer, body)
             try pointCurrent(editions.map(\.tileset), &writer)
             let regions = try access.snapshot { try RegionRow.all($0) }
-            // The index has the change; a list that cannot be written now is written after the next change.
+            // The index has the change; if the list cannot be written now, it is written after the next change.
             try? RegionList(regions).write(folder, writer.name("regions", folder))
             return value
         }
@@ -258,12 +258,12 @@ extension TileStoreReader {
     /// tiles during an update.
     ///
     /// - Parameters:
-    ///   - moment: The moment of expiry that counts; nil to ignore expiry.
-    ///   - now: Tiles that seem to be fetched after now are from a wrong clock, and count as expired; nil:
-    ///     `moment`.
+    ///   - moment: The time by which tiles have expired; nil to ignore expiry.
+    ///   - now: The current time; tiles with a later fetch time were stored under a wrong clock and count as expired.
+    ///     Nil: `moment`.
     ///   - last: The tile after which to continue, so that a large region is searched window by window without
     ///     repetition.
-    ///   - limit: The most tiles.
+    ///   - limit: The maximum number of tiles.
     package func missingTiles(
         ofRegion id: String, expiredAt moment: Timestamp? = nil, now: Timestamp? = nil, after last: RegionTile? = nil,
         limit: Int = .max
@@ -282,7 +282,8 @@ extension TileStoreReader {
         }
     }
 
-    /// Counts the tiles that a region needs, and those on board with their bytes; of the staged tiles during an update.
+    /// Counts the tiles that a region needs, and those on board with their bytes; during an update, counts the staged
+    /// tiles.
     ///
     /// It looks up each tile.
     ///

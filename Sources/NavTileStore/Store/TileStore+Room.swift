@@ -5,14 +5,14 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Evicts tiles until `bytes` more fit into the budget; works on a full disk, too.
+    /// Evicts tiles until `bytes` more fit into the budget; also works on a full disk.
     ///
-    /// Unwanted tiles are evicted first, least recently needed first; then wanted ones needed later than the incoming tiles, latest first.
+    /// Unwanted tiles are evicted first, least recently needed first; then wanted tiles needed later than the incoming tiles, latest first.
     /// Pinned tiles are never evicted.
     ///
     /// - Parameter need: The need of the incoming tiles, see `WantedTile.need`; with nil, no wanted tile is evicted.
-    /// - Returns: The evicted tiles. When no eviction suffices, `fits` is false and nothing is evicted for incoming bytes; for 0 bytes, as
-    ///   much as allowed is evicted.
+    /// - Returns: The evicted tiles. If eviction cannot free enough, `fits` is false and nothing is evicted; with 0 bytes, as much as
+    ///   allowed is evicted.
     @discardableResult
     package func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
@@ -39,7 +39,7 @@ extension TileStore {
     /// definition during an update, wanted tiles, and its own tiles on board.
     ///
     /// - Parameters:
-    ///   - id: The region; empty for one that has no id yet.
+    ///   - id: The region's id; empty if it has none yet.
     ///   - tiles: All tiles that it needs.
     ///   - editions: The edition of each tileset among them, by name of the tileset.
     /// - Returns: Bytes; files shared by pinned tiles count once, other shared files count for each tile.
@@ -84,11 +84,11 @@ extension TileStore {
         return try write { writer throws(StoreError) in try remove(numbers, &writer, isEviction: false) }
     }
 
-    /// The most tiles removed in one transaction: their log entries, at worst some 25 kB each, fit into the reserve for
-    /// a full disk.
+    /// The maximum number of tiles removed in one transaction: their log entries, at worst some 25 kB each, fit into
+    /// the reserve for a full disk.
     private static let chunk = 128
 
-    /// Removes tiles unless they have been pinned since they were chosen.
+    /// Removes tiles unless they have been pinned since their selection.
     func remove(
         _ numbers: [Int64], _ writer: inout Writer, isEviction: Bool
     ) throws(StoreError) -> RemovalReport {

@@ -26,20 +26,20 @@ extension TileStore {
     package func requireFolder() throws(StoreError) { try folder.requireObjects() }
 
     private static let greatestStepCount = 256
-    /// The least cost of a file, bytes.
+    /// The minimum cost of a file, bytes.
     private static let leastCost: Int64 = 4_096
 
-    /// Checks the files of some tiles on board, and repairs what it can.
+    /// Checks the files of some tiles on board, and repairs them if possible.
     ///
     /// Damaged tiles leave the store (see ``takeLosses()``), and missing files for mapping are restored. The cost of a
-    /// step is proportional to its bytes. Consecutive steps eventually find everything that a check finds in tile
-    /// files, `tileset.json` and `current`.
+    /// step is proportional to its bytes. A full round of steps finds everything that a check finds in tile files,
+    /// `tileset.json` and `current`.
     ///
     /// - Parameters:
     ///   - place: The position where the last step ended.
     ///   - limit: The number of bytes after which the step ends; at least one file is checked.
-    /// - Throws: ``StoreError`` `missing` when the store's folder is gone, as on a removed disk, so that nothing is
-    ///   mistaken for damage; `exhausted` when the machine lacks resources to check.
+    /// - Throws: ``StoreError`` `missing` when the store's folder is gone, as on a removed disk, so that absent files
+    ///   are not mistaken for damage; `exhausted` when the machine lacks resources to check.
     package func scrub(from place: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport {
         try folder.requireObjects()
         if place == ScrubPosition() { try settleNotes() }
@@ -67,7 +67,7 @@ extension TileStore {
         return report
     }
 
-    /// Records in the index which files have caught up, since files that may be behind are skipped.
+    /// Records in the index which files are up to date again; files that may be outdated are skipped.
     private func settleNotes() throws(StoreError) {
         try write { writer throws(StoreError) in
             guard !writer.settled.isEmpty || !writer.unlinked.isEmpty else { return }
@@ -157,6 +157,6 @@ extension TileStoreReader {
 }
 
 extension Row {
-    /// Whether the row of the scrub is of a road tile.
+    /// Whether this row of the scrub is a road tile.
     fileprivate var hasRanks: Bool { !hasNull(atIndex: 3) }
 }

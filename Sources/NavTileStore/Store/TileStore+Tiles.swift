@@ -7,11 +7,10 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Stores tiles in one transaction, each completely or not at all, and makes room as ``makeRoom(for:needed:)``
-    /// does.
+    /// Stores tiles in one transaction, each completely or not at all, and makes room like ``makeRoom(for:needed:)``.
     ///
-    /// A tile of a region makes room like one without a need, a wanted tile by its need. When it returns, the tiles
-    /// survive a power failure. On an error, none of them is stored. Many tiles at once cost a single wait for the
+    /// A tile of a region makes room like a tile without a need, a wanted tile by its need. When the call returns, the
+    /// tiles survive a power failure; on an error, none of them is stored. A batch of tiles costs a single wait for the
     /// disk.
     ///
     /// - Throws: ``StoreError`` `invalid` for an edition that was not added, a road tile without its ranks, a map tile
@@ -41,7 +40,7 @@ extension TileStore {
         }
     }
 
-    /// Returns the number of each edition of some tiles, whose parts must suit its domain.
+    /// Returns the number of each edition of some tiles; throws unless each tile's parts match its domain.
     private func editions(of tiles: [FetchedTile]) throws(StoreError) -> [EditionKey: Int64] {
         var known: [EditionKey: (number: Int64, domain: TileDomain)] = [:]
         for tile in tiles {
@@ -71,7 +70,7 @@ extension TileStore {
         }
     }
 
-    /// Counts replaced damaged files, and schedules the renewal of the links of other tiles that use them.
+    /// Counts replaced damaged files, and schedules the relinking of other tiles that use them.
     private static func noteReplaced(_ hashes: [ContentHash], _ index: Database) throws {
         for hash in hashes {
             try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
@@ -85,14 +84,14 @@ extension TileStore {
 
     // MARK: Files
 
-    /// The files of a commit, which ``StoreFolder/batch`` lists until the index has them.
+    /// The files of a commit; ``StoreFolder/batch`` lists them until the index does.
     private struct NewObjects {
         var hashes: [ContentHash] = []
         /// The hashes of the files that replace a damaged one.
         var replaced: [ContentHash] = []
     }
 
-    /// Writes the missing files of tiles; each file is on the disk before it gets its name.
+    /// Writes the missing files of tiles; each file is synced before it gets its name.
     private func writeObjects(of tiles: [FetchedTile], _ writer: inout Writer) throws(StoreError) -> NewObjects {
         var new = NewObjects()
         var seen: Set<ContentHash> = []
@@ -132,11 +131,11 @@ extension TileStore {
     private struct NewFile {
         var descriptor: Int32?
         var path: String
-        /// The hash that names it; nil for the list of a batch.
+        /// The hash that is its name; nil for the list of a batch.
         var hash: ContentHash?
     }
 
-    /// The most files that are written before they are synced.
+    /// The maximum number of files written before they are synced.
     private static let greatestOpen = 128
 
     private func write(
@@ -159,11 +158,10 @@ extension TileStore {
         try FileSync.wait(pending)
     }
 
-    /// The presence of a file that is to be stored.
+    /// The state of a file that is to be stored.
     private enum Presence {
         case absent, stored
-        /// The index has it, but its file is missing or different; that may be the reason why the tile is fetched
-        /// again.
+        /// The index lists it, but its file is missing or different, perhaps the reason for fetching the tile again.
         case damaged
     }
 
@@ -177,7 +175,7 @@ extension TileStore {
         return (try? Files.read(folder.object(part.hash))) == part.data ? .stored : .damaged
     }
 
-    /// Unlinks those files that the index does not have.
+    /// Unlinks those files that the index does not list.
     private func removeUnused(_ hashes: [ContentHash]) {
         for hash in hashes {
             let isKnown = try? access.read { index in
@@ -222,9 +220,9 @@ extension TileStore {
 
     /// Returns the bytes of a tile's file after verifying their hash.
     ///
-    /// - Throws: ``StoreError`` `corruptObject` when they are not as stored: the file has been quarantined, and the
-    ///   tiles that use it are no longer on board; `missing` when the tile was evicted or replaced since it was looked
-    ///   up: look it up again.
+    /// - Throws: ``StoreError`` `corruptObject` when they differ from what was stored: the file has been quarantined,
+    ///   and the tiles that use it are no longer on board; `missing` when the tile was evicted or replaced since it was
+    ///   looked up: look it up again.
     package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
             return try reader.data(of: tile, part: part)
@@ -251,11 +249,11 @@ extension TileStore {
         try write { writer throws(StoreError) in
             try folder.requireObjects()
             let path = folder.object(hash)
-            // An intact file may have replaced it since.
+            // An intact file may have replaced it meanwhile.
             if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }
             if Files.status(path) != nil {
                 try? Files.makeDirectory(folder.quarantine)
-                // The files that were stored longest ago are removed first.
+                // The oldest files are removed first.
                 let kept = ((try? Files.list(folder.quarantine)) ?? []).map { folder.quarantine + "/" + $0 }
                 let byAge = kept.map { (Files.status($0)?.modified ?? 0, $0) }.sorted { $0 < $1 }
                 for (_, path) in byAge.dropLast(15) { Files.remove(path) }

@@ -5,7 +5,7 @@ package import NavStorage
 package import NavTileCache
 internal import Synchronization
 
-/// The single owner of a tile store, which writes, evicts and pins.
+/// The single owner of a tile store: it writes, evicts and pins.
 ///
 /// All members may be called from any thread; writers wait for each other, readers never wait. It reads no clock.
 package final class TileStore: Sendable {
@@ -15,7 +15,7 @@ package final class TileStore: Sendable {
 
     let access: IndexAccess
     let options: TileStoreOptions
-    /// Locked by the thread that writes.
+    /// The writer's state, locked by the thread that writes.
     let writer: Mutex<Writer>
     private let lock: Mutex<FolderLock?>
     private let budget: Mutex<Int64>
@@ -24,10 +24,10 @@ package final class TileStore: Sendable {
     let order: Mutex<UseOrder>
     /// The tiles that will be needed; setting them does not wait for a writer.
     let wanted = Mutex(WantedTiles())
-    /// Tiles that were lost to damaged files and not yet reported.
+    /// Tiles lost to damaged files and not yet reported.
     let losses = Mutex<[RegionTile]>([])
 
-    /// Whether the store is on a read-only disk: tiles are read, and every change is refused.
+    /// Whether the store is on a read-only disk: tiles are read, and every change is rejected.
     package let isReadOnly: Bool
 
     var folder: StoreFolder { access.folder }
@@ -36,7 +36,7 @@ package final class TileStore: Sendable {
     struct Writer {
         /// Unlinked files, whose rows the next change removes.
         var unlinked: [ContentHash] = []
-        /// Tiles whose files for mapping have caught up, to be recorded by the next change.
+        /// Tiles whose files for mapping are up to date again, to be recorded by the next change.
         var settled: [Int64] = []
         /// The number of the next name in `incoming`.
         var nextName = 0
@@ -64,7 +64,7 @@ package final class TileStore: Sendable {
         reader = TileStoreReader(access: opened.access)
         writer = Mutex(Writer())
         budget = Mutex(options.budgetBytes)
-        // If this fails, only the eviction order is lost, so the store still opens.
+        // If this fails, only the eviction order is lost; the store still opens.
         let last = try? opened.access.read { index in
             try Int64.fetchOne(index, sql: "SELECT max(needed) FROM tiles WHERE pins = 0")
         }
@@ -72,13 +72,13 @@ package final class TileStore: Sendable {
         self.options = options
     }
 
-    /// Writes what is pending and releases the folder; every later call throws `closed`.
+    /// Writes pending data and releases the folder; every later call throws `closed`.
     package func close() {
         writer.withLock { writer in
             guard !writer.isClosed else { return }
             _ = try? change(&writer) { _ in }
             writer.isClosed = true
-            // A single damaged bit in the log would silently lose data that exists only there.
+            // A single damaged bit in the log would silently lose data that exists only in the log.
             access.checkpoint()
             access.close()
             lock.withLock { $0 = nil }
@@ -117,7 +117,7 @@ package final class TileStore: Sendable {
         try write { writer throws(StoreError) in try change(&writer) { _ in } }
     }
 
-    /// Keeps the order that a search for room has computed, unless the wanted tiles have changed since.
+    /// Caches the order computed by a search for room, unless the wanted tiles have changed since.
     func keepOrder(of used: WantedTiles) {
         wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
@@ -170,7 +170,7 @@ package final class TileStore: Sendable {
         return value
     }
 
-    /// Runs a change that frees space; on a full disk it uses the reserve.
+    /// Runs a change that frees space; on a full disk, releases the reserve for it.
     func clear<Value>(
         _ writer: inout Writer, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
@@ -205,9 +205,9 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// Makes the files follow the index: unlinks unused files, links and unlinks files for mapping.
+    /// Brings the files in line with the index: unlinks unused files, links and unlinks files for mapping.
     ///
-    /// Work that fails now is repeated after a later change or at the next opening.
+    /// Failed work is repeated after a later change or at the next opening.
     private func settle(_ writer: inout Writer) {
         let done = FileSettling(access).run { writer.name("view", folder) }
         writer.unlinked = done.unlinked

@@ -6,7 +6,7 @@ package import NavTileCache
 
 /// A reader of a tile store, in the process that owns it or in any other, while the owner writes.
 ///
-/// All members may be called from any thread; a call blocks for the time of a query.
+/// All members may be called from any thread; a call blocks for the duration of a query.
 package final class TileStoreReader: Sendable {
     package var folder: String { access.folder.path }
 
@@ -76,8 +76,8 @@ package final class TileStoreReader: Sendable {
         try access.snapshot { try Int64.fetchOne($0, sql: "SELECT object_bytes FROM totals") ?? 0 }
     }
 
-    /// Returns the part of the store that cannot make room for a region: the pins of other regions, and of its current
-    /// definition during an update.
+    /// Returns the part of the store that cannot make room for a region: the pinned tiles of other regions, and of its
+    /// current definition during an update.
     ///
     /// - Returns: The bytes of those tiles, and which of `tiles` are not among them.
     package func held(
@@ -109,9 +109,9 @@ package final class TileStoreReader: Sendable {
 
     /// Returns the bytes of a tile's file after verifying their hash.
     ///
-    /// - Throws: ``StoreError`` `missing` when the file was evicted or replaced since: look the tile up again;
-    ///   `exhausted` when the machine lacks resources to verify it; `corruptObject` when its bytes are not as stored.
-    ///   The owner's ``TileStore/data(of:part:)`` also removes such a file from the store.
+    /// - Throws: ``StoreError`` `missing` when the file was evicted or replaced since the lookup: repeat the lookup;
+    ///   `exhausted` when the machine lacks resources to verify it; `corruptObject` when its bytes differ from what was
+    ///   stored. The owner's ``TileStore/data(of:part:)`` also removes such a file from the store.
     package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         guard let part = tile.parts.first(where: { $0.part == part }) else {
             throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)'; request its body")

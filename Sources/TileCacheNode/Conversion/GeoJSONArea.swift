@@ -5,13 +5,13 @@ package import NavTileCache
 
 /// Areas and lines of GeoJSON (RFC 7946): longitude before latitude, WGS 84.
 package enum GeoJSONArea {
-    /// The largest text that is read, bytes.
+    /// The maximum size of a text, bytes.
     package static let greatestSize = 64 << 20
 
     /// Parses the area of a Polygon, MultiPolygon, GeometryCollection, Feature or FeatureCollection: the union of all
     /// polygons.
     ///
-    /// - Throws: ``NodeError`` that states the fault and its place: another type, a ring that is not closed, an invalid
+    /// - Throws: ``NodeError`` that states the fault and its place: an unsupported type, an unclosed ring, an invalid
     ///   position, an area that no region can have.
     package static func area(_ data: Data, from source: String) throws(NodeError) -> RegionArea {
         var polygons: [[[Coordinate]]] = []

@@ -122,9 +122,9 @@ extension NavTileCache.RegionDescriptor {
 
 /// A checked request for an offline region.
 struct RegionOrder: Sendable {
-    /// The most entries of the client's own data.
+    /// The maximum number of entries of the client's own data.
     static let greatestMetadataCount = 256
-    /// The most bytes of an id, of a name, and of all of the client's own data.
+    /// The maximum size of an id, of a name, and of all of the client's own data, bytes.
     static let greatestTextSize = 64 << 10
 
     var definition: StoredRegionDefinition
@@ -134,7 +134,7 @@ struct RegionOrder: Sendable {
     ///
     /// - Parameter needsID: Whether the region is to be stored, so that it needs an id.
     init(_ message: RegionDefinition?, tilesets: [TilesetKeys], needsID: Bool = true) throws(TileFailure) {
-        guard let message else { throw TileFailure(.invalidRequest, "definition is missing: that of the region") }
+        guard let message else { throw TileFailure(.invalidRequest, "definition is missing; a region needs one") }
         let id = message.regionId ?? ""
         guard ((needsID ? 1 : 0)...256).contains(id.utf8.count) else {
             throw TileFailure(
@@ -173,7 +173,7 @@ struct RegionOrder: Sendable {
         return name
     }
 
-    /// Returns the client's own data; the last value of a key counts.
+    /// Returns the client's own data; of several values of a key, the last is used.
     ///
     /// - Parameter field: The name of its field in the request, for errors.
     static func metadata(_ pairs: [KeyValue], field: String) throws(TileFailure) -> [String: String] {

@@ -5,9 +5,9 @@ import NavTileStore
 
 /// Listings of offline regions.
 extension TileCacheShell {
-    /// The most bytes of regions in an answer with all regions, which may have to wait in memory for a slow client.
+    /// The maximum size of an answer with all regions, bytes; it may have to wait in memory for a slow client.
     private static let greatestList = 16 << 20
-    /// The most bytes of regions in a page, which holds at least one region.
+    /// The size of the regions above which a page ends, bytes; a page has at least one region.
     ///
     /// Even with the largest region, a page stays below 4 MiB, the default message limit of callers.
     private static let greatestPage = 2 << 20

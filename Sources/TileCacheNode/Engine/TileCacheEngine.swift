@@ -7,9 +7,9 @@ import NavTileCache
 import NavTileStore
 import Synchronization
 
-/// A cache that runs on its own thread, so that the node's loop waits neither for the disk nor for the network.
+/// A cache on its own thread, so that the node's loop waits neither for the disk nor for the network.
 final class TileCacheEngine: Sendable {
-    /// The most work items that may wait.
+    /// The maximum number of pending work items.
     static let greatestBacklog = 1_000
 
     private typealias Work = @Sendable (TileCacheShell) -> Void
@@ -28,7 +28,7 @@ final class TileCacheEngine: Sendable {
     private let queue: DownloadQueue
     private let sources: [String: any TileSource]
     let outbox: TileCacheOutbox
-    /// The lookup that answers requests beside the cache's thread.
+    /// The lookup that answers requests outside the cache's thread.
     let lookup: TileLookup
 
     init(
@@ -62,7 +62,7 @@ final class TileCacheEngine: Sendable {
         pending.signal()
     }
 
-    /// Submits work for a call that waits for its answer; false when too much work is waiting already.
+    /// Submits work for a call that waits for its answer; returns false when too much work is pending.
     func submit(_ work: @escaping @Sendable (TileCacheShell) -> Void) -> Bool {
         let isTaken = state.withLock { state in
             guard state.work.count < Self.greatestBacklog, !state.isStopped else { return false }
@@ -81,7 +81,8 @@ final class TileCacheEngine: Sendable {
 
     /// Applies live keys; a new network mode applies to every call made after this returns.
     func reconfigure(_ configuration: TileCacheConfiguration) {
-        // The cache is informed of the mode before the network closes, so that it knows why downloads are cancelled.
+        // Inform the cache of the mode before the network closes, so that it can attribute the cancelled downloads to
+        // the mode.
         post { $0.reconfigure(configuration) }
         if queue.network != configuration.cache.network { queue.network = configuration.cache.network }
         if queue.bytesPerSecond != configuration.bytesPerSecond { queue.bytesPerSecond = configuration.bytesPerSecond }
@@ -109,14 +110,14 @@ final class TileCacheEngine: Sendable {
 
     // MARK: The thread
 
-    /// Passes results to the thread and waits until they are stored, which limits the tiles fetched in the meantime.
+    /// Passes results to the thread and waits until they are stored, which limits the tiles fetched meanwhile.
     private func take(_ results: [DownloadResult]) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isTaken = state.withLock { state in
                 guard !state.isStopped else { return false }
                 state.work.append { shell in
                     shell.handle(.downloads(results))
-                    // Tiles that could not be stored may be wanted again in this iteration.
+                    // Tiles that could not be stored may be demanded again in this iteration.
                     shell.queue.release()
                     continuation.resume()
                 }
@@ -127,7 +128,7 @@ final class TileCacheEngine: Sendable {
     }
 
     private func run(_ shell: TileCacheShell) {
-        // Guidance is more urgent; the cache also works when the priority cannot be lowered.
+        // Guidance has priority; the cache also works if its priority cannot be lowered.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
         shell.handle(.start)
         var due = shell.turn()
@@ -145,7 +146,7 @@ final class TileCacheEngine: Sendable {
             state.withLock { $0.isWorking = false }
         }
         shell.handle(.stop)
-        // Work that arrived in the meantime still holds continuations.
+        // Work submitted meanwhile still holds continuations.
         for job in state.withLock({ $0.work }) { job(shell) }
         finished.signal()
     }

@@ -7,9 +7,9 @@ import Synchronization
 /// The queue from the cache's thread to the node: messages to publish, and answers.
 final class TileCacheOutbox: Sendable {
     enum Item: Sendable {
-        /// An event of a region to publish, with the node's stamp and number, and to send to the callers that wait for the region.
+        /// An event of a region, to be published with the node's stamp and number, and sent to the callers that wait for the region.
         case event(RegionEvent)
-        /// The region is being loaded; from now on its caller gets the region's events.
+        /// The region is being loaded; from now on its caller receives the region's events.
         case accepted(token: UInt64, region: String)
         /// The region is not loaded.
         case refused(token: UInt64, TileFailure)
@@ -41,7 +41,7 @@ final class TileCacheOutbox: Sendable {
         waker.wake()
     }
 
-    /// Takes everything in the queue, in order.
+    /// Takes all items in the queue, in order.
     func take() -> (items: [Item], state: TilesState?) {
         state.withLock { state in
             defer { (state.items, state.tilesState) = ([], nil) }

@@ -12,7 +12,7 @@ import NavWire
 extension TileCacheShell {
     /// The shortest interval between totals, ns.
     private static let reportInterval: Int64 = 1_000_000_000
-    /// The most regions with a finding of one kind, so that the health stays small.
+    /// The maximum number of regions with a finding of one kind, so that the health message stays small.
     private static let greatestRegionCount = 100
 
     /// Reports the totals when something has changed.

@@ -6,19 +6,19 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The shell around the cache's decisions, which passes them events with their times and carries out the effects.
+/// The shell around the cache's decisions: it timestamps events and carries out the effects.
 ///
-/// All members are called on one thread, which may block on the disk; the network is awaited elsewhere.
+/// All members are called on one thread, which may block on the disk but not on the network.
 final class TileCacheShell {
     let cache: TileCache<TileStore>
     let queue: DownloadQueue
     let outbox: TileCacheOutbox
-    /// The lookup that answers calls beside this thread.
+    /// The lookup that answers calls outside this thread.
     let lookup: TileLookup
     /// Submits work to this thread from another one.
     private let post: @Sendable (@escaping @Sendable (TileCacheShell) -> Void) -> Void
     private let log: NodeLog
-    /// The tasks that sample the tile sizes of requested regions, by the number of the request.
+    /// The tasks that sample the tile sizes of requested regions, by request number.
     private var samples: [UInt64: Task<Void, Never>] = [:]
     /// The moment of the last report of totals, monotonic ns, and whether tiles were being fetched then.
     var reportedAt: Int64 = 0

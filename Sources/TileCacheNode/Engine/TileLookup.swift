@@ -23,7 +23,7 @@ struct FoundTile: Sendable {
     var mediaType: String?
 }
 
-/// A lookup that answers requests for tiles and areas beside the cache's thread, several at a time, even during a
+/// A lookup that answers requests for tiles and areas outside the cache's thread, several at a time, even during a
 /// write.
 final class TileLookup: Sendable {
     struct Counts: Sendable {
@@ -72,7 +72,7 @@ final class TileLookup: Sendable {
 
     func setTilesets(_ views: [TilesetView]) { tilesets.withLock { $0 = views } }
 
-    /// Returns the tileset with a name, or the first of a domain when no name is given.
+    /// Returns the tileset with a name, or without a name the first tileset of a domain.
     func view(_ name: String?, _ domain: NavTileCache.TileDomain?) -> TilesetView? {
         tilesets.withLock { views in
             views.first { view in
@@ -90,7 +90,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Runs work that may wait for the disk; false when too much is waiting already.
+    /// Runs work that may wait for the disk; returns false when too much work is pending.
     @discardableResult
     func run(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard workers.operationCount < TileCacheEngine.greatestBacklog else { return false }
@@ -112,8 +112,8 @@ final class TileLookup: Sendable {
     /// Finds a tile in the cache, or else fetches it from its source.
     ///
     /// - Parameters:
-    ///   - acceptsPath: Whether the path suffices, so that the data need not be read.
-    ///   - deadline: The moment after which the answer is no longer awaited, monotonic ns.
+    ///   - acceptsPath: Whether the path suffices and the data need not be read.
+    ///   - deadline: The moment until which the answer is awaited, monotonic ns.
     func find(
         _ address: TileAddress, cacheOnly: Bool, acceptsExpired: Bool, acceptsPath: Bool, deadline: Int64
     ) async throws(TileFailure) -> FoundTile {
@@ -173,20 +173,20 @@ final class TileLookup: Sendable {
             }
             guard acceptsExpired || !record.isExpired else { return .success(.expired(record.validators)) }
             let body = record.body
-            // A tile that was fetched while the clock was ahead appears valid for years.
+            // A tile that was fetched while the clock was ahead would appear valid for years.
             let expires = record.isExpired ? record.validators.expires.map { min($0, now) } : record.validators.expires
             var tile = FoundTile(
                 path: body.path, hash: body.hash, expires: expires, isFromCache: true,
                 contentEncoding: body.contentEncoding, mediaType: body.mediaType ?? view.mediaType)
-            // A caller cannot use the path of a file that no longer exists; reading the tile makes the cache fetch it again.
+            // A caller cannot use the path of a file that no longer exists; reading the tile instead makes the cache fetch it again.
             if !acceptsPath || !FileManager.default.fileExists(atPath: body.path) {
                 tile.data = try store.data(of: record)
             }
             store.touch([record], now: now)
             return .success(.found(tile))
         } catch {
-            // A tile found damaged has been quarantined, and one that was evicted or replaced since the lookup has lost
-            // its file. It is fetched, since the failure would mean that there is no such tile.
+            // A damaged tile has been quarantined, and a tile evicted or replaced since the lookup has lost its file.
+            // Both are fetched, since a failure would mean that the tile does not exist.
             return [.corruptObject, .missing].contains(error.code)
                 ? .success(.absent) : .failure(TileFailure(error))
         }
@@ -212,7 +212,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Returns what `body` returns, or fails shortly before the deadline with the last failures of the sources.
+    /// Returns the result of `body`, or fails shortly before the deadline with the last failures of the sources.
     func answer<Value: Sendable>(
         _ what: String, of names: [String], before deadline: Int64,
         _ body: @escaping @Sendable () async throws(TileFailure) -> Value
@@ -255,7 +255,7 @@ final class TileLookup: Sendable {
     }
 }
 
-/// A holder of the first of several answers.
+/// A holder of the first of several answers; later ones are dropped.
 private final class OneAnswer<Value: Sendable>: Sendable {
     private struct State {
         var answer: Result<Value, TileFailure>?

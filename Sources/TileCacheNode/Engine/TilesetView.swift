@@ -5,7 +5,7 @@ struct TilesetView: Sendable {
     var keys: TilesetKeys
     /// The edition in use; nil before the source or the store has reported one.
     var current: EditionIndex?
-    /// The newest known edition, which is in use or will be.
+    /// The newest known edition, in use or soon to be.
     var newest: EditionIndex?
     /// Whether its source has neither answered nor failed its first poll.
     var isUnknown = true

@@ -23,7 +23,7 @@ package struct VehicleUpdates: Sendable {
     /// Takes a message of `/nav/route`.
     package mutating func take(route payload: Payload) {
         route = payload
-        // The end of guidance that was reported before is that of the former route.
+        // A previously reported end of guidance belongs to the former route.
         update.isGuided = nil
     }
 

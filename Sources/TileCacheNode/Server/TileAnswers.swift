@@ -7,7 +7,7 @@ import NavMessages
 import NavTileCache
 import NavTileStore
 
-/// The answers from the cache to requests of web maps.
+/// The answers of the cache to requests from web maps.
 struct TileAnswers: Sendable {
     let lookup: TileLookup
     /// The longest wait for a download, ns.
@@ -17,9 +17,9 @@ struct TileAnswers: Sendable {
     struct Conditions: Sendable {
         /// If-None-Match.
         var known: [String] = []
-        /// Accept-Encoding; nil when it was not sent, which accepts any.
+        /// Accept-Encoding; nil when it was not sent, in which case any encoding is accepted.
         var encodings: String?
-        /// The address by which the client reached the server, `HOST:PORT`.
+        /// The address at which the client reached the server, `HOST:PORT`.
         var host: String
     }
 
@@ -56,7 +56,7 @@ struct TileAnswers: Sendable {
             let seconds = expires.seconds(since: now)
             headers.append(("Cache-Control", "max-age=\(Int(min(max(seconds, 0), 31_536_000)))"))
         } else {
-            // The tile is valid until it is replaced; a revalidation costs only an answer without content.
+            // The tile is valid until it is replaced; a revalidation costs only a response without a body.
             headers.append(("Cache-Control", "no-cache"))
         }
         if conditions.known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/" + tag }) {
@@ -78,12 +78,12 @@ struct TileAnswers: Sendable {
         return TileReply(200, headers, body: body)
     }
 
-    /// The largest tile that is unpacked for a client, bytes.
+    /// The maximum size of a tile that is decompressed for a client, bytes.
     private static let greatestSize = 64 << 20
 
     private static func reply(_ failure: TileFailure) -> TileReply {
         switch failure.code {
-        // There is no tile at this place, which is not an error: answer with an empty tile.
+        // A missing tile is not an error: answer with an empty tile.
         case .notFound where !failure.isRetryable:
             TileReply(204, [("Cache-Control", "no-cache")])
         case .notFound, .invalidRequest: .text(404, failure.message)
@@ -93,7 +93,7 @@ struct TileAnswers: Sendable {
         }
     }
 
-    /// Whether an encoding is accepted (RFC 9110, 12.5.3, as far as map clients use it).
+    /// Whether an encoding is accepted (the part of RFC 9110, 12.5.3, that map clients use).
     static func accepts(_ encoding: String, _ header: String?) -> Bool {
         guard let header else { return true }
         for part in header.lowercased().split(separator: ",") {
@@ -116,9 +116,9 @@ struct TileAnswers: Sendable {
         return Self.json(list)
     }
 
-    /// Returns the TileJSON (3.0.0) of a tileset: its source's description with the addresses of this server.
+    /// Returns the TileJSON (3.0.0) of a tileset: its source's description with the URLs of this server.
     ///
-    /// The source of a tileset that is not kept is not polled; it is described by its keys.
+    /// The source of an uncacheable tileset is not polled, so the tileset is described by its keys.
     private static func description(of view: TilesetView, host: String) -> TileReply {
         let edition = view.current?.edition
         guard edition != nil || !view.keys.isCacheable else {

@@ -7,10 +7,10 @@ enum TileRequest: Sendable, Equatable {
     case tile(TileAddress, fileExtension: String)
     case index
 
-    /// The longest address that is read, bytes.
+    /// The maximum length of a URL, bytes.
     static let longest = 1_024
 
-    /// Parses the path of an address; nil for an unknown one.
+    /// Parses the path of a URL; nil for an unknown one.
     ///
     /// The paths are `/`, `/{tileset}.json`, and `/{tileset}/{z}/{x}/{y}` with or without an extension. A query is
     /// ignored.
@@ -50,7 +50,7 @@ enum TileRequest: Sendable, Equatable {
 /// An answer to a web map.
 struct TileReply: Sendable, Equatable {
     var status: Int
-    /// The header fields besides those of every answer.
+    /// The header fields in addition to those of every answer.
     var headers: [(name: String, value: String)]
     var body: [UInt8]
 
@@ -60,7 +60,7 @@ struct TileReply: Sendable, Equatable {
         self.body = body
     }
 
-    /// Returns an answer with a line of text for people.
+    /// Returns an answer with a line of human-readable text.
     static func text(_ status: Int, _ text: String) -> TileReply {
         TileReply(
             status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],

@@ -5,7 +5,7 @@ import NavHTTPServer
 import NavKit
 import Synchronization
 
-/// A server of tiles to web maps over HTTP/1.1, on the loopback address unless more is allowed.
+/// A server of tiles to web maps over HTTP/1.1, on the loopback address unless configured otherwise.
 ///
 /// It has one thread and a bounded number of connections. A client that stalls, or sends or reads too slowly, is
 /// disconnected.
@@ -37,7 +37,7 @@ final class TileServer: Sendable {
 
     /// Closes all connections and ends the thread.
     ///
-    /// Pending answers are cancelled and awaited first, since they could not be delivered to a thread that has ended.
+    /// Pending answers are cancelled and awaited first, since a thread that has ended could not deliver them.
     func stop() { listener.stop { tally.answers.wait() } }
 }
 
@@ -49,7 +49,7 @@ final class TileServerTally: Sendable {
 
 /// The requests of a connection.
 private final class TileConnection: HTTPResponder {
-    /// The most bytes of a request after its head.
+    /// The maximum size of a request's body, bytes.
     static let longestBody = 4_096
 
     private let answers: TileAnswers
@@ -99,7 +99,7 @@ private final class TileConnection: HTTPResponder {
         }
     }
 
-    /// Returns the address by which the client knows this server: its Host field, if that is a possible address.
+    /// Returns the address at which the client reached this server: its Host field, if that is a valid address.
     private func host(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> String {
         let own = context.channel.localAddress.map { "\($0.ipAddress ?? keys.listen):\($0.port ?? 0)" } ?? keys.listen
         guard let hostHeader = head.headers.first(name: "host"), (1...255).contains(hostHeader.utf8.count),
