@@ -13,6 +13,26 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** The longest time without a pause in which the browser paints and answers, ms. */
+const SLICE = 30;
+
+/** Takes the steps of a generator with pauses. */
+async function takeSteps(steps) {
+  for (let end = performance.now() + SLICE; !steps.next().done;) {
+    if (performance.now() < end) continue;
+    await (globalThis.scheduler && scheduler.yield ? scheduler.yield() : new Promise((resume) => setTimeout(resume)));
+    end = performance.now() + SLICE;
+  }
+}
+
+/** Takes the steps of a generator at once, and returns its result. */
+function finish(steps) {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
 /** Numbers from base64: 0 for null, else the zigzag form of a difference plus one, seven bits a byte. */
 function unpack(text, differences = 1) {
   const bytes = atob(text), out = [];
@@ -33,16 +53,13 @@ function unpack(text, differences = 1) {
   return out;
 }
 
-function unpackTable(table) {
+function* unpackTable(table) {
   const out = { rows: table.rows, messages: table.messages };
-  for (const [name, text] of Object.entries(table.columns)) out[name] = unpack(text, name === "t" ? 2 : 1);
+  for (const [name, text] of Object.entries(table.columns)) {
+    out[name] = unpack(text, name === "t" ? 2 : 1);
+    yield;
+  }
   return out;
-}
-
-/** The number of values by their size; a table of a long drive keeps extremes, and so has no quantiles. */
-function unpackCounts(packed) {
-  const counts = unpack(packed.counts);
-  return new Map(unpack(packed.sizes).map((size, i) => [size, counts[i]]));
 }
 
 // Mercator's projection with metres at the middle of the drive; y grows southwards.
@@ -75,14 +92,14 @@ const ON_ROAD = 1, PREDICTED = 2, TELEPORT = 8, UNLIMITED = 32;
 const GAP = 6000;
 
 /** Turns a run of the document into what is drawn. */
-function prepare(run, index) {
-  const out = {
-    ...run, index, letter: "AB"[index],
-    fixes: unpackTable(run.fixes), positions: unpackTable(run.positions), progress: unpackTable(run.progress),
-    rejected: unpackTable(run.rejected), offsets: unpackCounts(run.offsets),
-    latencies: run.latencies.map((entry) => ({ name: entry.name, ...unpackTable(entry.table) })),
-    routes: run.routes.map((route) => ({ ...route, lat: unpack(route.lat), lon: unpack(route.lon) })),
-  };
+function* prepare(run, index) {
+  const out = { ...run, index, letter: "AB"[index], latencies: [], routes: [] };
+  for (const name of ["fixes", "positions", "progress", "rejected"]) out[name] = yield* unpackTable(run[name]);
+  for (const entry of run.latencies) out.latencies.push({ name: entry.name, ...(yield* unpackTable(entry.table)) });
+  for (const route of run.routes) {
+    out.routes.push({ ...route, lat: unpack(route.lat), lon: unpack(route.lon) });
+    yield;
+  }
   // Without fixes of its own, as a replay's output, a recording has them in the positions.
   if (!out.fixes.t.length) {
     const p = out.positions;
@@ -119,15 +136,24 @@ function project(table) {
   table.y = table.lat.map((lat) => (lat === null ? null : southward(lat * 1e-6)));
 }
 
-function projectAll(page) {
-  let lats = [], lons = [];
-  for (const run of page.runs) for (const table of [track(run), ...run.routes]) { lats = lats.concat(table.lat); lons = lons.concat(table.lon); }
-  const valid = lats.map((lat, i) => [lat, lons[i]]).filter((p) => p[0] !== null);
-  if (valid.length) {
-    const mid = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-    centreOn(mid(valid.map((p) => p[0])) * 1e-6, mid(valid.map((p) => p[1])) * 1e-6);
+function* projectAll(page) {
+  const lats = [], lons = [];
+  for (const run of page.runs) {
+    for (const table of [track(run), ...run.routes]) {
+      table.lat.forEach((lat, i) => { if (lat !== null) { lats.push(lat); lons.push(table.lon[i]); } });
+      yield;
+    }
   }
-  for (const run of page.runs) for (const table of [run.fixes, run.positions, run.rejected, ...run.routes]) project(table);
+  if (lats.length) {
+    const mid = (values) => Float64Array.from(values).sort()[values.length >> 1];
+    centreOn(mid(lats) * 1e-6, mid(lons) * 1e-6);
+  }
+  for (const run of page.runs) {
+    for (const table of [run.fixes, run.positions, run.rejected, ...run.routes]) {
+      yield;
+      project(table);
+    }
+  }
   for (const run of page.runs) run.traces = tracesOf(run);
 }
 
@@ -205,15 +231,8 @@ function toneOf(event) {
 }
 
 function quantile(values, share) {
-  const sorted = values.filter((v) => v !== null && isFinite(v)).sort((a, b) => a - b);
+  const sorted = Float64Array.from(values.filter((v) => v !== null && isFinite(v))).sort();
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
-}
-
-function countedQuantile(counts, share) {
-  const sorted = [...counts].sort((a, b) => a[0] - b[0]), total = sorted.reduce((sum, entry) => sum + entry[1], 0);
-  let rank = Math.min(total - 1, Math.floor(share * total));
-  for (const [size, count] of sorted) if ((rank -= count) < 0) return size;
-  return null;
 }
 
 /** The metres along a table's places. */
@@ -224,29 +243,6 @@ function lengthOf(table) {
     if (table.x[i] !== null && table.x[i - 1] !== null && !(flags & TELEPORT)) length += Math.hypot(table.x[i] - table.x[i - 1], table.y[i] - table.y[i - 1]);
   }
   return length;
-}
-
-/** The drive in numbers. */
-function figures(run) {
-  const table = track(run), p = run.progress, length = lengthOf(table);
-  let off = 0;
-  for (let i = 0; i + 1 < p.t.length; i++) if (p.deviation[i] >= 4) off += Math.min(p.t[i + 1] - p.t[i], GAP);
-  const reroutes = run.events.filter((e) => e.kind === "reroute" && /APPLIED/.test(e.text)).length;
-  const offset = countedQuantile(run.offsets, 0.95);
-  const rejected = run.rejected.messages, eta = etaErrors(run);
-  const driven = table.t.length ? table.t[table.t.length - 1] - table.t[0] : 0;
-  return [
-    ["Driven", metres(length), ""],
-    ["Time", durationText(driven / 1000), ""],
-    ["Fixes", String(run.fixes.messages || run.fixes.rows), [run.traces.length > 1 ? run.traces.length + " receivers" : "", rejected ? rejected + " rejected" : ""].filter(Boolean).join(", ")],
-    run.routes.length ? ["Routes", String(run.routes.length), reroutes ? reroutes + (reroutes > 1 ? " reroutes" : " reroute") : "no reroute"] : null,
-    p.t.length ? ["Off route", off ? durationText(off / 1000) : "never", ""] : null,
-    offset !== null ? ["Offset p95", (offset / 100).toFixed(1) + " m", ""] : null,
-    run.arrivals.length ? ["Arrived", clockText(run.arrivals[run.arrivals.length - 1]), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
-  ].filter(Boolean);
-}
-function signed(s) {
-  return (s < 0 ? "−" : "+") + durationText(Math.abs(s)).replaceAll(" ", "\u00a0");
 }
 
 /** The distance beyond which a route leads to another destination, m. */
@@ -265,14 +261,12 @@ function etaErrors(run) {
   let last;
   for (let i = p.t.length - 1; i >= 0 && last === undefined; i--) if (p.left[i] !== null) last = p.t[i] + p.left[i] * 100;
   const ends = arrived ? run.arrivals : last === undefined ? [] : [last];
-  let end = 0, next = 0, first = null;
+  let end = 0, next = 0;
   const values = p.t.map((t, i) => {
     while (end < ends.length && ends[end] < t) end++;
     while (next < starts.length && starts[next] <= t) next++;
     if (p.left[i] === null || end === ends.length || starts[next] <= ends[end]) return null;
-    const value = (t + p.left[i] * 100 - ends[end]) / 1000;
-    if (arrived && end === ends.length - 1 && first === null) first = value;
-    return value;
+    return (t + p.left[i] * 100 - ends[end]) / 1000;
   });
-  return { t: p.t, values, arrived, first };
+  return { t: p.t, values, arrived };
 }

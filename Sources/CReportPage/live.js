@@ -42,15 +42,22 @@ class Live {
     }
     if (batch.map !== this.map) {
       this.map = batch.map;
-      fetch("map").then((answer) => answer.json()).then((map) => { page.map = map; page.view.setMap(map); }).catch(() => { this.map = -1; });
+      fetch("map").then((answer) => answer.json()).then((map) => { page.map = map; finish(page.view.setMap(map)); }).catch(() => { this.map = -1; });
     }
+    if (batch.figures) this.showFigures(batch.figures);
     if (!batch.run) return;
     this.append(page.runs[0], batch.run);
     if (!this.timer) this.timer = setTimeout(() => this.redraw(), this.interval);
   }
 
+  /** Shows the drive in numbers. */
+  showFigures(figures) {
+    $("facts").firstElementChild.replaceChildren(...figures.map(({ name, value, more }) => (
+      make("div", {}, make("dt", {}, name), make("dd", {}, value, more ? make("small", {}, more) : "")))));
+  }
+
   append(run, document_) {
-    const count = track(run).t.length, isFirst = !count, news = prepare(document_, 0);
+    const count = track(run).t.length, isFirst = !count, news = finish(prepare(document_, 0));
     // The server keeps less of a long drive than has come here.
     if (count > 100000 || run.events.length > 10000) location.reload();
     // A batch numbers its names anew.
@@ -75,7 +82,6 @@ class Live {
       to.messages += from.messages; to.rows = to.t.length;
     };
     for (const name of ["fixes", "positions", "progress", "rejected"]) push(run[name], news[name]);
-    for (const [size, count] of news.offsets) run.offsets.set(size, (run.offsets.get(size) || 0) + count);
     run.traces = tracesOf(run);
     for (const latency of news.latencies) {
       const known = run.latencies.find((l) => l.name === latency.name);
@@ -99,7 +105,7 @@ class Live {
     run.duration = Math.max(run.duration, news.duration);
     if (isFirst && track(run).t.length) {
       for (const route of run.routes) { project(route); route.d = null; }
-      this.page.view.setMap(this.page.map);
+      finish(this.page.view.setMap(this.page.map));
       this.page.view.isFitted = true;
     }
   }
@@ -113,8 +119,7 @@ class Live {
       const span = plots.window[0] > 0 ? plots.window[1] - plots.window[0] : page.duration;
       plots.window = [page.duration - span, page.duration];
     }
-    page.head();
-    view.buildPaths();
+    finish(view.buildPaths());
     plots.build();
     plots.draw();
     page.timeline.draw();

@@ -8,12 +8,16 @@ const ROADS = [
 ];
 const CLASS_COLOUR = ["motorway", "motorway", "primary", "secondary", "street", "street", "street", "street", "service", "service", "ferry"];
 
-function readRoads(map) {
+function* readRoads(map) {
   if (!map) return { roads: [], names: [], labels: [] };
   const classes = unpack(map.classes), flags = unpack(map.flags), names = unpack(map.name), counts = unpack(map.counts);
-  const lat = unpack(map.lat), lon = unpack(map.lon), roads = [];
+  yield;
+  const lat = unpack(map.lat);
+  yield;
+  const lon = unpack(map.lon), roads = [];
   let at = 0;
-  classes.forEach((kind, i) => {
+  for (const [i, kind] of classes.entries()) {
+    yield;
     const n = counts[i], points = new Float32Array(n * 2), box = [Infinity, Infinity, -Infinity, -Infinity];
     for (let k = 0; k < n; k++, at++) {
       const x = eastward(lon[at] * 1e-6), y = southward(lat[at] * 1e-6);
@@ -21,12 +25,12 @@ function readRoads(map) {
       box[0] = Math.min(box[0], x); box[1] = Math.min(box[1], y); box[2] = Math.max(box[2], x); box[3] = Math.max(box[3], y);
     }
     roads.push({ kind, flags: flags[i], name: names[i], points, box });
-  });
-  return { roads, names: map.names, labels: joinNamed(roads) };
+  }
+  return { roads, names: map.names, labels: yield* joinNamed(roads) };
 }
 
 /** Lines for names: a street is many ways, and has room for its name only as a whole. */
-function joinNamed(roads) {
+function* joinNamed(roads) {
   const byName = new Map();
   for (const road of roads) {
     if (road.name < 0) continue;
@@ -35,6 +39,7 @@ function joinNamed(roads) {
   }
   const labels = [], key = (x, y) => Math.round(x * 2) + " " + Math.round(y * 2);
   for (const [name, parts] of byName) {
+    yield;
     const free = new Set(parts), ends = new Map();
     const p = (part, last) => { const q = part.points, i = last ? q.length - 2 : 0; return key(q[i], q[i + 1]); };
     for (const part of parts) for (const end of [p(part, false), p(part, true)]) ends.set(end, [...(ends.get(end) || []), part]);
@@ -78,24 +83,28 @@ class MapView {
     this.marks = [];
     this.follow = false;
     this.t = 0;
-    Object.assign(this, readRoads(page.map));
+    Object.assign(this, { roads: [], names: [], labels: [] });
+    this.isFitted = true;
+    this.pending = 0;
+  }
+
+  /** Draws the drive without roads. */
+  *open() {
+    yield* this.buildPaths();
+    // Without a pause: what is built has no place before the first drawing.
     this.restyle();
-    $("attribution").textContent = page.map ? page.map.attribution : "";
-    this.buildPaths();
+    this.resize();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.element);
-    this.resize();
-    this.fit();
   }
 
   /** Routes and traces as paths in metres; their strokes keep their widths. */
-  buildPaths() {
-    const world = $("world");
-    world.replaceChildren();
-    this.routePaths = [];
-    const path = (table, from, to) => {
+  *buildPaths() {
+    const elements = [], routePaths = [];
+    const path = function* (table, from, to) {
       let d = "", open = false, last = null;
       for (let i = from; i <= to; i++) {
+        if (i % 256 === 0) yield;
         if (table.x[i] === null) { open = false; continue; }
         const jump = last !== null && (table.t && table.t[i] - table.t[last] > 60000 || table.flags && table.flags[i] & TELEPORT);
         d += (open && !jump ? "L" : "M") + table.x[i].toFixed(1) + " " + table.y[i].toFixed(1);
@@ -105,18 +114,18 @@ class MapView {
     };
     for (const run of this.page.runs) {
       for (const route of run.routes) {
-        if (!route.d) route.d = path(route, 0, route.x.length - 1);
+        if (!route.d) route.d = yield* path(route, 0, route.x.length - 1);
         const element = make("path", { class: "route run" + run.letter, d: route.d, "data-route": route.id });
-        world.append(element);
-        this.routePaths.push({ element, run, route });
+        elements.push(element);
+        routePaths.push({ element, run, route });
       }
     }
     for (const run of this.page.runs) {
       const table = track(run), n = table.t.length;
       if (run.apart) {
         let d = "";
-        for (let i = 0; i < n; i++) if (run.apart[i] !== null && run.apart[i] > APART && i + 1 < n) d += path(table, i, i + 1);
-        if (d) world.append(make("path", { class: "apart", d }));
+        for (let i = 0; i < n; i++) if (run.apart[i] !== null && run.apart[i] > APART && i + 1 < n) d += yield* path(table, i, i + 1);
+        if (d) elements.push(make("path", { class: "apart", d }));
       }
       // A part for each way in which the position is known.
       const kind = (i) => (!table.flags ? "plainfix" : table.flags[i] & PREDICTED ? "predicted" : table.flags[i] & ON_ROAD ? "measured" : "offroad");
@@ -124,17 +133,17 @@ class MapView {
       for (let i = 0; i < n;) {
         let j = i;
         while (j + 1 < n && kind(j + 1) === kind(i)) j++;
-        parts[kind(i)] = (parts[kind(i)] || "") + path(table, i, Math.min(j + 1, n - 1));
+        parts[kind(i)] = (parts[kind(i)] || "") + (yield* path(table, i, Math.min(j + 1, n - 1)));
         i = j + 1;
       }
       const title = { plainfix: "Fixes", measured: "Matched positions", predicted: "Predicted positions", offroad: "Positions off the road" };
       for (const [name, d] of Object.entries(parts)) {
-        if (run.index === 0) world.append(make("path", { class: "edge", d }));
-        world.append(make("path", { class: "trace run" + run.letter + " " + name, d }, make("title", {}, title[name])));
+        if (run.index === 0) elements.push(make("path", { class: "edge", d }));
+        elements.push(make("path", { class: "trace run" + run.letter + " " + name, d }, make("title", {}, title[name])));
       }
       // Without positions, each further receiver has a line of its own.
       for (const other of table === run.traces[0] ? run.traces.slice(1) : []) {
-        world.append(make("path", { class: "trace run" + run.letter + " plainfix otherreceiver", d: path(other, 0, other.t.length - 1) }, make("title", {}, "Fixes of " + (other.name || "another receiver"))));
+        elements.push(make("path", { class: "trace run" + run.letter + " plainfix otherreceiver", d: yield* path(other, 0, other.t.length - 1) }, make("title", {}, "Fixes of " + (other.name || "another receiver"))));
       }
       const p = run.progress;
       let off = "";
@@ -143,11 +152,14 @@ class MapView {
         let j = i;
         while (j + 1 < p.t.length && p.deviation[j + 1] >= 4) j++;
         const from = Math.max(before(table.t, p.t[i]), 0), to = before(table.t, p.t[Math.min(j + 1, p.t.length - 1)]);
-        if (to > from) off += path(table, from, to);
+        if (to > from) off += yield* path(table, from, to);
         i = j + 1;
       }
-      if (off) world.append(make("path", { class: "trace offroute", d: off }, make("title", {}, "Off route")));
+      if (off) elements.push(make("path", { class: "trace offroute", d: off }, make("title", {}, "Off route")));
     }
+    yield;
+    this.routePaths = routePaths;
+    $("world").replaceChildren(...elements);
     this.buildMarks();
   }
 
@@ -287,14 +299,13 @@ class MapView {
 
   resize() {
     const box = this.element.getBoundingClientRect();
-    const first = this.width === 1;
-    this.width = Math.max(box.width, 1);
-    this.height = Math.max(box.height, 1);
-    const ratio = Math.min(devicePixelRatio || 1, 3);
+    const ratio = Math.min(devicePixelRatio || 1, 3), width = Math.max(box.width, 1), height = Math.max(box.height, 1);
+    if (width === this.width && height === this.height && ratio === this.ratio) return;
+    Object.assign(this, { width, height, ratio });
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     // A canvas of another size is empty: it is drawn at once.
-    if (!first && this.isFitted) this.fit();
+    if (this.isFitted) this.fit();
     this.draw();
   }
 
@@ -322,9 +333,7 @@ class MapView {
 
   changed() {
     this.isFitted = false;
-    if (this.isPending) return;
-    this.isPending = true;
-    requestAnimationFrame(() => { this.isPending = false; this.draw(); });
+    this.pending = this.pending || requestAnimationFrame(() => this.draw());
   }
 
   screen(x, y) {
@@ -383,6 +392,8 @@ class MapView {
   }
 
   draw() {
+    cancelAnimationFrame(this.pending);
+    this.pending = 0;
     const { x, y, scale } = this.view, ratio = this.canvas.width / this.width;
     $("world").setAttribute("transform", "translate(" + (this.width / 2 - x * scale) + " " + (this.height / 2 - y * scale) + ") scale(" + scale + ")");
     $("world").classList.toggle("noroutes", !this.shows.routes);
@@ -582,8 +593,8 @@ class MapView {
     span.textContent = length >= 1000 ? length / 1000 + " km" : length >= 1 ? length + " m" : Math.round(length * 100) + " cm";
   }
 
-  setMap(map) {
-    Object.assign(this, readRoads(map));
+  *setMap(map) {
+    Object.assign(this, yield* readRoads(map));
     $("attribution").textContent = map ? map.attribution : "";
     this.changed0();
   }

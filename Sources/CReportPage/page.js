@@ -26,51 +26,45 @@ function maneuverIcon(type, modifier) {
 class Page {
   constructor(document_) {
     this.data = document_;
-    this.runs = document_.runs.map(prepare);
+    this.runs = [];
     this.map = document_.map;
     this.changes = document_.changes;
     this.live = document_.live !== undefined;
+    this.rate = 10;
+  }
+
+  /** Reads and draws the drive, what is seen first before the rest. */
+  *open() {
+    for (const [i, run] of this.data.runs.entries()) this.runs.push(yield* prepare(run, i));
     this.duration = Math.max(1, ...this.runs.map((run) => run.duration));
-    projectAll(this);
+    yield* projectAll(this);
     if (this.runs.length > 1) this.runs[0].apart = distancesBetween(this.runs[0], this.runs[1]);
     this.t = Math.max(0, Math.min(this.duration, ...this.runs.map((run) => (track(run).t.length ? track(run).t[0] : Infinity))));
-    this.rate = 10;
     // A link may name a moment: #t=120 is two minutes after the start.
     const moment = this.linkedMoment();
     if (moment !== null) this.t = Math.min(this.duration, moment);
-    document.body.classList.toggle("double", this.runs.length > 1);
-    this.head();
-    const seek = (t) => this.seek(t);
-    this.view = new MapView(this, seek);
-    this.plots = new PlotBoard(this, seek);
-    this.timeline = new Timeline(this, seek);
+    yield;
     this.layers();
     this.tabs();
+    yield;
+    const seek = (t) => this.seek(t);
+    this.view = new MapView(this, seek);
+    yield* this.view.open();
+    this.plots = new PlotBoard(this, seek);
+    yield* this.plots.open();
+    this.timeline = new Timeline(this, seek);
+    yield;
     this.listen();
     this.seek(this.t);
+    yield* this.view.setMap(this.map);
     if (this.live) {
       this.following = new Live(this);
       this.seek(this.duration);
     }
+    // On a small map, the readout takes room from the drive.
+    if (this.view.isFitted) this.view.fit();
+    this.view.draw();
     document.documentElement.dataset.ready = "true";
-  }
-
-  head() {
-    $("title").textContent = this.runs.map((run) => (this.runs.length > 1 ? run.letter + " " : "") + run.name).join("  ·  ");
-    $("when").textContent = dateText(this.runs[0].start + Math.min(...this.runs.map((run) => track(run).t[0] || 0))) + " · " + (this.runs.length > 1 ? "two runs compared" : clockText(this.duration));
-    const facts = $("facts");
-    facts.replaceChildren();
-    // Two runs share the columns: a figure that one of them lacks leaves its place empty.
-    const all = this.runs.map(figures), columns = new Set(all.flat().map((figure) => figure[0]));
-    for (const [index, run] of this.runs.entries()) {
-      const list = make("dl", { class: "facts run" + run.letter, "aria-label": run.name });
-      if (this.runs.length > 1) list.append(make("div", { class: "letter" }, make("dt", {}, "Run"), make("dd", {}, run.letter)));
-      for (const column of columns) {
-        const [name, value, more] = all[index].find((figure) => figure[0] === column) || [column, "–", ""];
-        list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value, more ? make("small", {}, more) : "")));
-      }
-      facts.append(list);
-    }
   }
 
   layers() {
@@ -378,4 +372,10 @@ class Page {
   }
 }
 
-const page = new Page(JSON.parse($("data").textContent));
+let page;
+function begin() {
+  page = new Page(JSON.parse($("data").textContent));
+  takeSteps(page.open());
+}
+// The browser paints the text of the page first. It paints nothing while the page is hidden.
+if (document.hidden) setTimeout(begin); else requestAnimationFrame(() => setTimeout(begin));

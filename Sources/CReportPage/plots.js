@@ -193,12 +193,17 @@ class PlotBoard {
     this.element = $("plots");
     this.left = 40;
     this.window = [0, Math.max(page.duration, 1)];
-    this.build();
-    this.draw();
-    new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  build() {
+  *open() {
+    yield* this.building();
+    yield* this.drawing();
+    new ResizeObserver(() => { if (this.measure().join() !== this.size.join()) this.draw(); }).observe(this.element);
+  }
+
+  build() { finish(this.building()); }
+
+  *building() {
     const specs = plotSpecs(this.page);
     if (this.plots && this.plots.map((plot) => plot.spec.name).join() === specs.map((spec) => spec.name).join()) {
       this.plots.forEach((plot, i) => {
@@ -215,7 +220,11 @@ class PlotBoard {
       button.addEventListener("click", action);
       bar.append(button);
     }
-    this.plots = specs.map((spec) => new Plot(spec, this));
+    this.plots = [];
+    for (const spec of specs) {
+      yield;
+      this.plots.push(new Plot(spec, this));
+    }
     this.element.replaceChildren(clip, bar, ...this.plots.map((plot) => plot.element));
     if (!this.plots.length) this.element.append(make("p", { class: "empty" }, "This recording has nothing to plot."));
   }
@@ -236,13 +245,24 @@ class PlotBoard {
     this.draw();
   }
 
-  draw() {
-    this.width = Math.max(this.element.clientWidth - 24, 200);
+  /** The panel's width, and its height where it has one of its own; else 0. */
+  measure() {
+    return [this.element.clientWidth, getComputedStyle(this.element).overflowY === "auto" ? this.element.clientHeight : 0];
+  }
+
+  draw() { finish(this.drawing()); }
+
+  *drawing() {
+    this.size = this.measure();
+    const [width, height] = this.size;
+    this.width = Math.max(width - 24, 200);
     // Where the panel has a height of its own, the plots share it.
-    const free = this.element.clientHeight - 60 - this.plots.length * 27 - this.plots.reduce((sum, plot) => sum + (plot.spec.height || 0), 0);
-    const isFixed = getComputedStyle(this.element).overflowY === "auto";
-    const room = Math.round(Math.max(72, Math.min(160, isFixed ? free / Math.max(this.plots.filter((plot) => !plot.spec.height).length, 1) : 92)));
-    this.plots.forEach((plot, i) => plot.draw(this.width, i === this.plots.length - 1, room));
+    const free = height - 60 - this.plots.length * 27 - this.plots.reduce((sum, plot) => sum + (plot.spec.height || 0), 0);
+    const room = Math.round(Math.max(72, Math.min(160, height ? free / Math.max(this.plots.filter((plot) => !plot.spec.height).length, 1) : 92)));
+    for (const [i, plot] of this.plots.entries()) {
+      plot.draw(this.width, i === this.plots.length - 1, room);
+      yield;
+    }
     $("span").textContent = clockText(this.window[0]) + " – " + clockText(this.window[1]);
     for (const plot of this.plots) plot.seek(this.t || 0);
   }
@@ -355,15 +375,17 @@ class Timeline {
       event.preventDefault();
       onSeek(this.t + step);
     });
-    new ResizeObserver(() => this.draw()).observe(this.element);
     this.t = 0;
     this.draw();
+    new ResizeObserver(() => { if (this.measure() !== this.width) this.draw(); }).observe(this.element);
   }
+
+  measure() { return Math.max(this.element.clientWidth, 100); }
 
   x(t) { return 8 + t / Math.max(this.page.duration, 1) * (this.width - 16); }
 
   draw() {
-    this.width = Math.max(this.element.clientWidth, 100);
+    this.width = this.measure();
     const height = 46, runs = this.page.runs;
     this.svg.setAttribute("viewBox", "0 0 " + this.width + " " + height);
     this.svg.replaceChildren();

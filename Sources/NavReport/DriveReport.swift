@@ -56,18 +56,23 @@ package struct DriveReport {
 
     /// Returns the page as UTF-8.
     package func page() throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Self.page(title: runs.map(\.name).joined(separator: " – "), data: Array(try encoder.encode(document())))
+        try page(live: nil, start: nil)
     }
 
-    static func page(title: String, data: [UInt8], isLive: Bool = false) -> [UInt8] {
-        let live = isLive ? String(cString: creportpage_live()) : ""
+    /// Returns the page of a drive, of an ongoing one with the number of its last batch and its start in ns.
+    func page(live: Int64?, start: Int64?) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let times = times(start: start), document = document(times, live: live)
+        let summaries = zip(runs, times).map { DriveSummary($0.content, since: $1.start, within: $1.span) }
+        let title = runs.map(\.name).joined(separator: " – ")
+        let script = (live == nil ? "" : String(cString: creportpage_live())) + String(cString: creportpage_script())
         var page: [UInt8] = []
         var rest = Substring(String(cString: creportpage_html()))
         for (mark, text) in [
             ("@TITLE@", Array(escapedForMarkup(title).utf8)), ("@CSS@", Array(String(cString: creportpage_css()).utf8)),
-            ("@DATA@", escaped(data)), ("@SCRIPT@", Array((live + String(cString: creportpage_script())).utf8)),
+        ] + PageText(document, summaries).parts.map({ ($0.mark, Array($0.markup.utf8)) }) + [
+            ("@DATA@", Self.escaped(Array(try encoder.encode(document)))), ("@SCRIPT@", Array(script.utf8)),
         ] {
             guard let place = rest.firstRange(of: mark) else { continue }
             page += rest[..<place.lowerBound].utf8
@@ -118,7 +123,6 @@ package struct DriveReport {
         var duration: Int64
         var fixes: PackedTable
         var positions: PackedTable
-        var offsets: OffsetDocument
         var progress: PackedTable
         var rejected: PackedTable
         var reasons: [String: String]
@@ -133,13 +137,6 @@ package struct DriveReport {
         /// The arrivals at destinations by time, milliseconds since the start.
         var arrivals: [Int64]
         var notes: [String]
-    }
-
-    /// The number of positions by the distance of the fix beside the road.
-    struct OffsetDocument: Encodable {
-        /// Distances in 0.01 m, packed.
-        var sizes: String
-        var counts: String
     }
 
     struct RouteDocument: Encodable {
@@ -203,12 +200,10 @@ package struct DriveReport {
         var text: String
     }
 
-    /// Returns the content of the page.
+    /// Returns the stamp of time 0 and the time span of each run, ns.
     ///
-    /// - Parameters:
-    ///   - live: the number of the last batch of an ongoing drive.
-    ///   - start: the start of an ongoing drive, ns.
-    func document(live: Int64? = nil, start: Int64? = nil) -> Document {
+    /// - Parameter start: the start of an ongoing drive, ns.
+    private func times(start: Int64?) -> [(start: Int64, span: ClosedRange<Int64>)] {
         var spans = runs.map { Self.span(of: $0.content) }
         if let start { spans = [start...max(start, spans[0].upperBound)] }
         // Two runs of one recording share its time; other drives are aligned at their starts.
@@ -216,10 +211,14 @@ package struct DriveReport {
         if spans.count == 2, spans[0].overlaps(spans[1]) {
             starts = Array(repeating: min(starts[0], starts[1]), count: 2)
         }
-        return Document(
+        return Array(zip(starts, spans))
+    }
+
+    private func document(_ times: [(start: Int64, span: ClosedRange<Int64>)], live: Int64?) -> Document {
+        Document(
             version: version, map: map.map(Self.document),
-            runs: runs.indices.map { Self.document(runs[$0], start: starts[$0], span: spans[$0]) },
-            changes: runs.count == 2 ? changes(starts, spans) : [], live: live)
+            runs: zip(runs, times).map { Self.document($0, start: $1.start, span: $1.span) },
+            changes: runs.count == 2 ? changes(times.map(\.start), times.map(\.span)) : [], live: live)
     }
 
     /// Returns the time span of a drive, ignoring times far from the median.
@@ -277,13 +276,10 @@ package struct DriveReport {
                     + "'sim_time: true' puts a node on the clock of a playback")
         }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
-        let offsets = content.offsets.sorted { $0.key < $1.key }
         return RunDocument(
             name: run.name, start: start / 1_000_000, duration: time(span.upperBound), fixes: table(content.fixes),
             positions: table(content.positions),
-            offsets: OffsetDocument(
-                sizes: Packing.text(offsets.map { Int64($0.key) }),
-                counts: Packing.text(offsets.map { Int64($0.value) })), progress: table(content.progress),
+            progress: table(content.progress),
             rejected: table(content.rejected),
             reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first }), roads: content.roads,
             receivers: content.receivers,

@@ -67,6 +67,8 @@ package struct LiveDrive {
     private struct Batch: Encodable {
         var sequence: Int64
         var run: DriveReport.RunDocument?
+        /// The whole drive in numbers, in batches with nodes.
+        var figures: [DriveSummary.Figure]?
         var nodes: [Node]?
         var map: Int
     }
@@ -201,20 +203,23 @@ package struct LiveDrive {
     package mutating func batch(_ nodes: [Node]?) throws -> [UInt8]? {
         guard hasNews || nodes != nil else { return nil }
         sequence += 1
-        var run: DriveReport.RunDocument?
-        if hasNews, let start {
-            run = DriveReport.document(
-                DriveReport.Run(name: "", content: news), start: start, span: start...max(start, latest))
+        var batch = Batch(sequence: sequence, nodes: nodes, map: mapVersion)
+        if let start {
+            let span = start...max(start, latest)
+            if hasNews {
+                batch.run = DriveReport.document(DriveReport.Run(name: "", content: news), start: start, span: span)
+            }
+            // Of a long drive they take milliseconds.
+            if nodes != nil { batch.figures = DriveSummary(whole, since: start, within: span).figures }
         }
         (news, hasNews) = (DriveCollector(), false)
-        return try Self.encoded(Batch(sequence: sequence, run: run, nodes: nodes, map: mapVersion))
+        return try Self.encoded(batch)
     }
 
     /// Returns the page of the drive so far, which requests later batches; all updates must already be in a batch.
     package func page(name: String, version: String) throws -> [UInt8] {
         let report = DriveReport([DriveReport.Run(name: name, content: whole)], map: map, version: version)
-        return DriveReport.page(
-            title: name, data: try Self.encoded(report.document(live: sequence, start: start)), isLive: true)
+        return try report.page(live: sequence, start: start)
     }
 
     /// Returns the roads as JSON.

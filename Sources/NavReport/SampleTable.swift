@@ -89,24 +89,28 @@ package struct SampleTable {
         stride *= 2
     }
 
-    /// Returns the indices of the rows within a span of time, sorted by time.
-    private func order(within span: ClosedRange<Int64>) -> [Int] {
+    /// Returns a table with only the rows within a span of time, sorted by time.
+    func sorted(within span: ClosedRange<Int64>) -> SampleTable {
+        var table = self
+        if groupCount > 0 { table.closeGroup() }
+        let times = table.times
         var order = times.indices.filter { span.contains(times[$0]) }
         let isSorted = zip(order, order.dropFirst()).allSatisfy { times[$0] <= times[$1] }
         if !isSorted { order.sort { (times[$0], $0) < (times[$1], $1) } }
-        return order
+        guard !isSorted || order.count < times.count else { return table }
+        table.times = order.map { times[$0] }
+        table.columns = table.columns.map { column in order.map { column[$0] } }
+        return table
     }
 
     /// Returns the rows within a span of time, sorted by time, as milliseconds since a start and packed columns.
     package func document(since start: Int64, within span: ClosedRange<Int64>) -> PackedTable {
-        var table = self
-        if groupCount > 0 { table.closeGroup() }
-        let order = table.order(within: span)
-        var packed = ["t": Packing.text(order.map { (table.times[$0] - start) / 1_000_000 }, differences: 2)]
+        let table = sorted(within: span)
+        var packed = ["t": Packing.text(table.times.map { ($0 - start) / 1_000_000 }, differences: 2)]
         for (name, column) in zip(names, table.columns) {
-            packed[name] = Packing.text(order.map { column[$0] == Self.absent ? nil : Int64(column[$0]) })
+            packed[name] = Packing.text(column.map { $0 == Self.absent ? nil : Int64($0) })
         }
-        return PackedTable(rows: order.count, messages: messageCount, columns: packed)
+        return PackedTable(rows: table.times.count, messages: messageCount, columns: packed)
     }
 
     /// Returns the values of a column, in the order of arrival.

@@ -130,6 +130,7 @@ struct LiveTests {
             #expect(page.console.isEmpty, "\(page.console)")
             let dom = page.document
             #expect(dom.contains("data-ready=\"true\"") && dom.contains("class=\"vehicle runA\""))
+            #expect(page.times.isTextFirst)
             #expect(dom.contains("class=\"route ") && dom.contains("class=\"trace runA measured\""))
             for plot in ["speed", "offset", "deviation", "eta", "latency", "health"] {
                 #expect(dom.contains("data-plot=\"\(plot)\""), "\(plot)")

@@ -136,7 +136,7 @@ struct ReportTests {
                 #expect(result.status == 0, "\(result.errors)")
                 let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
                 #expect(page.console.isEmpty, "\(page.console)")
-                #expect(page.times.paint != nil && page.times.drawn != nil)
+                #expect(page.times.paint != nil && page.times.drawn != nil && page.times.isTextFirst)
                 // A PNG has its width in bytes 16 to 19.
                 let image = [UInt8](try Data(contentsOf: URL(fileURLWithPath: picture)))
                 #expect(image.count > 10_000 && image[16..<20].reduce(0) { $0 << 8 | Int($1) } == width)

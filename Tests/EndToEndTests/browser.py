@@ -1,7 +1,8 @@
 """Headless Chromium, controlled over its DevTools protocol: browser.py [OPTIONS] CHROMIUM FOLDER URL CONDITION…
 
 Opens the page, waits until each condition in turn, an expression of JavaScript, is true, and prints JSON: the page's content,
-its console output, and the milliseconds from the start of the navigation to the first paint of content and to the drawn drive.
+its console output, the milliseconds from the start of the navigation to the first paint of content and to the drawn drive, and
+whether a frame showed the drive in numbers before the script read the data.
 FOLDER is for the profile. Needs the Python package websockets.
 
     --width PIXELS --height PIXELS   the window
@@ -19,12 +20,17 @@ import websockets
 
 PATIENCE = 240
 MESSAGES = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
-# Notes the time at which a page of navbus has drawn its drive.
+# Notes the time at which a page of navbus has drawn its drive, and whether a frame came between its text and its data.
 WATCH = """new MutationObserver(() => {
   if (document.documentElement?.dataset.ready) window.drawnAt ??= performance.now();
-}).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] })"""
+}).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] });
+requestAnimationFrame(function watch() {
+  window.isTextFirst ||= typeof page === "undefined" && document.querySelector("#facts dd") !== null;
+  if (!window.isTextFirst && !window.drawnAt) requestAnimationFrame(watch);
+})"""
 TIMES = """({
-  paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null, drawn: window.drawnAt ?? null })"""
+  paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null, drawn: window.drawnAt ?? null,
+  isTextFirst: window.isTextFirst ?? false })"""
 
 
 class Page:
@@ -67,7 +73,7 @@ class Page:
         await self.call("Page.navigate", url=url)
 
     async def times(self):
-        """The milliseconds to the first paint of content and to the drawn drive; None for what has not happened."""
+        """The milliseconds to the first paint of content and to the drawn drive, None for what has not happened, and isTextFirst."""
         return await self.value(TIMES)
 
     async def screenshot(self, path):

@@ -35,7 +35,21 @@ struct LiveDriveTests {
         for index in 10..<12 { add(position(index), "/nav/position", at: index, to: &drive) }
         let second = try #require(try batch(of: &drive))
         #expect(second["sequence"] as? Int == 9 && rows(second) == 2)
+        // The figures are those of the whole drive; they come with the nodes, more seldom.
+        #expect(second["figures"] == nil)
+        let third = try #require(try batch(of: &drive, []))
+        let figures = (third["figures"] as? [[String: String]] ?? []).map { [$0["name"], $0["value"]] }
+        #expect(figures.contains(["Time", "11 s"]) && figures.contains(["Fixes", "12"]), "\(figures)")
         #expect(try rows(["run": run(of: drive)]) == 12)
+    }
+
+    @Test func pageSaysThatItConnects() throws {
+        var drive = LiveDrive(sequence: 7)
+        func page() throws -> String { String(decoding: try drive.page(name: "Live", version: "1"), as: UTF8.self) }
+        #expect(try page().contains("<p id=\"when\">connecting · no position yet</p>"))
+        for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
+        #expect(try page().contains("<p id=\"when\">connecting · 2026-01-01 09:00:09 UTC</p>"))
+        #expect(try page().contains("aria-live=\"off\">0:09 / 0:09</output>"))
     }
 
     @Test func restartedPublisherCountsAnew() throws {
@@ -136,8 +150,8 @@ struct LiveDriveTests {
             stamp: start + Int64(seconds) * second, message.encoded())
     }
 
-    private func batch(of drive: inout LiveDrive) throws -> [String: Any]? {
-        try drive.batch(nil).map { try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]) }
+    private func batch(of drive: inout LiveDrive, _ nodes: [LiveDrive.Node]? = nil) throws -> [String: Any]? {
+        try drive.batch(nodes).map { try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]) }
     }
 
     private func rows(_ batch: [String: Any]) -> Int? {

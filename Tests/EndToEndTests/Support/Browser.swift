@@ -42,6 +42,8 @@ enum Browser {
             var paint: Double?
             /// Milliseconds to the drawn drive.
             var drawn: Double?
+            /// Whether a frame showed the drive in numbers before the script read the data.
+            var isTextFirst: Bool
         }
 
         var document: String
