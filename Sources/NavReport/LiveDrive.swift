@@ -67,7 +67,7 @@ package struct LiveDrive {
     private struct Batch: Encodable {
         var sequence: Int64
         var run: DriveReport.RunDocument?
-        /// The whole drive in numbers.
+        /// The whole drive in numbers, in batches with nodes.
         var figures: [DriveSummary.Figure]?
         var nodes: [Node]?
         var map: Int
@@ -204,10 +204,13 @@ package struct LiveDrive {
         guard hasNews || nodes != nil else { return nil }
         sequence += 1
         var batch = Batch(sequence: sequence, nodes: nodes, map: mapVersion)
-        if hasNews, let start {
+        if let start {
             let span = start...max(start, latest)
-            batch.run = DriveReport.document(DriveReport.Run(name: "", content: news), start: start, span: span)
-            batch.figures = DriveSummary(whole, since: start, within: span).figures
+            if hasNews {
+                batch.run = DriveReport.document(DriveReport.Run(name: "", content: news), start: start, span: span)
+            }
+            // Of a long drive they take milliseconds.
+            if nodes != nil { batch.figures = DriveSummary(whole, since: start, within: span).figures }
         }
         (news, hasNews) = (DriveCollector(), false)
         return try Self.encoded(batch)
