@@ -165,10 +165,8 @@ public struct InstructionText: Sendable, Hashable {
         // The name of the crossroads identifies the place better than the end of the road.
         let isNamed = !maneuver.junctionName.isEmpty
         let endsRoad = maneuver.endsRoad || maneuver.type == .endOfRoad
-        // The road continues around the corner, so it does not end. A numbered road without a name is not turned into either.
-        let goesOn =
-            maneuver.keepsRoad && !maneuver.road.isUnnamed
-            && (maneuver.type == .endOfRoad || maneuver.type == .turn && maneuver.road.name.isEmpty)
+        // The road continues around the corner, so it does not end.
+        let goesOn = maneuver.type == .endOfRoad && maneuver.keepsRoad && !maneuver.road.isUnnamed
         let kind = goesOn ? .continue : endsRoad ? (isNamed ? .turn : .endOfRoad) : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let direction = direction(maneuver)

@@ -6,8 +6,6 @@ internal import NavRouting
 struct ManeuverBuilder {
     /// The greatest distance before a maneuver at which its lanes may be tagged, metres.
     static let laneReach = 40.0
-    /// Two drawings of one road differ by less at its ends, degrees.
-    private static let twinAngle = 3.0
     /// The greatest distance before a maneuver at which a side road can be mistaken for it, metres.
     static let ambiguityReach = 150.0
     /// The greatest length of a route edge at a waypoint that counts as a point rather than a road, metres.
@@ -221,7 +219,7 @@ struct ManeuverBuilder {
         let own = junction.roads[taken]
         // The same road drawn twice is not a choice.
         func isTwin(_ road: Intersection.Road) -> Bool {
-            road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < Self.twinAngle
+            road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
                 && road.angle > 0
         }
         if !own.isEntry || junction.roads.contains(where: isTwin) {
@@ -229,10 +227,6 @@ struct ManeuverBuilder {
             junction.roads.removeAll(where: isTwin)
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
             junction = classifier.classified(junction, after: previous)
-        }
-        if rejoinsTwin(&junction, arrivingBy: previous) {
-            junction = classifier.classified(junction, after: previous)
-            taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
         }
         let seen = junction.roads[taken].turn
         let told = prescribed.map(seen.obeying) ?? seen
@@ -263,21 +257,6 @@ struct ManeuverBuilder {
             turn.isRoundabout = true
         }
         turns.append(turn)
-    }
-
-    /// Removes the roads that end beside the approach and are the same road drawn twice; returns whether there are any.
-    ///
-    /// The approach takes the profile of a twin with a name if it has none itself.
-    private func rejoinsTwin(_ junction: inout Intersection, arrivingBy previous: EdgeIndex) -> Bool {
-        guard let back = junction.roads.first else { return false }
-        func isTwin(_ road: Intersection.Road) -> Bool {
-            road.leaving == nil && road.arriving != previous && road.end == back.end
-                && angularGap(road.bearing, back.bearing) < Self.twinAngle
-        }
-        guard let twin = junction.roads.dropFirst().first(where: isTwin) else { return false }
-        if junction.approach.sign.isEmpty { junction.approach = twin.road }
-        junction.roads = [back] + junction.roads.dropFirst().filter { !isTwin($0) }
-        return true
     }
 
     /// Returns the announcement that the map prescribes on the route's way through the junction before an edge; nil for none.

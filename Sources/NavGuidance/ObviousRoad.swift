@@ -80,18 +80,9 @@ extension TurnClassifier {
         let isNarrow = intersection.roads[candidate].deviation < TurnAngles.group
         return intersection.roads.indices.dropFirst().allSatisfy { other in
             other == candidate
-                || !endsAtThroughRoad(intersection, candidate, other)
-                    && !(isNarrow
-                        ? rivalsNarrow(intersection, candidate, other) : rivalsWide(intersection, candidate, other))
+                || !(isNarrow
+                    ? rivalsNarrow(intersection, candidate, other) : rivalsWide(intersection, candidate, other))
         }
-    }
-
-    /// Whether a nameless road ends at another nameless one, whose two directions are both turns.
-    private func endsAtThroughRoad(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
-        let (road, other) = (intersection.roads[candidate], intersection.roads[index])
-        return intersection.roads.count == 3 && other.isEntry && road.deviation > TurnAngles.narrow
-            && intersection.approach.sign.isEmpty && road.road.sign.isEmpty && other.road.hasSameClass(as: road.road)
-            && angularGap(road.angle, other.angle) > 180 - TurnAngles.fuzzy
     }
 
     /// Whether a road is much less important than those before and after: of a lower group with fewer lanes, or a link between them.
@@ -156,13 +147,8 @@ extension TurnClassifier {
         guard samePriority else { return true }
         if via.group < other.road.group {
             if road.road.sign.changes(to: other.road.sign), otherChanges { return false }
-            // A driver stays on a main road beside a nameless street unless the main road bends and the street is straighter; a link is no
-            // main road.
-            if other.road.sign.isEmpty, !road.road.isLink, road.deviation < TurnAngles.fuzzy,
-                road.deviation <= max(other.deviation, TurnAngles.straight)
-            {
-                return false
-            }
+            // A driver stays on a main road beside a nameless street unless it bends; a link is no main road.
+            if other.road.sign.isEmpty, !road.road.isLink, road.deviation < TurnAngles.fuzzy { return false }
         }
         return !other.road.isLink
     }

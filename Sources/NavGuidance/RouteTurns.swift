@@ -361,9 +361,6 @@ struct TurnJoiner {
         guard mayJoin(previous, current, next), isAhead(current),
             isAhead(next) || turns[next].isSilent && turns[next].sign.isEmpty
         else { return false }
-        // A turn onto the only named part of a nameless road is a turn.
-        let isNameless = turns[previous].sign.isEmpty && turns[next].sign.isEmpty
-        if isNameless { return turns[current].turn.modifier == .straight }
         return turns[previous].sign == turns[next].sign || isSame(previous, next)
     }
 
