@@ -236,6 +236,16 @@ class Vehicle(threading.Thread):
             self.line = None
             self.place = at or self.place
 
+    def hide(self, wheels: dict[str, Any]) -> None:
+        """Silences the receiver, and gives other values to the fields of odometry; no fix comes with such values."""
+        with self._guard:
+            self.silent, self.wheels = True, wheels
+
+    def appear(self) -> None:
+        """Ends what `hide` began."""
+        with self._guard:
+            self.silent, self.wheels = False, {}
+
     def run(self) -> None:
         last, step = time.monotonic(), 0.2
         while not self._ends.wait(step):
@@ -284,8 +294,9 @@ class Vehicle(threading.Thread):
         return fix
 
     def say(self, topic: str, message: Any) -> None:
-        """Publishes a message."""
-        self.publisher.publish(topic, message.SerializeToString())
+        """Publishes a message; drives do that, too, and a socket is for one thread at a time."""
+        with self._guard:
+            self.publisher.publish(topic, message.SerializeToString())
 
     def end(self) -> None:
         """Ends the thread."""
