@@ -52,6 +52,8 @@ class Bus:
     """
 
     drops_unknown = False
+    # Held while a process is started, until it is known to its bus.
+    spawning = threading.Lock()
 
     def __init__(self, folder: pathlib.Path, types: Messages, contract: Any) -> None:
         self.folder, self.types, self.contract = folder, types, contract
@@ -81,7 +83,7 @@ class Bus:
     def spawn(self, name: str, program: pathlib.Path, *words: object) -> subprocess.Popen[bytes]:
         """Starts a program on this bus."""
         known = {key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")}
-        with open(self.folder / f"{name}.log", "ab") as log:
+        with self.spawning, open(self.folder / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
                 [program, *map(str, words)],
                 stdin=subprocess.DEVNULL,
@@ -89,12 +91,15 @@ class Bus:
                 stderr=log,
                 env={**known, "NAVBUS_DIR": str(self.path)},
             )
-        self.processes[name] = process
+            self.processes[name] = process
         return process
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
         """Ends one process of this bus."""
-        process = self.processes.pop(name)
+        self._end(self.processes.pop(name), number)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         process.send_signal(number)
         try:
             process.wait(20)
@@ -135,10 +140,12 @@ class Bus:
 
     def end(self) -> None:
         """Ends all processes and the observer."""
-        for process in self.processes.values():
+        processes = list(self.processes.values())
+        for process in processes:
             process.send_signal(signal.SIGTERM)
-        for name in list(self.processes):
-            self.kill(name, signal.SIGTERM)
+        for process in processes:
+            self._end(process, signal.SIGTERM)
+        self.processes.clear()
         self.observer.end()
 
 
