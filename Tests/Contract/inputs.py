@@ -78,17 +78,19 @@ def odometry(drives: "Drives") -> None:
     vehicle.has_wheels = True
 
     def predicted(**wheels: Any) -> tuple[float, float, float, float]:
-        """Returns the north and east displacement during a silence of the receiver, and the σ along and across, in m."""
-        vehicle.silent, vehicle.wheels = False, {}
+        """Returns how far north and east a silence of the receiver leads in 2.5 s, and the σ along and across, in m."""
         measured = lambda at: at.source == 1 and distance((at.raw.latitude, at.raw.longitude), vehicle.place) < 20  # noqa: E731
         bus.expect(POSITION, measured, time.monotonic(), "a position in the field")
         time.sleep(2)
-        begin = bus.observer.last(POSITION).matched
-        since, vehicle.wheels, vehicle.silent = time.monotonic(), wheels, True
+        since = time.monotonic()
+        vehicle.hide(wheels)
         at = bus.expect(POSITION, lambda at: at.age_s > 2.5, since, f"a position predicted with {wheels}")
-        vehicle.silent = False
+        # From the last fix on, however long it was under way.
+        begin = [one.message for one in bus.observer.since(since - 10, POSITION) if one.message.source == 1][-1].matched
+        vehicle.appear()
         north, east = at.matched.latitude - begin.latitude, at.matched.longitude - begin.longitude
-        return north * 111_195, east * 71_475, at.along_sigma_m, at.cross_sigma_m
+        scale = 2.5 / at.age_s
+        return north * 111_195 * scale, east * 71_475 * scale, at.along_sigma_m, at.cross_sigma_m
 
     north, _, along, cross = predicted()
 
@@ -105,4 +107,4 @@ def odometry(drives: "Drives") -> None:
     differs("speed_mps", predicted(speed_mps=5.0)[0] < north - 5)
     differs("standstill", predicted(standstill=True)[0] < north - 5)
     differs("reverse", predicted(reverse=True)[0] < north - 5)
-    vehicle.has_wheels, vehicle.wheels = False, {}
+    vehicle.has_wheels = False

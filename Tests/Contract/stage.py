@@ -52,6 +52,8 @@ class Bus:
     """
 
     drops_unknown = False
+    # Held while a process is started, until it is known to its bus.
+    spawning = threading.Lock()
 
     def __init__(self, folder: pathlib.Path, types: Messages, contract: Any) -> None:
         self.folder, self.types, self.contract = folder, types, contract
@@ -81,7 +83,7 @@ class Bus:
     def spawn(self, name: str, program: pathlib.Path, *words: object) -> subprocess.Popen[bytes]:
         """Starts a program on this bus."""
         known = {key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")}
-        with open(self.folder / f"{name}.log", "ab") as log:
+        with self.spawning, open(self.folder / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
                 [program, *map(str, words)],
                 stdin=subprocess.DEVNULL,
@@ -89,12 +91,15 @@ class Bus:
                 stderr=log,
                 env={**known, "NAVBUS_DIR": str(self.path)},
             )
-        self.processes[name] = process
+            self.processes[name] = process
         return process
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
         """Ends one process of this bus."""
-        process = self.processes.pop(name)
+        self._end(self.processes.pop(name), number)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         process.send_signal(number)
         try:
             process.wait(20)
@@ -135,10 +140,12 @@ class Bus:
 
     def end(self) -> None:
         """Ends all processes and the observer."""
-        for process in self.processes.values():
+        processes = list(self.processes.values())
+        for process in processes:
             process.send_signal(signal.SIGTERM)
-        for name in list(self.processes):
-            self.kill(name, signal.SIGTERM)
+        for process in processes:
+            self._end(process, signal.SIGTERM)
+        self.processes.clear()
         self.observer.end()
 
 
@@ -236,6 +243,16 @@ class Vehicle(threading.Thread):
             self.line = None
             self.place = at or self.place
 
+    def hide(self, wheels: dict[str, Any]) -> None:
+        """Silences the receiver, and gives other values to the fields of odometry; no fix comes with such values."""
+        with self._guard:
+            self.silent, self.wheels = True, wheels
+
+    def appear(self) -> None:
+        """Ends what `hide` began."""
+        with self._guard:
+            self.silent, self.wheels = False, {}
+
     def run(self) -> None:
         last, step = time.monotonic(), 0.2
         while not self._ends.wait(step):
@@ -284,8 +301,9 @@ class Vehicle(threading.Thread):
         return fix
 
     def say(self, topic: str, message: Any) -> None:
-        """Publishes a message."""
-        self.publisher.publish(topic, message.SerializeToString())
+        """Publishes a message; drives do that, too, and a socket is for one thread at a time."""
+        with self._guard:
+            self.publisher.publish(topic, message.SerializeToString())
 
     def end(self) -> None:
         """Ends the thread."""

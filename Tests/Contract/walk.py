@@ -10,25 +10,26 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from typing import Any, Callable
 
 sys.dont_write_bytecode = True
 import gallery  # noqa: E402
-import given  # noqa: E402
-import inputs  # noqa: E402
 import stage  # noqa: E402
-import traffic_parts  # noqa: E402
-from bus import ROOT, CallFailed, Messages  # noqa: E402
+from bus import ROOT, Messages  # noqa: E402
 from contract import Contract, matches  # noqa: E402
-from drives import NAVIGATION, Drives  # noqa: E402
-from node_calls import leads, lives, node_calls, snapshots, values, waits  # noqa: E402
+from drives import NAVIGATION  # noqa: E402
 from elsewhere import ABSENT, IGNORED, SHOWN_ELSEWHERE  # noqa: E402
-from request_fields import points  # noqa: E402
-from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
-from tile_calls import CACHE, TileSource, away, offline, tile_calls  # noqa: E402
+from lanes import BEFORE_THE_FIRST_FIX, LANES, Stand  # noqa: E402
+from node_calls import leads, node_calls, snapshots  # noqa: E402
+from stage import Bus, Failed  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
+
+# The lane whose positions come from a receiver's file.
+RECEIVED = "received"
+PARTS = {RECEIVED: ["snapshots"], **{lane: list(parts) for lane, parts in LANES.items()}}
 
 # Set by the router and not by the caller; a parameter's description is not read when it is set.
 NOT_ASKED = {
@@ -38,13 +39,16 @@ NOT_ASKED = {
 
 
 class Walk:
-    """The stages of the walk, the failures in them, and the table at the end."""
+    """The lanes of the walk, the failures in them, and the tables at the end."""
 
     def __init__(self, programs: pathlib.Path, folder: pathlib.Path) -> None:
         self.programs, self.folder = programs, folder
         self.types = Messages()
         self.contract = Contract(self.types)
         self.failures: list[str] = []
+        # Of the parts and lanes that were run.
+        self.failed: dict[str, list[str]] = {}
+        self.seconds: dict[str, float] = {}
         self.only: set[str] = set()
         self.buses: list[Bus] = []
         self.topics: dict[str, str] = {}
@@ -58,10 +62,12 @@ class Walk:
             action()
         except Exception as error:
             kind = "" if isinstance(error, Failed) else f"{type(error).__name__}: "
-            self.failures.append(f"{what}: {kind}{error}")
+            self.failed[what] = [f"{what}: {kind}{error}"]
             if not isinstance(error, Failed):
-                self.failures.append(traceback.format_exc(limit=-2))
-        print(f"{what:<28}{time.monotonic() - begun:6.1f} s", flush=True)
+                self.failed[what].append(traceback.format_exc(limit=-2))
+        self.seconds[what] = time.monotonic() - begun
+        # In one piece, since parts of two lanes may end together.
+        print(f"{what:<28}{self.seconds[what]:6.1f} s{'  fails' if what in self.failed else ''}\n", end="", flush=True)
 
     def bus(self, name: str) -> Bus:
         """A separate bus."""
@@ -81,117 +87,42 @@ class Walk:
             raise Failed(f"navbus map build: {done.stderr}")
         return tiles
 
-    # MARK: Stages
+    # MARK: Lanes
 
-    def guided(self, tiles: pathlib.Path) -> None:
-        """Navigation with a vehicle, an owner, an online provider and the tile cache."""
-        bus, source = self.bus("guided"), TileSource()
-        online: dict[str, Any] = {"line": [], "delay": 0.0}
-        provider = Web(lambda path, headers: directions(path, online))
-        settings = dict(
-            tiles=tiles, utc_offset_min=0, policy__ask="all", policy__node="owner", policy__wait_ready_s=0,
-            directions__url=provider.url, directions__retries=0, directions__rest_after=100,
-            faster__interval_s=10, faster__min_remaining_s=0, faster__min_to_maneuver_s=0, faster__min_gain=0.01,
-            faster__approval="manual", alternatives__min_move_m=0, refresh__min_interval_s=0, reroute__cooldown_s=0,
-            reroute__min_move_m=0, reroute__min_commit_time_s=30, legs__auto_advance="false",
-            dead_reckoning__start_after_s=1, state__path=self.folder / "trip",
-        )  # fmt: skip
-        program = self.programs / NAVIGATION
+    def run(self) -> None:
+        """Runs the lanes side by side."""
+        tiles = self.build_map()
+        lanes = {name: lambda name=name: self.drive(name, tiles) for name in LANES}
+        threads = [
+            threading.Thread(target=self.attempt, args=(name, action), name=name, daemon=True)
+            for name, action in {RECEIVED: lambda: self.received(tiles), **lanes}.items()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
-        def start() -> None:
-            bus.start(program, **settings)
+    def drive(self, lane: str, tiles: pathlib.Path) -> None:
+        """Runs the parts of a lane one after the other."""
+        on = Stand(lane, self.bus, self.programs, tiles)
 
-        bus.start(
-            self.programs / CACHE,
-            store__path=self.folder / "store",
-            tilesets=source.tilesets(str(tiles)),
-            predictive__enabled="true",
-            network__retries=0,
-            region__retry_s=86400,
-        )
-        owner = Owner(bus)
-        start()
-        vehicle = Vehicle(bus, crossing(0, 1))
-        vehicle.silent = True
-        drives = Drives(bus, vehicle, owner)
-        drives.restart = start
+        def begin(name: str) -> None:
+            if name != BEFORE_THE_FIRST_FIX:
+                on.appear()
+            LANES[lane][name](on)
+
         try:
-            self.attempt("before the first fix", drives.before_the_first_fix)
-            vehicle.silent = False
-            bus.expect("/nav/position", lambda _: True, 0, "a position")
-            self.attempt("horizon", drives.horizon)
-            self.attempt("choice", lambda: drives.begin(drives.choice))
-            self.attempt("long simulation", lambda: drives.begin(drives.long_simulation))
-            self.attempt("online", lambda: self.online(drives, online))
-            self.attempt("fixes", lambda: drives.begin(drives.fixes))
-            self.attempt("fixes of all kinds", lambda: drives.begin(lambda: gallery.fix_kinds(drives)))
-            self.attempt("fields of fixes", lambda: drives.begin(lambda: inputs.fixes(drives)))
-            self.attempt("fields of odometry", lambda: drives.begin(lambda: inputs.odometry(drives)))
-            self.attempt("given routes", lambda: drives.begin(lambda: given.set_route(drives)))
-            self.attempt("revised instructions", lambda: drives.begin(lambda: given.revise(drives)))
-            self.attempt("street", lambda: drives.begin(lambda: gallery.street(drives)))
-            self.attempt("town drive", lambda: drives.begin(drives.town_drive))
-            self.attempt("offers", lambda: drives.begin(lambda: traffic_parts.offers(drives)))
-            self.attempt("ages of traffic", lambda: drives.begin(lambda: traffic_parts.ages(drives)))
-            self.attempt("units", lambda: drives.begin(drives.units))
-            self.attempt("close turns", lambda: drives.begin(drives.close_turns))
-            self.attempt("named", lambda: drives.begin(drives.named))
-            self.attempt("turned", lambda: drives.begin(drives.turned))
-            self.attempt("declined", lambda: drives.begin(drives.declined))
-            self.attempt("off route", lambda: drives.begin(drives.off_route))
-            self.attempt("stops", lambda: drives.begin(drives.stops))
-            self.attempt("outage", lambda: drives.begin(drives.outage))
-            self.attempt("questions", drives.questions)
-            self.attempt("calls of a node", lambda: node_calls(bus, NAVIGATION))
-            self.attempt("parameters", lambda: self.parameters(bus))
-            self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
-            self.attempt("tile cache", lambda: tile_calls(bus, source))
-            self.attempt("offline", lambda: offline(bus))
-            self.attempt("sources away", lambda: away(self.bus("away"), self.programs / CACHE))
-            # The cache withdraws its topics when it is shut down.
-            self.note_topics(bus)
-            self.attempt("a node's life", lambda: lives(bus, CACHE))
+            on.start()
+            for name in LANES[lane]:
+                # Not at the end: the last part may shut a node down, which withdraws its topics.
+                self.note_topics(on.bus)
+                self.attempt(name, lambda: begin(name))  # noqa: B023
         finally:
-            vehicle.end()
-            owner.end()
-            source.end()
-            provider.end()
-
-    def online(self, drives: Drives, online: dict[str, Any]) -> None:
-        """A route from the online provider, and none if it may not be asked."""
-        router = drives.router
-        ends = (crossing(0, 1), crossing(3, 1))
-        own = router.route(*ends, allow_online=False)
-        online["line"] = points(own)
-        theirs = router.route(*ends)
-        kinds = [self.types.enum("RouteProvider", route.provider) for route in (own, theirs)]
-        if kinds != ["ON_BOARD", "ONLINE"]:
-            raise Failed(f"routes without and with the online provider are {kinds}")
-        self.contract.prove("RouteOptions.allow_online", "changes the answer")
-        online["line"] = []
-        # A call that is cancelled before its answer.
-        online["delay"] = 1.0
-        since = time.monotonic()
-        try:
-            drives.call.parts(
-                "Navigation.CalculateRoute", seconds=0.3, waypoints=[router.waypoint(ends[1])], preview=False
-            )
-        except CallFailed as failure:
-            if failure.code != 4:
-                raise
-        drives.bus.expect("/nav/journal", lambda entry: entry.HasField("call_ended"), since, "a call that has ended")
-        online["delay"] = 0.0
-
-    def parameters(self, bus: Bus) -> None:
-        """A parameter of each kind."""
-        values(
-            bus, NAVIGATION, bool_value=("faster.enabled", True), int_value=("dead_reckoning.exit_good_fixes", 2),
-            double_value=("fix.max_h_accuracy_m", 120.0), string_value=("log.level", "debug"),
-        )  # fmt: skip
+            on.end()
 
     def received(self, tiles: pathlib.Path) -> None:
         """A receiver's file, a recorded bag that is played in lockstep, and road tiles that arrive later."""
-        bus = self.bus("received")
+        bus = self.bus(RECEIVED)
         partial = self.folder / "partial"
         shutil.copytree(tiles, partial)
         held = [(path, path.read_bytes()) for path in sorted((partial / "12/2138").rglob("*")) if path.is_file()]
@@ -358,6 +289,13 @@ class Walk:
         methods = [f"{service}.{method.name}" for service in contract.services for method in contract.methods(service)]
         unmet = [method for method in methods if method not in contract.answered | contract.unimplemented]
         print()
+        for lane, parts in PARTS.items():
+            for what in (lane, *parts):
+                if what in self.seconds:
+                    print(f"{what if what == lane else f'  {what}':<28}{self.seconds[what]:6.1f} s")
+        print()
+        failures = [line for lane, parts in PARTS.items() for what in (lane, *parts) for line in self.failed.get(what, [])]
+        failures += self.failures
         rows = [
             (
                 "messages",
@@ -409,51 +347,14 @@ class Walk:
             ("messages that nothing uses", sorted(stray)),
             ("methods that nobody called", unmet),
             ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
-            ("failed", self.failures),
+            ("failed", failures),
         ):
             if lines:
                 print(f"\n{title}:")
                 for line in lines:
                     print(f"  {line}")
         found = kinds["silent"] + places["silent"] + given["silent"]
-        return 1 if found or silent or stray or unmet or contract.wrong or self.failures else 0
-
-
-def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-    """The answers of an OSRM server: one known route, otherwise that there is none."""
-    time.sleep(online["delay"])
-    head = {"Content-Type": "application/json"}
-    if not online["line"]:
-        return 400, head, json.dumps({"code": "NoRoute", "message": "none"}).encode()
-    line = online["line"]
-    length = sum(stage.distance(one, other) for one, other in zip(line, line[1:]))
-    leg = {"distance": length, "duration": length / 10, "summary": "", "steps": []}
-    route = {
-        "geometry": encoded(line),
-        "legs": [leg],
-        "distance": length,
-        "duration": length / 10,
-        "weight": length / 10,
-        "weight_name": "routability",
-    }
-    ends = [{"location": [at[1], at[0]], "name": "", "distance": 0} for at in (line[0], line[-1])]
-    return 200, head, json.dumps({"code": "Ok", "routes": [route], "waypoints": ends}).encode()
-
-
-def encoded(line: list[tuple[float, float]]) -> str:
-    """A line as a polyline of six digits."""
-    text, before = "", (0, 0)
-    for at in line:
-        now = (round(at[0] * 1e6), round(at[1] * 1e6))
-        for one, other in zip(now, before):
-            value = (one - other) << 1
-            value = ~value if one < other else value
-            while value >= 0x20:
-                text += chr((0x20 | (value & 0x1F)) + 63)
-                value >>= 5
-            text += chr(value + 63)
-        before = now
-    return text
+        return 1 if found or silent or stray or unmet or contract.wrong or failures else 0
 
 
 def gpsd_reports() -> str:
@@ -496,13 +397,16 @@ def main() -> int:
     )
     parser.add_argument("--keep", action="store_true", help="keep logs when the walk holds, too")
     parser.add_argument(
-        "--only", metavar="PART,PART", help="do these parts alone; the table then tells of silent fields"
+        "--only", metavar="PART,PART", help="do these parts or lanes alone; the table then tells of silent fields"
     )
     parser.add_argument("--times", type=int, default=1, help="walk so often; a table of the walks at the end")
     parser.add_argument("--busy", type=int, default=0, help="beside so many processes that only compute")
     parser.add_argument("--older", action="store_true", help="leave out settings that the programs do not know yet")
     options = parser.parse_args()
     Bus.drops_unknown = options.older
+    # Ends the processes as Ctrl-C does, and also where a shell that runs the walk in the background has Ctrl-C ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
     try:
         results = [walk_once(options) for _ in range(options.times)]
@@ -521,12 +425,16 @@ def walk_once(options: argparse.Namespace) -> tuple[int, float]:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="walk-", dir="/tmp"))
     walk = Walk(options.bin.resolve(), folder)
     begun = time.monotonic()
+    if options.only:
+        chosen = set(options.only.split(","))
+        walk.only = chosen | {lane for lane, parts in PARTS.items() if chosen & set(parts)}
+        walk.only |= {part for lane in chosen & set(PARTS) for part in PARTS[lane]}
     try:
-        tiles = walk.build_map()
-        if options.only:
-            walk.only = set(options.only.split(",")) | {"guided"}
-        walk.attempt("received", lambda: walk.received(tiles))
-        walk.attempt("guided", lambda: walk.guided(tiles))
+        walk.run()
+    except BaseException:
+        # Never released: what a lane started from now on would outlive the walk.
+        Bus.spawning.acquire()
+        raise
     finally:
         for bus in walk.buses:
             bus.end()
