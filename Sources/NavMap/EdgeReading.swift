@@ -19,6 +19,13 @@ package struct EdgeReading {
     package var attributesID: UInt64 { UInt64(tileNumber) << 32 | UInt64(record.attributes) }
     /// The number of lanes in this direction; 0 when unknown.
     package var lanes: Int { Int(tile.attributeRecords[Int(record.attributes)].lanes) }
+    /// The ``RoadAttributes/turnLanes`` without the cost of the other attributes.
+    package var turnLanes: String { tile.string(tile.attributeRecords[Int(record.attributes)].turnLanes) }
+    /// Whether signs show where this direction leads.
+    package var hasDestination: Bool {
+        let attributes = tile.attributeRecords[Int(record.attributes)]
+        return !tile.string(attributes.destination).isEmpty || !tile.string(attributes.destinationReference).isEmpty
+    }
     /// Class, names and limits; the strings are created on every call.
     package var attributes: RoadAttributes { tile.attributes(Int(record.attributes)) }
 }

@@ -60,6 +60,8 @@ public final class RoadGraph: Sendable {
     let incompleteness: ContiguousArray<Incompleteness>
     /// A bit for each edge: whether it has point features.
     let edgesWithFeatures: ContiguousArray<UInt64>
+    /// A bit for each edge: whether the path of a restriction begins with it.
+    private let restrictedEdges: ContiguousArray<UInt64>
 
     /// The value for "no edge" in ``edgeOpposites``.
     public static let noEdge = EdgeIndex(rawValue: .max)
@@ -108,6 +110,12 @@ public final class RoadGraph: Sendable {
         incompleteness = assembly.incompleteness()
         edgesWithFeatures = RoadGraph.edgesWithFeatures(
             assembly.tiles, first: assembly.firstEdgeOfTile, count: assembly.edgeTails.count)
+        var restricted = ContiguousArray<UInt64>(repeating: 0, count: edgesWithFeatures.count)
+        for restriction in assembly.restrictions {
+            let edge = restriction.path[0].index
+            restricted[edge >> 6] |= 1 << UInt64(edge & 63)
+        }
+        restrictedEdges = restricted
     }
 
     public var edgeCount: Int { edgeTails.count }
@@ -253,6 +261,13 @@ public final class RoadGraph: Sendable {
         }
         return restrictionOrder[low...].lazy.prefix { $0.edge == edge.rawValue }
             .map { [restrictions] in restrictions[Int($0.index)] }
+    }
+
+    /// Returns the edges onto which a kind of vehicle may never turn from an edge.
+    package func refusedTurns(from edge: EdgeIndex, for vehicle: VehicleAccess) -> [EdgeIndex] {
+        guard restrictedEdges[edge.index >> 6] & 1 << UInt64(edge.index & 63) != 0 else { return [] }
+        return restrictions(from: edge).filter { $0.path.count == 2 && $0.holds(for: vehicle, at: nil) }
+            .map { $0.path[1] }
     }
 
     /// Returns the paths with a prescribed announcement before an edge.

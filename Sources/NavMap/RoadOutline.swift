@@ -28,6 +28,12 @@ package struct RoadOutline {
     ///   - coordinate: Returns a point of the line; 0 is the junction.
     package init(_ frame: LocalFrame, reach: Double, count: Int, coordinate: (Int) -> Coordinate) {
         points = []
+        take(frame, reach: reach, count: count, coordinate: coordinate)
+    }
+
+    /// Takes the line of another road in the same way, in the memory of the old one.
+    package mutating func take(_ frame: LocalFrame, reach: Double, count: Int, coordinate: (Int) -> Coordinate) {
+        points.removeAll(keepingCapacity: true)
         points.reserveCapacity(min(count, 16))
         for index in 0..<count {
             let point = frame.point(coordinate(index))
@@ -36,6 +42,15 @@ package struct RoadOutline {
             if abs(point.east) > reach || abs(point.north) > reach { break }
         }
         if points.count == 1 { points.append(LocalPoint(east: points[0].east, north: points[0].north + 0.01)) }
+    }
+
+    /// Takes the line of an edge in the same way, from its start on or, not `isOutwards`, from its end back.
+    package mutating func take(
+        _ edge: EdgeIndex, in graph: RoadGraph, isOutwards: Bool, _ frame: LocalFrame, reach: Double
+    ) {
+        let shape = graph.shape(of: edge)
+        let last = shape.count - 1
+        take(frame, reach: reach, count: shape.count) { shape[isOutwards ? $0 : last - $0].coordinate }
     }
 
     /// Returns the direction from one point to another, degrees clockwise from north.

@@ -93,6 +93,8 @@ public struct RouteEdge: Sendable, Equatable {
     package var roadClass: RoadClass { sharedAttributes.roadClass }
     /// The road flags, without the cost of copying all ``attributes``.
     package var flags: RoadFlags { sharedAttributes.flags }
+    /// The lanes, without the cost of copying all ``attributes``.
+    package var turnLanes: String { sharedAttributes.turnLanes }
 
     /// Mean speed including stops, m/s; the free-flow speed for a piece without length.
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
@@ -122,6 +124,7 @@ struct SharedAttributes: Sendable, Equatable {
     var roadName: String { box.value.name.isEmpty ? box.value.reference : box.value.name }
     var roadClass: RoadClass { box.value.roadClass }
     var flags: RoadFlags { box.value.flags }
+    var turnLanes: String { box.value.turnLanes }
 
     func isNamed(like other: SharedAttributes) -> Bool {
         box === other.box
