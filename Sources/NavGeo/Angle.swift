@@ -16,7 +16,7 @@ public enum Angle {
     public static func normalised(_ radians: Double) -> Double {
         guard radians.isFinite else { return 0 }
         let turn = 2 * Double.pi
-        let remainder = radians.truncatingRemainder(dividingBy: turn)
+        let remainder = abs(radians) < turn ? radians : radians.truncatingRemainder(dividingBy: turn)
         let positive = remainder < 0 ? remainder + turn : remainder
         return positive >= turn ? 0 : positive
     }

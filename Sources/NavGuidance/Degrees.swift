@@ -1,6 +1,6 @@
 /// Returns an angle normalised to 0 ..< 360.
 func circle(_ degrees: Double) -> Double {
-    let rest = degrees.truncatingRemainder(dividingBy: 360)
+    let rest = abs(degrees) < 360 ? degrees : degrees.truncatingRemainder(dividingBy: 360)
     return rest < 0 ? rest + 360 : rest
 }
 
