@@ -53,14 +53,15 @@ struct Intersection {
     /// Whether the roads have their turns.
     var isClassified = false
 
-    var entries: Int { roads.count { $0.isEntry } }
+    var entries: Int { roads.indices.count { roads[$0].isEntry } }
 
     /// Returns the road whose angle is nearest to the given one, of those that `isWanted`.
     func nearest(to angle: Double, where isWanted: (Road) -> Bool = { _ in true }) -> Int? {
         var best: Int?
-        for index in roads.indices where isWanted(roads[index]) {
+        var least = Double.infinity
+        for index in roads.indices {
             let gap = angularGap(roads[index].angle, angle)
-            if best.map({ gap < angularGap(roads[$0].angle, angle) }) ?? true { best = index }
+            if gap < least, isWanted(roads[index]) { (best, least) = (index, gap) }
         }
         return best
     }
@@ -98,7 +99,8 @@ enum TurnAngles {
 
 /// Returns the smaller angle between two directions, degrees.
 func angularGap(_ first: Double, _ second: Double) -> Double {
-    let gap = abs(first - second).truncatingRemainder(dividingBy: 360)
+    let turn = abs(first - second)
+    let gap = turn < 360 ? turn : turn.truncatingRemainder(dividingBy: 360)
     return gap > 180 ? 360 - gap : gap
 }
 
@@ -116,10 +118,13 @@ package final class JunctionModel {
     package let access: VehicleAccess
     /// A vehicle of the usual size: a junction looks the same to all that may drive there.
     private let vehicle: VehicleProfile
-    private var profiles: [ProfileKey: RoadProfile] = [:]
+    /// By the numbers of the traits of both directions of a road.
+    private var profiles = SlotTable<UInt64, RoadProfile>()
     private var junctions = RecentTable<[JunctionArm]>()
     private var unmerged = RecentTable<[JunctionArm]>()
     private var intersections = RecentTable<Intersection>()
+    /// The line of an arm that is measured, kept for its memory.
+    private var scratch = RoadOutline([])
 
     /// The most profiles that are kept; equal roads share one.
     private static let profileCapacity = 65_536
@@ -140,12 +145,6 @@ package final class JunctionModel {
         -> JunctionModel
     {
         former.flatMap { $0.graph === graph && $0.access == access ? $0 : nil } ?? JunctionModel(graph, for: access)
-    }
-
-    /// The identities of the attributes of both directions of a road; nil for a direction that is missing.
-    private struct ProfileKey: Hashable {
-        var there: UInt64
-        var back: UInt64?
     }
 
     /// Whether a divided road may begin at a node: vehicles only arrive by one of its roads.
@@ -177,14 +176,16 @@ package final class JunctionModel {
     }
 
     func profile(_ edge: EdgeIndex) -> RoadProfile {
+        // Equal traits of both directions mean equal attributes.
+        let opposite = graph.opposite(edge)
+        let back = opposite.map { UInt64(graph.traitNumbers[$0.index]) + 1 } ?? 0
+        let key = UInt64(graph.traitNumbers[edge.index]) << 32 | back
+        if let known = profiles.find(key) { return known }
         let reading = graph.reading(of: edge)
-        let opposite = graph.opposite(edge).map { graph.reading(of: $0) }
-        let key = ProfileKey(there: reading.attributesID, back: opposite?.attributesID)
-        if let known = profiles[key] { return known }
-        let lanes = reading.lanes > 0 ? reading.lanes + (opposite?.lanes ?? 0) : 0
+        let lanes = reading.lanes > 0 ? reading.lanes + (opposite.map { graph.reading(of: $0).lanes } ?? 0) : 0
         let profile = RoadProfile(reading.attributes, lanes: lanes)
-        if profiles.count >= Self.profileCapacity { profiles.removeAll() }
-        profiles[key] = profile
+        if profiles.count >= Self.profileCapacity { profiles = SlotTable() }
+        profiles.insert(profile, at: key)
         return profile
     }
 
@@ -194,7 +195,8 @@ package final class JunctionModel {
     func junction(at node: NodeIndex) -> [JunctionArm] {
         if let known = junctions.find(node.rawValue) { return known }
         var arms = arms(at: node)
-        let merged = arms.count >= 3 && arms.contains { $0.leaving == nil } ? mergeHalves(&arms, at: node) : []
+        let mayMerge = arms.count >= 3 && arms.indices.contains { arms[$0].leaving == nil }
+        let merged = mayMerge ? mergeHalves(&arms, at: node) : []
         if arms.count >= 2 { adjustToNeighbours(&arms, merged, at: node) }
         junctions.insert(arms, at: node.rawValue)
         return arms
@@ -203,34 +205,38 @@ package final class JunctionModel {
     /// Returns the roads at a node as they are drawn.
     func arms(at node: NodeIndex) -> [JunctionArm] {
         if let known = unmerged.find(node.rawValue) { return known }
-        var found: [(edge: EdgeIndex, leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
-        for edge in graph.outgoing(node) where isOpen(edge) {
-            found.append((edge, edge, openOpposite(edge)))
-        }
-        for edge in graph.incoming(node) where isOpen(edge) && openOpposite(edge) == nil {
-            found.append((edge, nil, edge))
-        }
-        let roads = found.map { profile($0.edge) }
-        let lanes = roads.reduce(0) { max($0, $1.lanes) }
-        let origin = graph.nodePositions[node.index].coordinate
-        let frame = LocalFrame(origin: origin)
+        let (outgoing, incoming) = (graph.outgoing(node), graph.incoming(node))
         var arms: [JunctionArm] = []
-        arms.reserveCapacity(found.count)
-        for (index, pair) in found.enumerated() {
-            // Where no road turns off, only the first metres count.
-            let isSimple = found.count <= 2
-            let reach = isSimple ? RoadOutline.inaccuracy : RoadOutline.reach
-            let outline = outline(pair.edge, isOutwards: pair.leaving != nil, frame, reach: reach)
-            let edge = pair.edge
-            let initial = outline.initialBearing
+        arms.reserveCapacity(
+            outgoing.count { isOpen($0) } + incoming.count { isOpen($0) && openOpposite($0) == nil })
+        var lanes = 0
+        for edge in outgoing where isOpen(edge) {
+            let road = profile(edge)
+            lanes = max(lanes, road.lanes)
             arms.append(
                 JunctionArm(
-                    edge: pair.edge, leaving: pair.leaving, arriving: pair.arriving, road: roads[index],
-                    initialBearing: initial,
-                    bearing: isSimple
-                        ? initial : outline.bearing(roads[index].roadClass, roads[index].flags, lanes: lanes),
-                    length: Double(graph.edgeLengths[edge.index]),
-                    end: pair.leaving != nil ? graph.edgeHeads[edge.index] : graph.edgeTails[edge.index]))
+                    edge: edge, leaving: edge, arriving: openOpposite(edge), road: road, initialBearing: 0, bearing: 0,
+                    length: Double(graph.edgeLengths[edge.index]), end: graph.edgeHeads[edge.index]))
+        }
+        for edge in incoming where isOpen(edge) && openOpposite(edge) == nil {
+            let road = profile(edge)
+            lanes = max(lanes, road.lanes)
+            arms.append(
+                JunctionArm(
+                    edge: edge, leaving: nil, arriving: edge, road: road, initialBearing: 0, bearing: 0,
+                    length: Double(graph.edgeLengths[edge.index]), end: graph.edgeTails[edge.index]))
+        }
+        let frame = LocalFrame(origin: graph.nodePositions[node.index].coordinate)
+        // Where no road turns off, only the first metres count.
+        let isSimple = arms.count <= 2
+        let reach = isSimple ? RoadOutline.inaccuracy : RoadOutline.reach
+        for index in arms.indices {
+            scratch.take(arms[index].edge, in: graph, isOutwards: arms[index].leaving != nil, frame, reach: reach)
+            let initial = scratch.initialBearing
+            arms[index].initialBearing = initial
+            arms[index].bearing =
+                isSimple
+                ? initial : scratch.bearing(arms[index].road.roadClass, arms[index].road.flags, lanes: lanes)
         }
         arms.sort { ($0.bearing, $0.edge.rawValue) < ($1.bearing, $1.edge.rawValue) }
         unmerged.insert(arms, at: node.rawValue)
@@ -241,10 +247,9 @@ package final class JunctionModel {
     private func outline(
         _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double
     ) -> RoadOutline {
-        let shape = graph.reading(of: edge).shape
-        return RoadOutline(frame, reach: reach, count: shape.count) {
-            shape[isOutwards ? $0 : shape.count - 1 - $0].coordinate
-        }
+        var outline = RoadOutline([])
+        outline.take(edge, in: graph, isOutwards: isOutwards, frame, reach: reach)
+        return outline
     }
 
     /// Returns the direction of a road beyond its first metres, degrees clockwise from north; nil when it is too short.
@@ -520,29 +525,30 @@ package final class JunctionModel {
     }
 
     /// Returns the same junction with turns from a classifier, whose result must depend on the edge alone.
-    func classified(after edge: EdgeIndex, by classify: (Intersection) -> Intersection) -> Intersection? {
-        guard let seen = intersection(after: edge) else { return nil }
-        if seen.isClassified { return seen }
-        let found = classify(seen)
-        intersections.insert(found, at: edge.rawValue)
-        return found
+    func classified(after edge: EdgeIndex, by classify: (inout Intersection) -> Void) -> Intersection? {
+        let known = intersections.find(edge.rawValue)
+        if let known, known.isClassified { return known }
+        guard var seen = known ?? makeIntersection(after: edge) else { return nil }
+        classify(&seen)
+        intersections.insert(seen, at: edge.rawValue)
+        return seen
     }
 
     private func makeIntersection(after edge: EdgeIndex) -> Intersection? {
         let node = graph.edgeHeads[edge.index]
         let arms = junction(at: node)
-        guard let own = arms.firstIndex(where: { $0.arriving == edge }) else { return nil }
+        guard let own = arms.indices.first(where: { arms[$0].arriving == edge }) else { return nil }
         let arrival = circle(arms[own].bearing + 180)
         let initialArrival = circle(arms[own].initialBearing + 180)
-        let refused = graph.restrictions(from: edge).filter { $0.path.count == 2 && $0.holds(for: access, at: nil) }
-            .map { $0.path[1] }
+        let refused = graph.refusedTurns(from: edge, for: access)
         let isBarred = isBarred(node)
-        let exits = arms.count { $0.leaving.map { !refused.contains($0) } ?? false }
-        let twoWay = arms.count { $0.arriving != nil }
+        let exits = arms.indices.count { index in arms[index].leaving.map { !refused.contains($0) } ?? false }
+        let twoWay = arms.indices.count { arms[$0].arriving != nil }
         let ring = ringAngles(arms, arrival)
 
         var back: Intersection.Road?
         var roads: [Intersection.Road] = []
+        roads.reserveCapacity(arms.count)
         for (index, arm) in arms.enumerated() {
             var angle = intersectionAngle(arrival, arm.bearing)
             let initialAngle = intersectionAngle(initialArrival, arm.initialBearing)
@@ -574,8 +580,8 @@ package final class JunctionModel {
     /// split, so the first metres show which one is on the left.
     private func restoreOrder(_ roads: inout [Intersection.Road], _ initialArrival: Double) {
         for index in roads.indices.dropFirst() {
+            guard roads[index].angle - roads[index - 1].angle < Self.indistinct else { continue }
             let (one, other) = (roads[index - 1], roads[index])
-            guard other.angle - one.angle < Self.indistinct else { continue }
             let gap =
                 intersectionAngle(initialArrival, one.initialBearing)
                 - intersectionAngle(initialArrival, other.initialBearing)
@@ -599,12 +605,12 @@ package final class JunctionModel {
     }
 
     private func ringAngles(_ arms: [JunctionArm], _ arrival: Double) -> Ring? {
-        let parts = arms.filter(\.road.isRoundabout)
-        guard let into = parts.first(where: { $0.leaving == nil }), let out = parts.first(where: { $0.leaving != nil })
+        guard let into = arms.indices.first(where: { arms[$0].leaving == nil && arms[$0].road.isRoundabout }),
+            let out = arms.indices.first(where: { arms[$0].leaving != nil && arms[$0].road.isRoundabout })
         else { return nil }
-        let direction = circle(into.bearing + 180)
+        let direction = circle(arms[into].bearing + 180)
         return Ring(
-            arrival: direction, turn: intersectionAngle(direction, out.bearing),
+            arrival: direction, turn: intersectionAngle(direction, arms[out].bearing),
             approach: intersectionAngle(direction, circle(arrival + 180)))
     }
 }

@@ -195,10 +195,8 @@ package struct JunctionView: Sendable, Equatable {
         _ width: Float?
     ) -> Approach {
         let graph = model.graph
-        let tag = graph.attributes(of: arriving).turnLanes
-        let refused = Set(
-            graph.restrictions(from: arriving).filter { $0.path.count == 2 && $0.holds(for: model.access, at: nil) }
-                .map { $0.path[1] })
+        let tag = graph.reading(of: arriving).turnLanes
+        let refused = graph.refusedTurns(from: arriving, for: model.access)
         let isBarred = model.isBarred(seen.node)
         var ways: [Way] = []
         for (place, road) in seen.roads.enumerated() {

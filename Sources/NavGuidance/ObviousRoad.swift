@@ -18,7 +18,7 @@ extension TurnClassifier {
         }
         // The lane markings leave no doubt.
         let marked = roads.indices.dropFirst().first { index in
-            intersection.entries > 1 && isOfClass(roads[index]) && roads[index].deviation < TurnAngles.group
+            roads[index].deviation < TurnAngles.group && isOfClass(roads[index]) && intersection.entries > 1
                 && roads.indices.dropFirst().allSatisfy { other in
                     other == index || !roads[other].isEntry || hasTheStraightLanes(intersection, index, beside: other)
                 }
@@ -32,7 +32,7 @@ extension TurnClassifier {
         if let continuing, isDistinct(intersection, continuing) { return valid(continuing) }
         // Second choice: a road of the same class that goes straight on.
         let straight = intersection.nearest(to: 180, where: isOfClass)
-        if let straight, isDistinct(intersection, straight) { return valid(straight) }
+        if let straight, straight != continuing, isDistinct(intersection, straight) { return valid(straight) }
         // Last choice: any road, unless it turns off.
         guard let any = intersection.nearest(to: 180, where: \.isEntry) else { return nil }
         let isOnlyAhead = roads[any].deviation <= 90 && roads.count { $0.deviation <= 90 } == 1
@@ -54,9 +54,11 @@ extension TurnClassifier {
     /// Whether all lanes that go straight on lead along the road ahead, and only turn lanes lead to another road, as where they leave
     /// before a junction on a carriageway of their own.
     func hasTheStraightLanes(_ intersection: Intersection, _ index: Int, beside other: Int) -> Bool {
+        let tag = laneTag(before: intersection)
+        if tag.isEmpty { return false }
         let (road, rival) = (intersection.roads[index], intersection.roads[other])
         guard intersection.approach.sign.continues(as: road.road.sign) else { return false }
-        let lanes = laneTag(before: intersection).split(separator: "|", omittingEmptySubsequences: false)
+        let lanes = tag.split(separator: "|", omittingEmptySubsequences: false)
         let isLeft = rival.angle > road.angle
         let fromRival = isLeft ? lanes : lanes.reversed()
         let turning = fromRival.prefix { lane in
@@ -71,7 +73,7 @@ extension TurnClassifier {
 
     /// Returns the `turn:lanes` of the road by which the driver arrives; empty without arrows.
     func laneTag(before intersection: Intersection) -> String {
-        let tag = intersection.roads[0].arriving.map { model.graph.attributes(of: $0).turnLanes } ?? ""
+        let tag = intersection.roads[0].arriving.map { model.graph.reading(of: $0).turnLanes } ?? ""
         return LaneGuidance.hasOnlyMarks(tag) ? "" : tag
     }
 

@@ -3,8 +3,8 @@
 /// It takes the place of a dictionary, whose hash function costs more than most junctions take to be looked at.
 struct RecentTable<Value> {
     private static var capacity: Int { 8_192 }
-    private var recent = SlotTable<Value>()
-    private var former = SlotTable<Value>()
+    private var recent = SlotTable<UInt32, Value>()
+    private var former = SlotTable<UInt32, Value>()
 
     mutating func find(_ index: UInt32) -> Value? {
         if let known = recent.find(index) { return known }
@@ -20,44 +20,44 @@ struct RecentTable<Value> {
 }
 
 /// A growing table with open addressing; nothing is removed from it.
-private struct SlotTable<Value> {
+struct SlotTable<Key: FixedWidthInteger & UnsignedInteger, Value> {
     private(set) var count = 0
-    /// The index of each slot's value.
-    private var indices: [UInt32] = []
+    /// The key of each slot's value.
+    private var keys: [Key] = []
     private var values: [Value?] = []
-    /// 32 less the binary logarithm of the number of slots.
-    private var shift: UInt32 = 32
+    /// 64 less the binary logarithm of the number of slots.
+    private var shift: UInt64 = 64
 
-    /// No dense index: a graph has fewer edges and nodes.
-    private static var free: UInt32 { .max }
+    /// No key: a graph has fewer edges, nodes and traits.
+    private static var free: Key { .max }
 
-    func find(_ index: UInt32) -> Value? { indices.isEmpty ? nil : values[slot(of: index)] }
+    func find(_ key: Key) -> Value? { keys.isEmpty ? nil : values[slot(of: key)] }
 
-    mutating func insert(_ value: Value, at index: UInt32) {
-        if 2 * count >= indices.count { grow() }
-        let slot = slot(of: index)
-        if indices[slot] == Self.free { count += 1 }
-        indices[slot] = index
+    mutating func insert(_ value: Value, at key: Key) {
+        if 2 * count >= keys.count { grow() }
+        let slot = slot(of: key)
+        if keys[slot] == Self.free { count += 1 }
+        keys[slot] = key
         values[slot] = value
     }
 
-    /// Returns the slot that holds an index, else the free slot for it.
-    private func slot(of index: UInt32) -> Int {
-        // 2³² divided by the golden ratio spreads neighbours over the slots.
-        var slot = Int((index &* 0x9E37_79B1) >> shift)
-        while indices[slot] != index, indices[slot] != Self.free { slot = (slot + 1) & (indices.count - 1) }
+    /// Returns the slot that holds a key, else the free slot for it.
+    private func slot(of key: Key) -> Int {
+        // 2⁶⁴ divided by the golden ratio spreads neighbours over the slots.
+        var slot = Int((UInt64(key) &* 0x9E37_79B9_7F4A_7C15) >> shift)
+        while keys[slot] != key, keys[slot] != Self.free { slot = (slot + 1) & (keys.count - 1) }
         return slot
     }
 
     private mutating func grow() {
         let former = self
-        let size = max(1024, 4 * former.indices.count)
-        indices = Array(repeating: Self.free, count: size)
+        let size = max(1024, 4 * former.keys.count)
+        keys = Array(repeating: Self.free, count: size)
         values = Array(repeating: nil, count: size)
-        shift = UInt32(32 - size.trailingZeroBitCount)
-        for (index, value) in zip(former.indices, former.values) where index != Self.free {
-            let slot = slot(of: index)
-            indices[slot] = index
+        shift = UInt64(64 - size.trailingZeroBitCount)
+        for (key, value) in zip(former.keys, former.values) where key != Self.free {
+            let slot = slot(of: key)
+            keys[slot] = key
             values[slot] = value
         }
     }

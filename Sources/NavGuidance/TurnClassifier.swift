@@ -53,29 +53,39 @@ struct TurnClassifier {
 
     /// Returns the junction at the end of an edge with the turn of each of its roads; nil when the edge is not open.
     func classified(after edge: EdgeIndex) -> Intersection? {
-        model.classified(after: edge) { classified($0, after: edge) }
+        model.classified(after: edge) { classify(&$0, after: edge) }
     }
 
     /// Returns the junction with the turn of each of its roads.
     func classified(_ intersection: Intersection, after edge: EdgeIndex) -> Intersection {
         var result = intersection
+        classify(&result, after: edge)
+        return result
+    }
+
+    /// Finds the turn of each road of a junction.
+    private func classify(_ result: inout Intersection, after edge: EdgeIndex) {
         result.isClassified = true
         for index in result.roads.indices {
-            let road = result.roads[index]
             result.roads[index].turn =
-                !road.isEntry
+                !result.roads[index].isEntry
                 ? Turn(.none, .straight)
-                : index == 0 ? Turn(.continue, .uTurn) : Turn(.turn, ManeuverModifier(angle: road.angle))
+                : index == 0
+                    ? Turn(.continue, .uTurn) : Turn(.turn, ManeuverModifier(angle: result.roads[index].angle))
         }
         if result.approach.isFerry, result.roads.allSatisfy(\.road.isFerry) {
             for index in result.roads.indices { result.roads[index].turn.kind = .none }
-            return result
+            return
         }
-        if passRing(&result) { return result }
-        let obvious = result.roads.count > 2 ? obviousRoad(result) : nil
-        if result.roads.count > 2, !result.approach.isMinor,
-            result.roads.count(where: { $0.road.isMinor }) + 2 == result.roads.count
-        {
+        if passRing(&result) { return }
+        let count = result.roads.count
+        let passesDriveways =
+            count > 2 && !result.approach.isMinor
+            && result.roads.indices.count { result.roads[$0].road.isMinor } + 2 == count
+        // Where only driveways branch off, the street needs no comparison with them, and none is a slip lane.
+        let isStreetAlone = passesDriveways && !result.roads[0].road.isMinor
+        let obvious = count > 2 && !isStreetAlone ? obviousRoad(result) : nil
+        if passesDriveways {
             passDriveways(&result)
         } else if isMotorwayJunction(result) {
             passMotorwayJunction(&result)
@@ -91,13 +101,17 @@ struct TurnClassifier {
                 result.roads[index].turn.kind = .maneuver(.offRamp)
             }
         }
-        return result
     }
 
     /// Names the side of a road that looks straight where a driver who goes straight on would take another one.
     private func nameSides(_ intersection: inout Intersection) {
         // A driver who leaves a ferry is not following a road.
         if intersection.approach.isFerry { return }
+        guard
+            intersection.roads.contains(where: {
+                $0.isEntry && $0.turn.modifier == .straight && !$0.turn.isFollowed
+            })
+        else { return }
         let roads = intersection.roads
         let ahead = roads.indices.dropFirst().filter { roads[$0].isEntry && roads[$0].turn.modifier == .straight }
         for index in ahead where !roads[index].turn.isFollowed {
@@ -122,6 +136,7 @@ struct TurnClassifier {
         }
         guard ahead.count > 1 else { return }
         let tag = laneTag(before: seen)
+        if tag.isEmpty { return }
         func arrows(_ index: Int) -> Set<LaneIndication> {
             Set(LaneGuidance.lanes(tag, at: seen, onto: index, for: model.access).compactMap(\.active))
         }
@@ -371,7 +386,8 @@ struct TurnClassifier {
             intersection.roads[1].turn = obviousTurn(intersection, 1, joins: false)
             return
         }
-        let fork = findFork(intersection)
+        let mayFork = obvious == nil || count == 3 && intersection.roads.allSatisfy(\.road.isLink)
+        let fork = mayFork ? findFork(intersection) : nil
         if count == 3 {
             passThreeWays(&intersection, obvious, fork)
         } else {
@@ -395,12 +411,14 @@ struct TurnClassifier {
             }
             return
         }
+        let areAhead =
+            ManeuverModifier(angle: roads[1].angle) == .straight && ManeuverModifier(angle: roads[2].angle) == .straight
         for index in 1...2 { intersection.roads[index].turn = basicTurn(intersection, index) }
         guard let obvious else { return }
         intersection.roads[obvious].turn = obviousTurn(
             intersection, obvious, joins: intersection.isThroughStreet(obvious))
         let other = 3 - obvious
-        if ManeuverModifier(angle: roads[1].angle) == .straight, ManeuverModifier(angle: roads[2].angle) == .straight {
+        if areAhead {
             intersection.roads[other].turn.modifier = other == 2 ? .slightLeft : .slightRight
         }
     }
@@ -592,8 +610,7 @@ struct TurnClassifier {
         if !laneTag(before: intersection).isEmpty { return true }
         return [one, other].contains { index in
             guard let leaving = intersection.roads[index].leaving else { return false }
-            let road = model.graph.attributes(of: leaving)
-            return !road.destination.isEmpty || !road.destinationReference.isEmpty
+            return model.graph.reading(of: leaving).hasDestination
         }
     }
 
