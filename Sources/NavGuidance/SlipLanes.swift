@@ -25,8 +25,8 @@ struct SlipLanes {
             intersection.approach.sign.continues(as: road.road.sign)
         else { return }
         let candidates = [main - 1, main + 1].filter { $0 > 0 && $0 < roads.count && mayBe(roads[$0], beside: road) }
-        guard !candidates.isEmpty, let leaving = road.leaving, let crossing = next(leaving),
-            crossing.length <= reach(road.road), crossing.intersection.roads.count > 2,
+        guard !candidates.isEmpty, let leaving = road.leaving,
+            let crossing = next(leaving, within: reach(road.road)), crossing.intersection.roads.count > 2,
             crossing.intersection.node != intersection.node
         else { return }
         var isFound = false
@@ -59,11 +59,13 @@ struct SlipLanes {
             && !road.road.isMinor
     }
 
-    /// Returns the next junction of a road, past nodes where nothing else meets it.
-    private func next(_ edge: EdgeIndex) -> (intersection: Intersection, edge: EdgeIndex, length: Double)? {
+    /// Returns the next junction of a road, past nodes where nothing else meets it; nil when it is farther than `reach` metres.
+    private func next(_ edge: EdgeIndex, within reach: Double) -> (
+        intersection: Intersection, edge: EdgeIndex, length: Double
+    )? {
         var current = edge
         var length = Double(model.graph.edgeLengths[edge.index])
-        for _ in 0..<10 {
+        for _ in 0..<10 where length <= reach {
             guard let place = model.intersection(after: current) else { return nil }
             guard place.roads.count == 2, place.roads[1].isEntry, let on = place.roads[1].leaving else {
                 return (place, current, length)
@@ -72,6 +74,10 @@ struct SlipLanes {
             length += Double(model.graph.edgeLengths[on.index])
         }
         return nil
+    }
+
+    private func next(_ edge: EdgeIndex) -> (intersection: Intersection, edge: EdgeIndex, length: Double)? {
+        next(edge, within: .infinity)
     }
 
     /// Returns how far before its crossing a slip lane of a road may leave, metres.
@@ -95,7 +101,12 @@ struct SlipLanes {
         let lane = intersection.roads[index]
         let there = crossing.intersection
         let cross = there.roads[isLeft ? there.roads.count - 1 : 1]
-        guard cross.leaving != nil, let edge = lane.leaving, let target = next(edge) else { return false }
+        guard cross.leaving != nil, let edge = lane.leaving else { return false }
+        if crossing.length >= 3 {
+            guard curves(edge, isLeft: isLeft) else { return false }
+            if cross.deviation > 140, !lane.road.isLink { return false }
+        }
+        guard let target = next(edge) else { return false }
         let end = target.intersection
         guard end.roads.count == 3 || end.roads.count == 4, end.node != intersection.node, end.node != there.node,
             let entered = end.roads.first(where: { $0.isEntry }),
@@ -112,10 +123,6 @@ struct SlipLanes {
         guard let onto = classifier.obviousRoad(end), end.roads[onto].deviation <= 2 * TurnAngles.narrow,
             !end.roads[onto].road.isRoundabout
         else { return false }
-        if crossing.length >= 3 {
-            guard curves(edge, isLeft: isLeft) else { return false }
-            if cross.deviation > 140, !lane.road.isLink { return false }
-        }
         let position = { (node: NodeIndex) in model.graph.nodePositions[node.index].coordinate }
         let area =
             Geodesy.distance(position(intersection.node), position(there.node))
