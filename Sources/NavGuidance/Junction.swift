@@ -144,8 +144,9 @@ extension RoadLabel {
     /// Whether another road has the name or number that instructions use for this one, regardless of affixes such as `North`.
     func isCalledLike(_ other: RoadLabel) -> Bool {
         if isCalledByNumber { return other.references.contains(references[0]) }
+        if name == other.name { return true }
         let stem = NameAffixes.stem(of: name)
-        return name == other.name || !stem.isEmpty && stem == NameAffixes.stem(of: other.name)
+        return !stem.isEmpty && stem == NameAffixes.stem(of: other.name)
     }
 
     static func goesByNumber(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
@@ -155,6 +156,7 @@ extension RoadLabel {
     static func list(_ text: String) -> [String] {
         // Most texts are one word without outer spaces, and stay as they are.
         let bytes = text.utf8
+        if bytes.isEmpty { return [] }
         if let first = bytes.first, let last = bytes.last, first > 0x20, last > 0x20, last < 0x80,
             !bytes.contains(UInt8(ascii: ";"))
         {

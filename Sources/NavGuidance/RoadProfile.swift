@@ -1,21 +1,24 @@
 internal import NavMap
 
-/// The name and number of a road, as on the signs along it.
-struct RoadSign: Equatable {
+/// The name and number of a road, as on the signs along it; a class, because turns are copied often and it never changes.
+final class RoadSign: Equatable {
     let name: String
     let reference: String
-    /// The name in lower case without affixes such as `North`; computed once, because it is compared at every junction.
-    private let stem: String
+    let isEmpty: Bool
+    /// The name in lower case without affixes such as `North`; computed once, because it is compared at many junctions.
+    private lazy var stem = NameAffixes.stem(of: name)
     /// The numbers in ``reference``, computed once for the same reason.
     private let numbers: [String]
 
     init(name: String, reference: String) {
         (self.name, self.reference) = (name, reference)
-        stem = NameAffixes.stem(of: name)
+        isEmpty = name.isEmpty && reference.isEmpty
         numbers = RoadLabel.list(reference)
     }
 
-    var isEmpty: Bool { name.isEmpty && reference.isEmpty }
+    static func == (left: RoadSign, right: RoadSign) -> Bool {
+        left === right || left.name == right.name && left.reference == right.reference
+    }
 
     /// Whether going from this road onto `other` is a name change that must be announced.
     ///
