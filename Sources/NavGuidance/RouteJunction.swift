@@ -59,10 +59,19 @@ struct JunctionFinder {
                 junctions.append(departure(index))
                 continue
             }
-            let arms = drivenArms(before: index)
-            if index == pieces.lowerBound || arms.count > 2 { junctions.append(junction(before: index, arms)) }
+            guard index == pieces.lowerBound || isMeeting(before: index) else { continue }
+            junctions.append(junction(before: index, drivenArms(before: index)))
         }
         return junctions
+    }
+
+    /// Whether three or more roads meet at the start of a route edge.
+    private func isMeeting(before index: Int) -> Bool {
+        guard let node = roads.node(before: index) else { return false }
+        let graph = roads.graph
+        let leaving = graph.outgoing(node).count
+        return leaving > 2
+            || leaving + graph.incoming(node).count { graph.edgeOpposites[$0.index] == RoadGraph.noEdge } > 2
     }
 
     private func departure(_ index: Int) -> RouteJunction {
@@ -102,7 +111,7 @@ struct JunctionFinder {
             entries: arms.map(\.isEntry), incoming: arms.firstIndex { $0.edge == back },
             outgoing: arms.lastIndex { $0.edge == next },
             hasSignal: flags.contains(.trafficSignals) || stopLine.hasSignal,
-            hasStop: flags.contains(.stop) || stopLine.hasStop, lanes: lanes[index] ?? [])
+            hasStop: flags.contains(.stop) || stopLine.hasStop, lanes: lanes.isEmpty ? [] : lanes[index] ?? [])
     }
 
     /// Returns the roads at the start of a route edge, including those that only arrive there.
@@ -112,8 +121,7 @@ struct JunctionFinder {
         else { return [] }
         let graph = roads.graph
         let back = graph.opposite(previous)
-        let refused = graph.restrictions(from: previous).filter { $0.path.count == 2 && $0.holds(for: access, at: nil) }
-            .map { $0.path[1] }
+        let refused = graph.refusedTurns(from: previous, for: access)
         let (leaving, arriving) = (graph.outgoing(node), graph.incoming(node))
         var arms: [Arm] = []
         // Two more for the driven roads, which the map may not have.
@@ -121,7 +129,8 @@ struct JunctionFinder {
         for edge in leaving {
             let isEntry =
                 edge == next
-                || edge != back && graph.traits(of: edge).access.contains(access) && !refused.contains(edge)
+                || edge != back && !refused.contains(edge)
+                    && graph.traitTable[Int(graph.traitNumbers[edge.index])].access.contains(access)
             arms.append(
                 Arm(
                     bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge
