@@ -27,6 +27,8 @@ struct ManeuverBuilder {
     private let announcesNameChanges: Bool
     private var maneuvers: [Maneuver] = []
     private var turns: [RouteTurn] = []
+    /// The last of ``turns`` with arrows on its lanes, by the route edge after it; 0 for none.
+    private var lastArrows = 0
     private var passages: [Int: RoundaboutPassage] = [:]
     private var sideRoads: [SideRoad] = []
     /// The lanes before the route edges that begin at junctions.
@@ -90,7 +92,7 @@ struct ManeuverBuilder {
         let last = edges.upperBound - 1
         stop(last, offset: roads.route.edges[last].routeOffset + roads.route.edges[last].length)
         measureTurns()
-        let joined = TurnJoiner.joined(turns, on: roads)
+        let joined = TurnJoiner.joined(takeTurns(), on: roads)
         lanes.merge(joined.lanes) { $1 }
         let announced = withoutToldNames(
             joined.turns.dropFirst().dropLast().filter {
@@ -109,10 +111,17 @@ struct ManeuverBuilder {
         measure()
     }
 
+    /// Returns the turns and keeps none, so that they are changed in place.
+    private mutating func takeTurns() -> [RouteTurn] {
+        defer { turns = [] }
+        return turns
+    }
+
     private mutating func measureTurns() {
         guard turns.count > 1 else { return }
         for index in 0..<turns.count - 1 {
-            let end = passages[turns[index].piece].map { passage in
+            let passage = turns[index].isRoundabout ? passages[turns[index].piece] : nil
+            let end = passage.map { passage in
                 passage.pieces.upperBound < roads.route.edges.count
                     ? roads.route.edges[passage.pieces.upperBound].routeOffset : roads.route.length
             }
@@ -186,13 +195,11 @@ struct ManeuverBuilder {
     }
 
     /// Returns a turn at a junction whose roads are unknown.
-    ///
-    /// - Parameter sign: The name and number of the road after it; nil to look them up.
-    private func blankTurn(_ turn: Turn, piece: Int, offset: Double, sign: RoadSign? = nil) -> RouteTurn {
+    private func blankTurn(_ turn: Turn, piece: Int, offset: Double) -> RouteTurn {
         RouteTurn(
             piece: piece, lastPiece: piece, turn: turn, offset: offset, roads: 1, entries: 1,
             bearingIn: circle(Angle.degrees(piece > 0 ? roads.endBearing(piece - 1) : roads.startBearing(piece))),
-            bearingOut: circle(Angle.degrees(roads.startBearing(piece))), sign: sign ?? self.sign(piece),
+            bearingOut: circle(Angle.degrees(roads.startBearing(piece))), sign: sign(piece),
             isOnFerry: roads.kinds[piece].roadClass == .ferry)
     }
 
@@ -214,7 +221,7 @@ struct ManeuverBuilder {
         let prescribed = prescribedManeuver(before: index, onto: next)
         if prescribed == nil, isPlain(index, node) { return }
         guard var junction = classifier.classified(after: previous),
-            var taken = junction.roads.firstIndex(where: { $0.leaving == next })
+            var taken = junction.roads.indices.first(where: { junction.roads[$0].leaving == next })
         else { return }
         let own = junction.roads[taken]
         // The same road drawn twice is not a choice.
@@ -222,7 +229,10 @@ struct ManeuverBuilder {
             road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
                 && road.angle > 0
         }
-        if !own.isEntry || junction.roads.contains(where: isTwin) {
+        let hasTwin = junction.roads.indices.contains {
+            $0 != taken && junction.roads[$0].end == own.end && isTwin(junction.roads[$0])
+        }
+        if !own.isEntry || hasTwin {
             junction.roads[taken].isEntry = true
             junction.roads.removeAll(where: isTwin)
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
@@ -242,20 +252,21 @@ struct ManeuverBuilder {
             if !tagged.isEmpty { lanes[index] = tagged }
             return
         }
-        var turn = blankTurn(told, piece: index, offset: offset, sign: own.road.sign)
+        var turn = RouteTurn(
+            piece: index, lastPiece: index, turn: told, offset: offset, roads: junction.roads.count,
+            entries: junction.entries, bearingIn: circle(junction.roads[0].bearing + 180), bearingOut: own.bearing,
+            sign: own.road.sign, isOnFerry: roads.kinds[index].roadClass == .ferry)
         turn.isPrescribed = prescribed != nil
         turn.lanes = tagged
         turn.laneDestinations = LaneGuidance.destinations(approach?.signs ?? "", over: tagged)
-        turn.roads = junction.roads.count
-        turn.entries = junction.entries
-        turn.bearingIn = circle(junction.roads[0].bearing + 180)
-        turn.bearingOut = junction.roads[taken].bearing
         turn.deviation = 180 - junction.roads[taken].angle
-        turn.alternatives = junction.roads.indices.dropFirst()
-            .filter { $0 != taken && junction.roads[$0].isEntry }.map { 180 - junction.roads[$0].angle }
+        for other in junction.roads.indices.dropFirst() where other != taken && junction.roads[other].isEntry {
+            turn.alternatives.append(180 - junction.roads[other].angle)
+        }
         if turn.isType(.roundabout) {
             turn.isRoundabout = true
         }
+        if turn.hasArrows { lastArrows = index }
         turns.append(turn)
     }
 
@@ -283,9 +294,9 @@ struct ManeuverBuilder {
     }
 
     private mutating func remember(_ junction: Intersection, _ taken: Int, _ offset: Double) {
-        for (index, road) in junction.roads.enumerated()
-        where index != taken && road.isEntry && road.deviation >= 30 && road.deviation < 150 {
-            sideRoads.append(SideRoad(routeOffset: offset, side: road.angle < 180 ? .right : .left))
+        for index in junction.roads.indices where index != taken && junction.roads[index].isEntry {
+            guard (30..<150).contains(junction.roads[index].deviation) else { continue }
+            sideRoads.append(SideRoad(routeOffset: offset, side: junction.roads[index].angle < 180 ? .right : .left))
         }
     }
 
@@ -510,13 +521,12 @@ struct ManeuverBuilder {
     /// Returns the lanes tagged on the approach and the signs over them, or those up to `reach` metres before it when the last metres of a
     /// junction carry no tag. A tag of an earlier junction does not apply to this one. Lanes with arrows take precedence.
     private func laneTags(before edge: Int, reach: Double) -> (lanes: String, signs: String)? {
-        let used = turns.last { $0.hasArrows }?.piece ?? 0
-        let start = max(used, roads.route.legs[leg].edges.lowerBound)
+        let start = max(lastArrows, roads.route.legs[leg].edges.lowerBound)
         var index = edge - 1
         var rest = reach
         var withoutArrows: (lanes: String, signs: String)?
         repeat {
-            let lanes = roads.route.edges[index].attributes.turnLanes
+            let lanes = roads.route.edges[index].turnLanes
             if !lanes.isEmpty {
                 let found = (lanes, roads.route.edges[index].attributes.destinationLanes)
                 if !LaneGuidance.hasOnlyMarks(lanes) { return found }

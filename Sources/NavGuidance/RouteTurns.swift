@@ -99,16 +99,20 @@ struct TurnJoiner {
     init(_ turns: [RouteTurn]) { self.turns = turns }
 
     /// Returns the turns that need an instruction, and the lanes of every turn by the index of the route edge after it.
-    static func joined(_ turns: [RouteTurn], on roads: RouteRoads) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
+    static func joined(
+        _ turns: consuming [RouteTurn], on roads: RouteRoads
+    ) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
         guard turns.count > 2 else { return (turns, [:]) }
         var joiner = TurnJoiner(turns)
         joiner.join()
         LaneAnticipation(roads: roads).apply(to: &joiner.turns)
         var lanes: [Int: [Lane]] = [:]
-        for turn in joiner.turns where !turn.lanes.isEmpty { lanes[turn.piece] = turn.lanes }
+        for index in joiner.turns.indices where !joiner.turns[index].lanes.isEmpty {
+            lanes[joiner.turns[index].piece] = joiner.turns[index].lanes
+        }
         joiner.passSilentOnes()
         joiner.dropShortNames()
-        return (joiner.turns.filter { !$0.isRemoved }, lanes)
+        return (joiner.turns.indices.compactMap { joiner.turns[$0].isRemoved ? nil : joiner.turns[$0] }, lanes)
     }
 
     private func next(_ index: Int) -> Int {
@@ -294,20 +298,25 @@ struct TurnJoiner {
     private func isUndisturbed(_ index: Int) -> Bool { turns[index].passed.allSatisfy { $0.roads == 2 } }
     private func isShort(_ index: Int) -> Bool { turns[index].distance <= Self.reach && isUndisturbed(index) }
 
-    private func mayJoin(_ indices: Int...) -> Bool {
-        func isBad(_ one: Int, _ other: Int) -> Bool {
-            let (first, second) = (turns[one].turn, turns[other].turn)
-            guard first.modifier == .uTurn || second.modifier == .uTurn else { return false }
-            return
-                !(first.type == .newName && second.modifier == .uTurn
-                || second.type == .newName && first.modifier == .uTurn)
-        }
-        guard indices.allSatisfy({ !turns[$0].isIndependent && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
-        else { return false }
-        if indices.count == 2 {
-            return !turns[indices[0]].isStop && !turns[indices[1]].isStop && !isBad(indices[0], indices[1])
-        }
-        return !(isBad(indices[0], indices[1]) && isBad(indices[1], indices[2]))
+    private func mayJoin(_ one: Int, _ other: Int) -> Bool {
+        areAlike(one, other) && !turns[one].isStop && !turns[other].isStop && !isBad(one, other)
+    }
+
+    private func mayJoin(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        areAlike(previous, current) && areAlike(current, next) && !(isBad(previous, current) && isBad(current, next))
+    }
+
+    private func areAlike(_ one: Int, _ other: Int) -> Bool {
+        !turns[one].isIndependent && !turns[other].isIndependent && turns[one].isOnFerry == turns[other].isOnFerry
+    }
+
+    /// Whether one of two turns turns round, and the other one is no mere change of name.
+    private func isBad(_ one: Int, _ other: Int) -> Bool {
+        let (first, second) = (turns[one].turn, turns[other].turn)
+        guard first.modifier == .uTurn || second.modifier == .uTurn else { return false }
+        return
+            !(first.type == .newName && second.modifier == .uTurn
+            || second.type == .newName && first.modifier == .uTurn)
     }
 
     /// Whether the route turns right then left, or left then right, within the width of a road that goes on beyond, and no other road leads
