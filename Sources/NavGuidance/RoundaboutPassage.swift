@@ -123,8 +123,8 @@ struct RoundaboutPassage {
         guard let ring = Ring(model, from: start) else { return }
         let radius = ring.length / (2 * .pi)
         // A word such as "rotonda" is a description, not a name.
-        if !own.isEmpty, ring.names == [own], !RoundaboutPassage.isDescription(own), !ring.neighbours.contains(own),
-            radius > Self.smallRadius
+        if !own.isEmpty, ring.names == [own], !RoundaboutPassage.isDescription(own), radius > Self.smallRadius,
+            !ring.hasNeighbour(own, model)
         {
             type = .rotary
             name = own
@@ -155,8 +155,8 @@ struct RoundaboutPassage {
     private struct Ring {
         var length = 0.0
         var names: Set<String> = []
-        /// The names of the roads that meet it, also of those behind short unnamed connections.
-        var neighbours: Set<String> = []
+        /// The nodes of the ring.
+        private var nodes: [NodeIndex] = []
         /// Whether up to four simple roads meet it in clearly distinct directions.
         var isCrossing = false
 
@@ -169,21 +169,21 @@ struct RoundaboutPassage {
                 let profile = model.profile(edge)
                 if !profile.sign.name.isEmpty { names.insert(profile.sign.name) }
                 length += Double(model.graph.edgeLengths[edge.index])
-                let arms = model.arms(at: model.graph.edgeHeads[edge.index])
-                let ahead = arms.filter { $0.road.isRoundabout && $0.leaving != nil }
-                guard ahead.count == 1, let next = ahead[0].leaving else { return nil }
-                let others = arms.filter { !$0.road.isRoundabout }
-                for other in others {
-                    neighbours.insert(other.road.sign.name)
-                    if other.road.sign.name.isEmpty {
-                        neighbours.formUnion(Ring.names(behind: other, at: model.graph.edgeHeads[edge.index], model))
+                nodes.append(model.graph.edgeHeads[edge.index])
+                var following: EdgeIndex?
+                var others = 0
+                for arm in model.arms(at: model.graph.edgeHeads[edge.index]) {
+                    if !arm.road.isRoundabout {
+                        if others == 0 { bearings.append(arm.bearing) }
+                        others += 1
+                    } else if let leaving = arm.leaving {
+                        guard following == nil else { return nil }
+                        following = leaving
                     }
                 }
-                if let other = others.first {
-                    places += 1
-                    bearings.append(other.bearing)
-                    if others.count > 1 { isSimple = false }
-                }
+                guard let next = following else { return nil }
+                if others > 0 { places += 1 }
+                if others > 1 { isSimple = false }
                 edge = next
                 if edge == start {
                     bearings.sort()
@@ -195,6 +195,17 @@ struct RoundaboutPassage {
                 }
             }
             return nil
+        }
+
+        /// Whether a road of that name meets the ring, also behind a short unnamed connection.
+        func hasNeighbour(_ name: String, _ model: JunctionModel) -> Bool {
+            nodes.contains { node in
+                model.arms(at: node).contains { arm in
+                    guard !arm.road.isRoundabout else { return false }
+                    return arm.road.sign.name.isEmpty
+                        ? Ring.names(behind: arm, at: node, model).contains(name) : arm.road.sign.name == name
+                }
+            }
         }
 
         /// Returns the names of the street that an unnamed road connects to the roundabout.
