@@ -339,13 +339,15 @@ package final class JunctionModel {
     /// Whether an arm and the next one clockwise are the halves of one road, distinct from their neighbours.
     private func arePair(_ arms: [JunctionArm], _ index: Int, at node: NodeIndex) -> Bool {
         let count = arms.count
-        guard (arms[index].leaving == nil) != (arms[(index + 1) % count].leaving == nil) else { return false }
-        let (before, one) = (arms[(index + count - 1) % count], arms[index])
-        let (other, after) = (arms[(index + 1) % count], arms[(index + 2) % count])
-        guard one.road.sign.isSame(as: other.road.sign),
-            one.road.hasSameClass(as: other.road), !one.road.isRoundabout, !other.road.isRoundabout,
-            one.road.isFerry == other.road.isFerry, angularGap(one.bearing, other.bearing) <= TurnAngles.mergeable
+        let next = (index + 1) % count
+        guard (arms[index].leaving == nil) != (arms[next].leaving == nil),
+            angularGap(arms[index].bearing, arms[next].bearing) <= TurnAngles.mergeable
         else { return false }
+        let (one, other) = (arms[index], arms[next])
+        guard one.road.hasSameClass(as: other.road), !one.road.isRoundabout, !other.road.isRoundabout,
+            one.road.isFerry == other.road.isFerry, one.road.sign.isSame(as: other.road.sign)
+        else { return false }
+        let (before, after) = (arms[(index + count - 1) % count], arms[(index + 2) % count])
         func areDistinct(_ a: JunctionArm, _ b: JunctionArm) -> Bool {
             angularGap(a.bearing, b.bearing) > TurnAngles.mergeable || !a.road.sign.isSame(as: b.road.sign)
         }

@@ -54,13 +54,15 @@ struct JunctionFinder {
             return [RouteJunction(point: point, bearings: [back], entries: [true], incoming: 0)]
         }
         var junctions: [RouteJunction] = []
+        var arms: [Arm] = []
         for index in pieces {
             if index == leg.lowerBound {
                 junctions.append(departure(index))
                 continue
             }
             guard index == pieces.lowerBound || isMeeting(before: index) else { continue }
-            junctions.append(junction(before: index, drivenArms(before: index)))
+            listArms(before: index, in: &arms)
+            junctions.append(junction(before: index, arms))
         }
         return junctions
     }
@@ -86,10 +88,11 @@ struct JunctionFinder {
         return previous.flatMap { roads.graph.opposite($0) } ?? previous
     }
 
-    /// Returns the roads at the start of a route edge, at least those that are driven, by ascending bearing.
-    private func drivenArms(before index: Int) -> [Arm] {
+    /// Lists the roads at the start of a route edge, at least those that are driven, by ascending bearing.
+    private func listArms(before index: Int, in arms: inout [Arm]) {
+        arms.removeAll(keepingCapacity: true)
         let next = roads.resolved[index]
-        var arms = arms(before: index)
+        listMapped(before: index, in: &arms)
         // Without map data, only the driven roads are listed.
         if !arms.contains(where: { $0.edge != nil && $0.edge == next }) {
             arms.append(Arm(bearing: Angle.normalised(roads.startBearing(index)), isEntry: true, edge: next))
@@ -99,7 +102,6 @@ struct JunctionFinder {
             arms.append(Arm(bearing: opposite(roads.endBearing(index - 1)), isEntry: false, edge: back))
         }
         arms.sort { ($0.bearing, $0.edge?.rawValue ?? 0) < ($1.bearing, $1.edge?.rawValue ?? 0) }
-        return arms
     }
 
     private func junction(before index: Int, _ arms: [Arm]) -> RouteJunction {
@@ -114,18 +116,15 @@ struct JunctionFinder {
             hasStop: flags.contains(.stop) || stopLine.hasStop, lanes: lanes.isEmpty ? [] : lanes[index] ?? [])
     }
 
-    /// Returns the roads at the start of a route edge, including those that only arrive there.
-    private func arms(before index: Int) -> [Arm] {
+    /// Adds the roads that the map has at the start of a route edge, including those that only arrive there.
+    private func listMapped(before index: Int, in arms: inout [Arm]) {
         guard let node = roads.node(before: index), let previous = roads.resolved[index - 1],
             let next = roads.resolved[index]
-        else { return [] }
+        else { return }
         let graph = roads.graph
         let back = graph.opposite(previous)
         let refused = graph.refusedTurns(from: previous, for: access)
         let (leaving, arriving) = (graph.outgoing(node), graph.incoming(node))
-        var arms: [Arm] = []
-        // Two more for the driven roads, which the map may not have.
-        arms.reserveCapacity(leaving.count + arriving.count + 2)
         for edge in leaving {
             let isEntry =
                 edge == next
@@ -140,7 +139,6 @@ struct JunctionFinder {
             arms.append(
                 Arm(bearing: opposite(Double(graph.edgeEndBearings[edge.index])), isEntry: false, edge: edge))
         }
-        return arms
     }
 
     private func opposite(_ bearing: Double) -> Double { Angle.normalised(bearing + .pi) }
