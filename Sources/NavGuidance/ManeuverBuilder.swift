@@ -217,14 +217,20 @@ struct ManeuverBuilder {
             var taken = junction.roads.firstIndex(where: { $0.leaving == next })
         else { return }
         let own = junction.roads[taken]
-        // The same road drawn twice is not a choice.
+        // A road drawn twice is one road, where its lines part and where they join again.
         func isTwin(_ road: Intersection.Road) -> Bool {
-            road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
-                && road.angle > 0
+            road.leaving != own.leaving && road.angle > 1e-6
+                && (model.areTwins(road.leaving, own.leaving) || model.areTwins(road.arriving, previous))
         }
-        if !own.isEntry || junction.roads.contains(where: isTwin) {
+        let twins = junction.roads.filter(isTwin)
+        if !own.isEntry || !twins.isEmpty {
             junction.roads[taken].isEntry = true
             junction.roads.removeAll(where: isTwin)
+            // Only one of the lines may have the road's name.
+            if junction.approach.isUnlabelled, let named = twins.first(where: { model.areTwins($0.arriving, previous) })
+            {
+                junction.approach = named.road
+            }
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
             junction = classifier.classified(junction, after: previous)
         }
