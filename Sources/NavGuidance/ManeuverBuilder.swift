@@ -377,16 +377,15 @@ struct ManeuverBuilder {
             maneuver.notes.formUnion(notes(before: turn.lastPiece))
         }
         maneuver.lanes = turn.lanes
-        maneuver.endsRoad = type == .endOfRoad || type == .turn && turn.endsLongRoad
         maneuver.keepsRoad =
             turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
             && maneuver.road.isCalledLike(roads.label(turn.piece - 1))
-        // A driver cannot stay on a road whose name begins here.
-        if type == .continue, !turn.isPrescribed, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed,
-            !maneuver.keepsRoad
-        {
-            maneuver.type = .turn
+        if !turn.isPrescribed, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed {
+            // A driver cannot stay on a road whose name begins here, nor turn onto the number of the road that is driven.
+            if type == .continue, !maneuver.keepsRoad { maneuver.type = .turn }
+            if type == .turn, maneuver.keepsRoad, maneuver.road.isCalledByNumber { maneuver.type = .continue }
         }
+        maneuver.endsRoad = maneuver.type == .endOfRoad || maneuver.type == .turn && turn.endsLongRoad
         if type == .offRamp, let node {
             maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
             // Other names are those of crossroads, which `junctionName` has.
