@@ -70,6 +70,13 @@ struct Intersection {
         roads.indices.min { angularGap(roads[$0].bearing, bearing) < angularGap(roads[$1].bearing, bearing) }
     }
 
+    /// Whether the driver's road ends at one that leads to the left and to the right.
+    var isTee: Bool {
+        roads.count == 3 && angularGap(roads[1].angle, 90) < TurnAngles.narrow
+            && angularGap(roads[2].angle, 270) < TurnAngles.narrow
+            && angularGap(roads[1].angle, roads[2].angle) > 2 * TurnAngles.narrow
+    }
+
     /// Whether a road continues straight from an arm other than the approach.
     func isThroughStreet(_ index: Int) -> Bool {
         guard !roads[index].road.isUnlabelled else { return false }

@@ -224,17 +224,20 @@ struct ManeuverBuilder {
             var taken = junction.roads.indices.first(where: { junction.roads[$0].leaving == next })
         else { return }
         let own = junction.roads[taken]
-        // The same road drawn twice is not a choice.
+        // A road drawn twice is one road, where its lines part and where they join again.
         func isTwin(_ road: Intersection.Road) -> Bool {
-            road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
-                && road.angle > 0
+            road.leaving != own.leaving && road.angle > 1e-6
+                && (model.areTwins(road.leaving, own.leaving) || model.areTwins(road.arriving, previous))
         }
-        let hasTwin = junction.roads.indices.contains {
-            $0 != taken && junction.roads[$0].end == own.end && isTwin(junction.roads[$0])
-        }
-        if !own.isEntry || hasTwin {
+        let twins = junction.roads.indices.filter { isTwin(junction.roads[$0]) }.map { junction.roads[$0] }
+        if !own.isEntry || !twins.isEmpty {
             junction.roads[taken].isEntry = true
             junction.roads.removeAll(where: isTwin)
+            // Only one of the lines may have the road's name.
+            if junction.approach.isUnlabelled, let named = twins.first(where: { model.areTwins($0.arriving, previous) })
+            {
+                junction.approach = named.road
+            }
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
             junction = classifier.classified(junction, after: previous)
         }
@@ -382,16 +385,15 @@ struct ManeuverBuilder {
             maneuver.notes.formUnion(notes(before: turn.lastPiece))
         }
         maneuver.lanes = turn.lanes
-        maneuver.endsRoad = type == .endOfRoad || type == .turn && turn.endsLongRoad
         maneuver.keepsRoad =
             turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
             && maneuver.road.isCalledLike(roads.label(turn.piece - 1))
-        // A driver cannot stay on a road whose name begins here.
-        if type == .continue, !turn.isPrescribed, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed,
-            !maneuver.keepsRoad
-        {
-            maneuver.type = .turn
+        if !turn.isPrescribed, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed {
+            // A driver cannot stay on a road whose name begins here, nor turn onto the number of the road that is driven.
+            if type == .continue, !maneuver.keepsRoad { maneuver.type = .turn }
+            if type == .turn, maneuver.keepsRoad, maneuver.road.isCalledByNumber { maneuver.type = .continue }
         }
+        maneuver.endsRoad = maneuver.type == .endOfRoad || maneuver.type == .turn && turn.endsLongRoad
         if type == .offRamp, let node {
             maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
             // Other names are those of crossroads, which `junctionName` has.

@@ -36,7 +36,10 @@ extension TurnClassifier {
         // Last choice: any road, unless it turns off.
         guard let any = intersection.nearest(to: 180, where: \.isEntry) else { return nil }
         let isOnlyAhead = roads[any].deviation <= 90 && roads.count { $0.deviation <= 90 } == 1
-        if any != straight, roads[any].deviation <= TurnAngles.group || isOnlyAhead, !roads[any].road.isMinor,
+        // Where the driver's road turns, a lesser one is followed only straight on.
+        let turns = continuing.map { roads[$0].deviation <= TurnAngles.backward } ?? false
+        let isLeft = turns && ManeuverModifier(angle: roads[any].angle) != .straight
+        if any != straight, roads[any].deviation <= TurnAngles.group || isOnlyAhead, !roads[any].road.isMinor, !isLeft,
             isDistinct(intersection, any)
         {
             return valid(any)
@@ -82,9 +85,19 @@ extension TurnClassifier {
         let isNarrow = intersection.roads[candidate].deviation < TurnAngles.group
         return intersection.roads.indices.dropFirst().allSatisfy { other in
             other == candidate
-                || !(isNarrow
-                    ? rivalsNarrow(intersection, candidate, other) : rivalsWide(intersection, candidate, other))
+                || !isCrossStreet(intersection, candidate, other)
+                    && !(isNarrow
+                        ? rivalsNarrow(intersection, candidate, other) : rivalsWide(intersection, candidate, other))
         }
+    }
+
+    /// Whether the driver's road ends at another one whose two directions are alike. A one-way road may be a slip lane, and the halves of a
+    /// divided road are no cross street.
+    private func isCrossStreet(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
+        let (road, other) = (intersection.roads[candidate], intersection.roads[index])
+        return intersection.isTee && intersection.roads[0].leaving != nil && other.isEntry && other.arriving != nil
+            && angularGap(road.angle, other.angle) > 180 - TurnAngles.fuzzy
+            && road.road.sign == other.road.sign && road.road.hasSameClass(as: other.road)
     }
 
     /// Whether a road is much less important than those before and after: of a lower group with fewer lanes, or a link between them.
@@ -149,8 +162,12 @@ extension TurnClassifier {
         guard samePriority else { return true }
         if via.group < other.road.group {
             if road.road.sign.changes(to: other.road.sign), otherChanges { return false }
-            // A driver stays on a main road beside a nameless street unless it bends; a link is no main road.
-            if other.road.sign.isEmpty, !road.road.isLink, road.deviation < TurnAngles.fuzzy { return false }
+            // A driver stays on a main road beside a nameless street unless it bends, or the street has nearly its class and goes straighter;
+            // a link is no main road.
+            let mayMislead = other.road.priority <= road.road.priority + 3 && other.deviation < road.deviation
+            if other.road.sign.isEmpty, !road.road.isLink, road.deviation < TurnAngles.fuzzy, !mayMislead {
+                return false
+            }
         }
         return !other.road.isLink
     }

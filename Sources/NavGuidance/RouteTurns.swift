@@ -351,7 +351,9 @@ struct TurnJoiner {
     }
 
     private func isUTurn(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        guard mayJoin(previous, current, next),
+        // The exit of a roundabout may be left again at once.
+        guard mayJoin(previous, current, next) || turns[previous].isRoundabout && mayJoin(current, next),
+            turns[previous].isOnFerry == turns[current].isOnFerry,
             turns[current].isType(.turn) || turns[current].isType(.continue) || turns[current].isType(.endOfRoad),
             !turns[next].isStop, angularGap(turns[current].bearingIn + 180, turns[next].bearingOut) <= 35,
             isSame(previous, next)
@@ -365,7 +367,9 @@ struct TurnJoiner {
     /// Whether a road has another name, or none, only for a while.
     private func isPassingName(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         func isAhead(_ index: Int) -> Bool {
-            turns[index].isType(.newName) || turns[index].isType(.turn) && turns[index].turn.modifier == .straight
+            turns[index].isType(.newName)
+                || turns[index].isType(.turn) && turns[index].turn.modifier == .straight
+                    && ManeuverModifier(turnDegrees: turns[index].deviation) == .straight
         }
         guard mayJoin(previous, current, next), isAhead(current),
             isAhead(next) || turns[next].isSilent && turns[next].sign.isEmpty
@@ -462,12 +466,15 @@ struct TurnJoiner {
         }
     }
 
-    /// Whether a turn shortly after another one leads slightly aside and all other roads lead backwards, so that nobody would take them
-    /// instead.
+    /// Whether a turn leads slightly aside and nobody would take another road instead: there is no other way on, or the turn follows shortly
+    /// after another one and all other roads lead backwards.
     private func leavesNoChoice(_ index: Int, after last: Int) -> Bool {
         let turn = turns[index]
-        return turn.isType(.turn) && (turn.turn.modifier == .slightLeft || turn.turn.modifier == .slightRight)
-            && !turns[last].isStop && turns[last].distance <= Self.reach && turn.passed.isEmpty
+        guard turn.isType(.turn), turn.turn.modifier == .slightLeft || turn.turn.modifier == .slightRight else {
+            return false
+        }
+        if !turn.passed.isEmpty { return turn.entries == 1 && turn.passed.allSatisfy { $0.entries == 1 } }
+        return !turns[last].isStop && turns[last].distance <= Self.reach
             && turn.alternatives.allSatisfy { abs($0) > TurnAngles.backward }
     }
 

@@ -18,8 +18,10 @@ struct SlipLanes {
     ///
     /// - Parameter obvious: The junction's obvious road, if there is one.
     func mark(_ intersection: inout Intersection, _ obvious: Int?) {
-        guard let main = obvious ?? forkedRoad(intersection) else { return }
         let roads = intersection.roads
+        guard let main = continuedRoad(intersection, besides: obvious) ?? obvious ?? forkedRoad(intersection) else {
+            return
+        }
         let road = roads[main]
         guard road.road.hasSameClass(as: intersection.approach), road.road.isFerry == intersection.approach.isFerry,
             intersection.approach.sign.continues(as: road.road.sign)
@@ -38,6 +40,15 @@ struct SlipLanes {
         // Beside a slip lane, the main road is not an arm of a fork.
         intersection.roads[main].turn = Turn(
             road.deviation < 5 ? .silent : .maneuver(.continue), ManeuverModifier(angle: road.angle))
+    }
+
+    /// Returns the road that keeps the driver's name where a nameless lane goes straighter and is the obvious road.
+    private func continuedRoad(_ intersection: Intersection, besides obvious: Int?) -> Int? {
+        let (via, roads) = (intersection.approach, intersection.roads)
+        guard let obvious, !via.sign.continues(as: roads[obvious].road.sign) else { return nil }
+        return [obvious - 1, obvious + 1].first { index in
+            index > 0 && index < roads.count && roads[index].isEntry && via.sign.continues(as: roads[index].road.sign)
+        }
     }
 
     /// Returns the arm of a fork beside which the other arm is a slip lane.

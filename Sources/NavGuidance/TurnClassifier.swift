@@ -44,6 +44,9 @@ extension ManeuverModifier {
 /// name; on any other road the driver hears a turn, a fork or a ramp. The rules are those of OSRM's guidance, tuned on the maps of the
 /// world, in our own words.
 struct TurnClassifier {
+    /// The angle within which a driver who joins a road goes straight on, degrees. OSRM has 40, which looks like a turn.
+    private static let joining = 30.0
+
     let model: JunctionModel
 
     /// Whether only the owners may drive there.
@@ -195,7 +198,7 @@ struct TurnClassifier {
             if to.isMotorway { return Turn(.merge, road.angle > 180 ? .slightRight : .slightLeft) }
             if from.isRamp, to.isRamp { return Turn(.silent, modifier) }
             let isLong = model.distance(intersection.node, road.end) > 60
-            return Turn(.turn, road.deviation < TurnAngles.narrow && isLong ? .straight : modifier)
+            return Turn(.turn, road.deviation < Self.joining && isLong ? .straight : modifier)
         }
         return Turn((count ?? intersection.roads.count) == 2 && isAlike ? .none : .silent, modifier)
     }
@@ -401,10 +404,7 @@ struct TurnClassifier {
             self.fork(&intersection, left: 2, right: 1)
             return
         }
-        let endsHere =
-            angularGap(roads[1].angle, 90) < TurnAngles.narrow && angularGap(roads[2].angle, 270) < TurnAngles.narrow
-            && angularGap(roads[1].angle, roads[2].angle) > 2 * TurnAngles.narrow
-        if endsHere, obvious == nil {
+        if intersection.isTee, obvious == nil {
             for (index, modifier) in [(1, ManeuverModifier.right), (2, .left)] where roads[index].isEntry {
                 let isRamp = basicType(intersection.approach, roads[index].road) == .onRamp
                 intersection.roads[index].turn = Turn(isRamp ? .onRamp : .endOfRoad, modifier)

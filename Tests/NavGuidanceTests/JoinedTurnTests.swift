@@ -141,4 +141,79 @@ struct JoinedTurnTests {
         #expect(try town.told("SABX").count == 2)
         #expect(try town.told("SAC") == ["Keep right onto Mill Lane"])
     }
+
+    @Test("A turn onto a street whose name soon ends is announced, also between nameless roads")
+    func turnOntoShortName() throws {
+        var town = Town(
+            """
+                        A
+
+
+
+
+
+
+
+                   S    P
+            """)
+        town.place("N", below: "A", -80)
+        town.place("E", below: "N", -100)
+        town.place("W", rightOf: "N", -100)
+        town.road("SA")
+        town.road("PAN", "Mill Lane")
+        town.road("NE")
+        town.road("NW")
+        #expect(try town.told("SANE") == ["Turn slightly left onto Mill Lane"])
+    }
+
+    @Test("Turning round behind a roundabout is a U-turn")
+    func turnBehindRoundabout() throws {
+        var town = Town(
+            """
+                    F G
+
+
+                    K L
+
+                    M
+
+                     n
+
+               W   w   e   E
+
+                     s
+
+                     S
+            """, scale: 4)
+        town.road("senws", oneway: true, flags: .roundabout)
+        town.road("nLG", "North Road", oneway: true)
+        town.road("FKMn", "North Road", oneway: true)
+        town.road("LK")
+        town.road("Ee", "East Road")
+        town.road("Ss", "South Road")
+        town.road("Ww", "West Road")
+        #expect(
+            try town.told("SsenLKM")
+                == [
+                    "At the roundabout, take the second exit onto North Road",
+                    "Make a U-turn and continue on North Road",
+                ])
+    }
+
+    @Test("A bend of several pieces without another way on is no turn")
+    func bendWithoutChoice() throws {
+        var town = Town("A")
+        town.road("A", "S", over: [(-160, -120)], "", roadClass: .secondary)
+        town.road("A", "B", over: [(9.6, 15.1)], "", oneway: true, roadClass: .secondary)
+        town.road("B", "C", over: [(15.7, 3.7)], "", oneway: true, roadClass: .secondary)
+        town.road("C", "N", over: [(-54, 84)], "High Street", roadClass: .primary)
+        town.road("C", "E", over: [(64, -77)], "High Street", roadClass: .primary)
+        // Both only arrive.
+        town.place("Y", below: "B", -26)
+        town.place("x", rightOf: "A", 14)
+        town.place("X", below: "x", -5)
+        town.road("YB", "", oneway: true, roadClass: .secondary)
+        town.road("XA", "", oneway: true, roadClass: .secondary)
+        #expect(try town.told("SABCN") == ["At the end of the road, turn left onto High Street"])
+    }
 }

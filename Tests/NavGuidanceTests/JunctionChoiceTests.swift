@@ -183,4 +183,136 @@ struct JunctionChoiceTests {
         let guidance = try town.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
         #expect(guidance.maneuvers.map(\.type) == [.depart, .newName, .arrive])
     }
+
+    @Test("A road that bears off is announced beside a nameless street of nearly its class that goes straighter")
+    func straighterLesserRoad() throws {
+        var town = Town(
+            """
+               G   F  L
+
+
+
+
+
+
+
+
+                  A
+
+                  S
+            """)
+        town.road("SAG", roadClass: .tertiary)
+        var (straighter, wider) = (town, town)
+        straighter.road("AF", roadClass: .residential)
+        #expect(try straighter.told("SAG") == ["Keep left at the fork"])
+        #expect(try straighter.told("SAF") == ["Keep right at the fork"])
+        wider.road("AL", roadClass: .residential)
+        #expect(try wider.told("SAG") == [])
+    }
+
+    @Test("The end of a side street at a through street is announced at any angle, also without names")
+    func namelessEnd() throws {
+        var town = Town(
+            """
+              W
+
+
+
+                   A
+
+                   S    B
+            """)
+        town.road("SA")
+        town.road("WAB")
+        #expect(try town.told("SAW") == ["Turn left"])
+        #expect(try town.told("SAB") == ["Turn right"])
+    }
+
+    @Test("A driver leaves a road that turns onto a lesser one with an announcement, unless that goes straight on")
+    func leavingBesideTurn() throws {
+        var town = Town(
+            """
+                    N  D
+            C
+
+
+
+
+                    A   B
+
+
+                    S
+            """)
+        town.road("SAC", "Mill Road", roadClass: .primary)
+        town.road("AB")
+        var (aside, ahead) = (town, town)
+        aside.road("AD")
+        #expect(try aside.told("SAD") == ["Turn slightly right"])
+        ahead.road("AN")
+        #expect(try ahead.told("SAN") == [])
+    }
+
+    @Test("The end of a link has the side of the road that it joins", arguments: [RoadFlags.link, []])
+    func sideOfJoining(flags: RoadFlags) throws {
+        var town = Town(
+            """
+                        N
+
+
+
+                        A
+
+
+
+
+
+
+
+                   S    P
+            """)
+        town.place("E", below: "N", -100)
+        town.road("SA", oneway: true, roadClass: .secondary, flags: flags)
+        town.road("PANE", "Mill Lane", roadClass: .secondary)
+        #expect(try town.told("SANE") == ["Turn slightly left onto Mill Lane"])
+    }
+
+    @Test("A carriageway that is drawn twice has no fork and no merge")
+    func twinCarriageways() throws {
+        var town = Town("A")
+        town.place("S", below: "A", 200)
+        town.road("A", "B", over: [(4, 10), (5, 140), (0, 150)], "North Road", oneway: true, roadClass: .motorway)
+        town.place("N", below: "B", -200)
+        town.road("SA", "North Road", oneway: true, roadClass: .motorway)
+        town.road("AB", oneway: true, roadClass: .motorway)
+        town.road("BN", "North Road", oneway: true, roadClass: .motorway)
+        #expect(try town.told("SABN") == [])
+    }
+
+    @Test("A road that is drawn twice from node to node makes no junction, nor is it the way back")
+    func twinsBothWays() throws {
+        var town = Town("A")
+        town.place("S", rightOf: "A", -100)
+        town.road("SA", "Mill Lane")
+        town.road("A", "B", over: [(14.5, 0.6)], "Mill Lane")
+        town.road("B", "C", over: [(17.1, -0.1)], "Mill Lane")
+        town.road("C", "D", over: [(13, -0.8)], "Mill Lane")
+        town.road("D", "E", over: [(11.1, -0.9)], "Mill Lane")
+        town.road("E", "N", over: [(300, -30)], "Mill Lane")
+        town.road("ABCDE", "Mill Lane")
+        #expect(try town.told("SABCDEN") == [])
+        #expect(try town.told("NEDCBAS") == [])
+    }
+
+    @Test("A slip lane that begins straight ahead, beside the bend of its main road, is the turn that it serves")
+    func slipLaneAhead() throws {
+        var town = Town("A")
+        town.place("S", rightOf: "A", -100)
+        town.road("SA", "Field Lane", oneway: true)
+        town.road("A", "C", over: [(10, 4), (38, 4)], "Field Lane", oneway: true)
+        town.road("A", "D", over: [(20, 0), (29, -6), (34, -16), (37, -28)], "", oneway: true)
+        town.place("N", below: "C", -100)
+        town.place("P", below: "D", 100)
+        town.road("NCDP", "High Street", oneway: true, roadClass: .primary)
+        #expect(try town.told("SADP") == ["Turn right onto High Street"])
+    }
 }

@@ -287,7 +287,7 @@ struct ManeuverTests {
             ("High Street", "High Street", "Turn left to stay on High Street"),
             ("High Street", "High Street North", "Turn left to stay on High Street North"),
             ("High Street", "High Street (Spur)", "Turn left onto High Street (Spur)"),
-            ("", "High Street", "Turn left onto High Street"), ("", "", "Turn left onto B 37"),
+            ("", "High Street", "Turn left onto High Street"), ("", "", "Turn left to stay on B 37"),
         ])
     func stayingOnRoad(before: String, after: String, told: String) throws {
         var town = Town(
