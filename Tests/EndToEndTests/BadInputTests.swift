@@ -262,7 +262,7 @@ struct BadInputTests {
         Mistake(call: "bag cut DRIVE -o o.db3", status: 2, says: ["o.db3", "ROS 2", "'o.mcap'"]),
         Mistake(call: "bag recover DRIVE -o o.bag", status: 2, says: ["o.bag", "'o.mcap'"]),
         Mistake(call: "replay DRIVE --tiles TILES --out o.BAG", status: 2, says: ["o.BAG", "'o.mcap'"]),
-        Mistake(call: "bag record --out text.csv", status: 2, says: ["text.csv", "no bag", "'text.mcap'"]),
+        Mistake(call: "bag record --out text.csv", status: 2, says: ["text.csv", "not a bag", "'text.mcap'"]),
         Mistake(call: "bag cut DRIVE -o new.txt", status: 2, says: ["new.txt", "'new.mcap'"]),
         Mistake(call: "bag record --out text.mcap", status: 1, says: ["text.mcap", "--overwrite"]),
         Mistake(call: "bag record --out o --split-mb 0", status: 2, says: ["--split-mb"]),

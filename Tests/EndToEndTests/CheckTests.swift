@@ -460,7 +460,7 @@ struct CheckTests {
             #expect(other.output.contains("3 bags with changed events, by kind:"), "\(other.output)")
             #expect(other.output.contains("earlier: reroute WILL_REROUTE (OFF_ROUTE) by "), "\(other.output)")
             // A repetition writes no record again: each file would lose its other name.
-            let files = try files(below: box.path + "/cache").keys.filter { $0.hasSuffix(".json") }
+            let files = try files(below: box.path + "/cache").keys.filter { $0.hasSuffix(".runs") }
             #expect(files.count == 3)
             for (index, file) in files.enumerated() {
                 try FileManager.default.linkItem(
