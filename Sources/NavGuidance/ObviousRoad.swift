@@ -162,8 +162,8 @@ extension TurnClassifier {
         guard samePriority else { return true }
         if via.group < other.road.group {
             if road.road.sign.changes(to: other.road.sign), otherChanges { return false }
-            // A driver stays on a main road beside a nameless street unless it bends, or the street has nearly its class and goes straighter;
-            // a link is no main road.
+            // A driver stays on a main road beside a nameless street unless it bends, or the street has nearly its class and is straighter.
+            // A link is not a main road.
             let mayMislead = other.road.priority <= road.road.priority + 3 && other.deviation < road.deviation
             if other.road.sign.isEmpty, !road.road.isLink, road.deviation < TurnAngles.fuzzy, !mayMislead {
                 return false
