@@ -36,11 +36,11 @@ extension TurnClassifier {
         // Last choice: any road, unless it turns off.
         guard let any = intersection.nearest(to: 180, where: \.isEntry) else { return nil }
         let isOnlyAhead = roads[any].deviation <= 90 && roads.count { $0.deviation <= 90 } == 1
-        // Where the driver's road turns, a lesser one is followed only straight on.
-        let turns = continuing.map { roads[$0].deviation <= TurnAngles.backward } ?? false
-        let isLeft = turns && ManeuverModifier(angle: roads[any].angle) != .straight
-        if any != straight, roads[any].deviation <= TurnAngles.group || isOnlyAhead, !roads[any].road.isMinor, !isLeft,
-            isDistinct(intersection, any)
+        // Where the driver's road turns off, another road is obvious only if it goes straight on.
+        let mainRoadTurns = continuing.map { roads[$0].deviation <= TurnAngles.backward } ?? false
+        let leavesMainRoad = mainRoadTurns && ManeuverModifier(angle: roads[any].angle) != .straight
+        if any != straight, roads[any].deviation <= TurnAngles.group || isOnlyAhead, !roads[any].road.isMinor,
+            !leavesMainRoad, isDistinct(intersection, any)
         {
             return valid(any)
         }

@@ -128,8 +128,7 @@ struct JunctionFinder {
         for edge in leaving {
             let isEntry =
                 edge == next
-                || edge != back && !refused.contains(edge)
-                    && graph.traitTable[Int(graph.traitNumbers[edge.index])].access.contains(access)
+                || edge != back && !refused.contains(edge) && graph.traits(of: edge).access.contains(access)
             arms.append(
                 Arm(
                     bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge

@@ -466,8 +466,8 @@ struct TurnJoiner {
         }
     }
 
-    /// Whether a turn leads slightly aside and nobody would take another road instead: there is no other way on, or the turn follows shortly
-    /// after another one and all other roads lead backwards.
+    /// Whether a slight turn has no alternative: no other road may be entered, or it follows shortly after another turn and all other roads
+    /// lead backwards.
     private func leavesNoChoice(_ index: Int, after last: Int) -> Bool {
         let turn = turns[index]
         guard turn.isType(.turn), turn.turn.modifier == .slightLeft || turn.turn.modifier == .slightRight else {

@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// Roads that the map has twice.
+/// Detection of roads that are mapped twice.
 extension JunctionModel {
     /// The greatest distance between two lines of one road, metres. 7: the width of two lanes.
     private static let twinGap = 7.0

@@ -10,6 +10,8 @@ import NavigationNode
 package struct DriveCollector {
     /// The most rows of a table: an hour at 10 Hz.
     static let mostRows = 36_000
+    /// The flag of a position that does not continue the previous one, in the column `flags`.
+    static let teleport: Int32 = 8
     private static let mostEvents = 4_000
     private static let mostRoutes = 200
     private static let mostRoutePoints = 200_000
@@ -201,7 +203,7 @@ package struct DriveCollector {
         if scaledOffset != SampleTable.absent { count(offset: scaledOffset.magnitude) }
         var flags: Int32 = position.isOnRoad == true ? 1 : 0
         if position.source == .predicted { flags |= 2 }
-        if position.isTeleport == true { flags |= 8 }
+        if position.isTeleport == true { flags |= Self.teleport }
         if position.inTunnel == true { flags |= 16 }
         if position.speedUnlimited == true { flags |= 32 }
         let names = [position.roadRef, position.roadName].compactMap { $0 }.filter { !$0.isEmpty }

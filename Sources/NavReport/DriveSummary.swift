@@ -51,7 +51,7 @@ struct DriveSummary {
             let place = NavGeo.Coordinate(
                 latitude: Double(latitudes[row]) * 1e-6, longitude: Double(longitudes[row]) * 1e-6)
             return (
-                (table.stamps[row] - start) / 1_000_000, place, isMatched && flags[row] & 8 != 0
+                (table.stamps[row] - start) / 1_000_000, place, isMatched && flags[row] & DriveCollector.teleport != 0
             )
         }
     }

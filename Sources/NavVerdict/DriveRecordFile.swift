@@ -5,9 +5,9 @@
 package struct DriveRecordFile: Sendable {
     /// A run.
     package struct Run: Sendable {
-        /// The configuration keys that it read, with their values; equal for equal ones.
+        /// The configuration keys that it read, with their values, in a canonical encoding.
         package let keys: [UInt8]
-        /// Everything else of its record.
+        /// The other parts of its record.
         private let rest: [UInt8]
 
         package init(_ record: DriveRecord) {
@@ -119,7 +119,7 @@ private struct RecordWriter {
     }
 }
 
-/// A reader of what ``RecordWriter`` wrote; from damaged bytes it reads zeros and empty texts.
+/// A reader of the output of ``RecordWriter``; damaged bytes give zeros and empty texts.
 private struct RecordReader {
     private let data: [UInt8]
     private var position = 0

@@ -1,8 +1,8 @@
-/// The known hashes of files' contents, each valid while its file is unchanged, as in the index of git.
+/// An index of file hashes, each valid while its file is unchanged, like the index of git.
 package struct FileHashes: Sendable {
-    /// What tells a changed file from an unchanged one.
+    /// The attributes by which a changed file is detected.
     ///
-    /// The device is left out, as in git: network file systems have another after each mount and on each host.
+    /// The device is not among them, as in git: that of a network file system differs between mounts and hosts.
     package struct Attributes: Sendable, Equatable {
         package var size: Int64
         /// The time of the last change of the content, ns since 1970.
@@ -30,7 +30,7 @@ package struct FileHashes: Sendable {
 
     package init() {}
 
-    /// Reads the known hashes from a text; a line that is none is left out.
+    /// Reads an index from a text and skips malformed lines.
     package init(text: String) {
         let text = Array(text.utf8)
         for line in text.split(separator: UInt8(ascii: "\n")) {
@@ -45,7 +45,7 @@ package struct FileHashes: Sendable {
         }
     }
 
-    /// The text, one file a line.
+    /// The index as text, one line for each file.
     package var text: String {
         files.sorted { $0.key < $1.key }.map { path, known in
             let attributes = known.attributes
@@ -63,17 +63,17 @@ package struct FileHashes: Sendable {
     /// Keeps the hash of a file's content, unless a change at the same time as the last one could be missed.
     ///
     /// - Parameters:
-    ///   - attributes: those before the content was read.
-    ///   - now: the time before they were read, ns since 1970.
+    ///   - attributes: the attributes before the content was read.
+    ///   - now: the time before the attributes were read, ns since 1970.
     package mutating func note(_ hash: String, of path: String, _ attributes: Attributes, at now: Int64) {
         guard attributes.changed < now &- Self.settling else { return }
         files[path] = Known(attributes: attributes, hash: hash)
         hasNews = true
     }
 
-    /// Adds the hashes that another process has found.
+    /// Adds the hashes of another index; its own take precedence.
     package mutating func add(_ other: FileHashes) { files.merge(other.files) { own, _ in own } }
 
-    /// Keeps only the files with some paths.
+    /// Removes the files whose paths do not satisfy a condition.
     package mutating func keep(where isKept: (String) -> Bool) { files = files.filter { isKept($0.key) } }
 }

@@ -95,44 +95,44 @@ public enum PolicyService: ServiceSchema {
     /// Full name in the schema.
     public static let name = "navbus.v1.Policy"
 
-    /// May a reroute begin? Default: yes.
+    /// Decides whether a reroute may begin. Default: yes.
     public static let shouldReroute = UnaryMethod<ShouldRerouteRequest, PolicyAnswer>(
         service: name, name: "ShouldReroute", isIdempotent: false,
-        summary: "May a reroute begin? Default: yes.")
-    /// Which options should the reroute's request have? Default: unchanged.
+        summary: "Decides whether a reroute may begin. Default: yes.")
+    /// Returns the options of a reroute's request. Default: unchanged.
     public static let rerouteOptions = UnaryMethod<RerouteOptionsRequest, RerouteOptionsAnswer>(
         service: name, name: "RerouteOptions", isIdempotent: false,
-        summary: "Which options should the reroute's request have? Default: unchanged.")
-    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is
-    /// calculated. After two refusals the default is yes, since there may be no other way.
+        summary: "Returns the options of a reroute's request. Default: unchanged.")
+    /// Decides whether a new route is applied although its first maneuver is nearer than reroute.min_commit_time_s. Default: no, and another
+    /// route is calculated. After two refusals the default is yes, since there may be no other way.
     public static let acceptReroute = UnaryMethod<AcceptRerouteRequest, PolicyAnswer>(
         service: name, name: "AcceptReroute", isIdempotent: false,
-        summary: "May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is calculated. After two refusals the default is yes, since there may be no other way.")
-    /// May the alternative that the vehicle turned onto be taken? Default: yes.
+        summary: "Decides whether a new route is applied although its first maneuver is nearer than reroute.min_commit_time_s. Default: no, and another route is calculated. After two refusals the default is yes, since there may be no other way.")
+    /// Decides whether the alternative that the vehicle turned onto is applied. Default: yes.
     public static let shouldTakeAlternative = UnaryMethod<ShouldTakeAlternativeRequest, PolicyAnswer>(
         service: name, name: "ShouldTakeAlternative", isIdempotent: false,
-        summary: "May the alternative that the vehicle turned onto be taken? Default: yes.")
-    /// May the faster route be applied? Default: yes; no where approval is required and none comes.
+        summary: "Decides whether the alternative that the vehicle turned onto is applied. Default: yes.")
+    /// Decides whether the faster route is applied. Default: yes; no if approval is required and not given.
     public static let acceptFasterRoute = UnaryMethod<ShouldAcceptFasterRouteRequest, PolicyAnswer>(
         service: name, name: "AcceptFasterRoute", isIdempotent: false,
-        summary: "May the faster route be applied? Default: yes; no where approval is required and none comes.")
-    /// May a fix be discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING?
-    /// Default: yes.
+        summary: "Decides whether the faster route is applied. Default: yes; no if approval is required and not given.")
+    /// Decides whether a fix is discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or
+    /// JAMMING. Default: yes.
     public static let shouldDiscardFix = UnaryMethod<ShouldDiscardFixRequest, PolicyAnswer>(
         service: name, name: "ShouldDiscardFix", isIdempotent: false,
-        summary: "May a fix be discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING? Default: yes.")
-    /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
+        summary: "Decides whether a fix is discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING. Default: yes.")
+    /// Decides whether reroutes are suppressed while arriving at the waypoint. Default: yes.
     public static let shouldPreventReroutesWhenArriving = UnaryMethod<ShouldPreventReroutesWhenArrivingRequest, PolicyAnswer>(
         service: name, name: "ShouldPreventReroutesWhenArriving", isIdempotent: false,
-        summary: "Are reroutes suppressed while arriving at the waypoint? Default: yes.")
-    /// Does the next leg begin after the arrival? Default: the value of legs.auto_advance.
+        summary: "Decides whether reroutes are suppressed while arriving at the waypoint. Default: yes.")
+    /// Decides whether the next leg begins after the arrival. Default: the value of legs.auto_advance.
     public static let shouldAdvanceLeg = UnaryMethod<ShouldAdvanceLegRequest, PolicyAnswer>(
         service: name, name: "ShouldAdvanceLeg", isIdempotent: false,
-        summary: "Does the next leg begin after the arrival? Default: the value of legs.auto_advance.")
-    /// How should the instruction be worded? Default: unchanged.
+        summary: "Decides whether the next leg begins after the arrival. Default: the value of legs.auto_advance.")
+    /// Returns the wording of an instruction. Default: unchanged.
     public static let reviseInstruction = UnaryMethod<ReviseInstructionRequest, ReviseInstructionAnswer>(
         service: name, name: "ReviseInstruction", isIdempotent: false,
-        summary: "How should the instruction be worded? Default: unchanged.")
+        summary: "Returns the wording of an instruction. Default: unchanged.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(

@@ -16,7 +16,7 @@ final class CheckCache: Sendable {
     /// The hash of this program.
     let program: String
     private let hasher: FileHasher
-    /// The keys that runs read, with their values, by their bytes: most runs have those of another.
+    /// The decoded keys of runs with their values, by their encoding, which most runs share with others.
     private let keys = Mutex<[[UInt8]: [String: String]]>([:])
 
     /// The file with the known hashes, below the folder.
@@ -25,7 +25,7 @@ final class CheckCache: Sendable {
     private static let mostRecords = 8
     /// The time for which an unused record is kept, seconds: 30 days.
     private static let longestIdle = 30.0 * 86_400
-    /// The time after which another use of a record is noted, seconds: a day.
+    /// The interval at which the use of a record is noted, seconds: a day.
     private static let usePrecision = 86_400
 
     /// Creates a cache in a folder; nil keeps nothing.

@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import NavBus
 import NavDigest
 import NavKit
 import NavVerdict
 import Synchronization
 
-/// A computation of files' hashes that reads no file again whose attributes are those of an earlier time, even in another process.
+/// A hasher of files that does not read a file again while its attributes are unchanged, even in another process.
 final class FileHasher: Sendable {
     /// The file with the known hashes; nil when they are not kept.
     private let index: String?
@@ -20,7 +21,7 @@ final class FileHasher: Sendable {
     /// Returns the hash of a file's content.
     func hash(of path: String) throws(NodeError) -> String {
         let absolute = path.hasPrefix("/") ? path : workingFolder + "/" + path
-        let now = Self.nanoseconds(Self.now)
+        let now = Clocks.wall()
         guard let attributes = FileHashes.Attributes(absolute) else {
             throw NodeError(.missing, "'\(path)' cannot be read")
         }
@@ -52,16 +53,6 @@ final class FileHasher: Sendable {
         return FileHashes(text: String(decoding: text, as: UTF8.self))
     }
 
-    private static var now: timespec {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return now
-    }
-
-    fileprivate static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    }
-
     /// Returns the hash of a file's content, always from the content.
     static func contentHash(_ path: String) throws(NodeError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -86,8 +77,9 @@ extension FileHashes.Attributes {
     fileprivate init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
+        func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
         self.init(
-            size: Int64(status.st_size), modified: FileHasher.nanoseconds(status.st_mtim),
-            changed: FileHasher.nanoseconds(status.st_ctim), inode: UInt64(status.st_ino))
+            size: Int64(status.st_size), modified: nanoseconds(status.st_mtim), changed: nanoseconds(status.st_ctim),
+            inode: UInt64(status.st_ino))
     }
 }

@@ -72,25 +72,25 @@ extension NavigationService {
 ///
 /// A method answers through its call, at once or later; what it throws ends the call with its status.
 public protocol PolicyServiceProvider: AnyObject {
-    /// May a reroute begin? Default: yes.
+    /// Decides whether a reroute may begin. Default: yes.
     func shouldReroute(_ request: ShouldRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Which options should the reroute's request have? Default: unchanged.
+    /// Returns the options of a reroute's request. Default: unchanged.
     func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws
-    /// May a new route be taken although its first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another route is
-    /// calculated. After two refusals the default is yes, since there may be no other way.
+    /// Decides whether a new route is applied although its first maneuver is nearer than reroute.min_commit_time_s. Default: no, and another
+    /// route is calculated. After two refusals the default is yes, since there may be no other way.
     func acceptReroute(_ request: AcceptRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// May the alternative that the vehicle turned onto be taken? Default: yes.
+    /// Decides whether the alternative that the vehicle turned onto is applied. Default: yes.
     func shouldTakeAlternative(_ request: ShouldTakeAlternativeRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// May the faster route be applied? Default: yes; no where approval is required and none comes.
+    /// Decides whether the faster route is applied. Default: yes; no if approval is required and not given.
     func acceptFasterRoute(_ request: ShouldAcceptFasterRouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// May a fix be discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or JAMMING?
-    /// Default: yes.
+    /// Decides whether a fix is discarded that the node would reject for ACCURACY, START_ACCURACY, SPEED, JUMP, INTEGRITY, SPOOFING or
+    /// JAMMING. Default: yes.
     func shouldDiscardFix(_ request: ShouldDiscardFixRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
+    /// Decides whether reroutes are suppressed while arriving at the waypoint. Default: yes.
     func shouldPreventReroutesWhenArriving(_ request: ShouldPreventReroutesWhenArrivingRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// Does the next leg begin after the arrival? Default: the value of legs.auto_advance.
+    /// Decides whether the next leg begins after the arrival. Default: the value of legs.auto_advance.
     func shouldAdvanceLeg(_ request: ShouldAdvanceLegRequest, _ call: UnaryCall<PolicyAnswer>) throws
-    /// How should the instruction be worded? Default: unchanged.
+    /// Returns the wording of an instruction. Default: unchanged.
     func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws
 }
 
