@@ -24,11 +24,20 @@ package struct ServedRequest {
         if status != 204, status != 304 { headers.add(name: "Content-Length", value: String(body.count)) }
         if !head.isKeepAlive { headers.add(name: "Connection", value: "close") }
         let status = HTTPResponseStatus(statusCode: status)
-        write(.head(HTTPResponseHead(version: head.version, status: status, headers: headers)))
+        var last = HTTPServerResponsePart.head(
+            HTTPResponseHead(version: head.version, status: status, headers: headers))
         if head.method != .HEAD, !body.isEmpty {
-            write(.body(.byteBuffer(context.channel.allocator.buffer(bytes: body))))
+            context.write(NIOAny(last), promise: nil)
+            last = .body(.byteBuffer(context.channel.allocator.buffer(bytes: body)))
         }
         connection.expect(within: connection.idle + Double(body.count) / HTTPConnection.slowestRate, context)
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        // The end of an answer admits the next pipelined request. It waits until the client has accepted the answer, so that a client that
+        // reads nothing has at most one answer in memory.
+        context.writeAndFlush(NIOAny(last)).whenComplete { _ in bound.value.finish() }
+    }
+
+    private func finish() {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(nil))).whenComplete { _ in
             let (head, connection, context) = (bound.value.head, bound.value.connection, bound.value.context)
@@ -39,8 +48,6 @@ package struct ServedRequest {
             }
         }
     }
-
-    private func write(_ part: HTTPServerResponsePart) { context.write(NIOAny(part), promise: nil) }
 }
 
 /// An HTTP/1.1 connection, which handles its requests one by one. A client that stalls, or sends or reads too slowly, is

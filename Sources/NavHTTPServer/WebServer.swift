@@ -69,7 +69,7 @@ package final class WebServer: Sendable {
             upgradePipelineHandler: { channel, head in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        UnmaskedFrameGuard(),
+                        FrameGuard(),
                         NIOWebSocketFrameAggregator(
                             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64,
                             maxAccumulatedFrameSize: WebSocketConnection.longestMessage),
@@ -137,15 +137,19 @@ private final class WebConnection: HTTPResponder {
     }
 }
 
-/// A handler that ends a connection whose client sends an unmasked frame, as RFC 6455, 5.1 requires.
-private final class UnmaskedFrameGuard: ChannelInboundHandler {
+/// A handler that ends a connection whose client sends an unmasked frame (RFC 6455, 5.1) or one with bits of an extension, none of which was
+/// negotiated (5.2).
+private final class FrameGuard: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard unwrapInboundIn(data).maskKey == nil else { return context.fireChannelRead(data) }
-        context.endWebSocket(.protocolError)
+        let frame = unwrapInboundIn(data)
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+            return context.endWebSocket(.protocolError)
+        }
+        context.fireChannelRead(data)
     }
 }
 

@@ -106,6 +106,27 @@ async def http():
     print("bad requests are refused")
 
 
+async def pipeline():
+    """A client that sends requests and reads no answer waits, and its answers do not pile up."""
+    before = memory()
+    _, writer = await connect()
+    many = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % PATH.encode() * 1_000
+    # The buffers of the system hold some ten megabytes of requests.
+    for sent in range(1_000):
+        try:
+            writer.write(many)
+            await asyncio.wait_for(writer.drain(), 5)
+        except (ConnectionError, asyncio.TimeoutError):
+            break
+        grown = memory() - before
+        assert grown < 30, f"memory has grown by {grown} MB after {sent + 1} thousand requests"
+    else:
+        raise AssertionError("a million requests are accepted from a client that reads no answer")
+    writer.transport.abort()
+    await serves()
+    print("unread answers hold back further requests")
+
+
 def frame(opcode, payload, length=None):
     """A frame of a client, with a mask of zeros."""
     size = len(payload) if length is None else length
@@ -130,6 +151,7 @@ async def frames():
             b"\x00\xff" + struct.pack(">Q", 1 << 19) + bytes(4 + (1 << 19))) * 3),
         ("a thousand parts", b"\x01\x80" + bytes(4) + (b"\x00\x80" + bytes(4)) * 1_000),
         ("an unknown opcode", frame(7, b"")),
+        ("a frame with reserved bits", b"\xf9\x80" + bytes(4)),
         ("a frame without a mask", b"\x89\x04ping"),
         ("a text in parts, the last without a mask", b"\x01\x80" + bytes(4) + b"\x80\x00"),
         ("a long ping", frame(9, bytes(1_000))),
@@ -210,6 +232,7 @@ async def slow():
 async def main():
     before = memory()
     await http()
+    await pipeline()
     if IS_BRIDGE:
         await frames()
     assert memory() < before + 150, (before, memory())
