@@ -59,7 +59,7 @@ public struct FerryPassage: Sendable, Equatable {
     public var duration: Double
 }
 
-/// The facts about a route that matter for choosing it.
+/// The properties of a route that matter for choosing it.
 public struct RouteSummary: Sendable, Equatable {
     /// Metres on roads with a toll for cars.
     public var tollLength = 0.0
