@@ -147,8 +147,8 @@ extension RoadGraph {
     /// The distance from a junction within which a signal or sign is at its stop line, metres.
     private static let stopLineReach = 30.0
 
-    /// Returns whether a signal and a stop sign stand shortly before the end of an edge: mappers place them on the junction or at the line
-    /// where vehicles stop.
+    /// Returns whether a signal and a stop sign are placed shortly before the end of an edge: mappers place them on the junction or at the
+    /// line where vehicles stop.
     func stopLine(before end: EdgeIndex) -> (hasSignal: Bool, hasStop: Bool) {
         let features = features(of: end).filter { $0.kind == .trafficSignals || $0.kind == .stop }
         guard !features.isEmpty else { return (false, false) }

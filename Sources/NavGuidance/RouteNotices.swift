@@ -42,7 +42,7 @@ public struct RouteNotice: Sendable, Equatable {
     public var coordinate: Coordinate
     /// Direction of travel there, radians clockwise from north.
     public var bearing: Double
-    /// Metres of the tunnel or of the toll road; nil for a place.
+    /// The length of the tunnel or toll road, metres; nil for a place.
     public var length: Double?
     /// The two-letter ISO 3166-1 code of the country that is entered at a border; empty for others.
     public var country: String

@@ -351,7 +351,7 @@ struct TurnJoiner {
     }
 
     private func isUTurn(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        // The exit of a roundabout may be left again at once.
+        // The road at a roundabout's exit may be left again immediately.
         guard mayJoin(previous, current, next) || turns[previous].isRoundabout && mayJoin(current, next),
             turns[previous].isOnFerry == turns[current].isOnFerry,
             turns[current].isType(.turn) || turns[current].isType(.continue) || turns[current].isType(.endOfRoad),

@@ -158,7 +158,7 @@ public final class Metric: Sendable {
             * share(of: edge, start, end)
     }
 
-    /// Like ``duration(of:from:to:)`` without traffic; the difference is the delay.
+    /// Returns the seconds of ``duration(of:from:to:)`` without traffic; the difference is the delay.
     public func freeFlowDuration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         guard let free = freeFlowDuration(of: edge) else { return 0 }
         return (free + TurnPricing.stopDuration(turns.graph, edge)) * share(of: edge, start, end)

@@ -2,7 +2,7 @@ public import NavGeo
 import Synchronization
 
 extension Router {
-    /// Like ``fastest(_:forEach:)``, for a vehicle whose costs are not computed yet.
+    /// Returns a router like ``fastest(_:forEach:)`` for a vehicle whose costs are not computed yet.
     ///
     /// It computes the costs and the traffic matching in parallel with the hierarchy, and customises once, with the
     /// given traffic.

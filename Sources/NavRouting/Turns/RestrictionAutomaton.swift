@@ -72,7 +72,7 @@ struct RestrictionAutomaton {
         }
     }
 
-    /// Returns the state after driving from `state` into `edge`; nil when that completes a path forbidden to all at all times.
+    /// Returns the state after driving from `state` into `edge`; nil when that completes a path forbidden to all vehicles at all times.
     ///
     /// - Parameter completed: Receives the other restrictions that the edge completes.
     func follow(_ state: TurnState, with edge: EdgeIndex, _ completed: inout [UInt32]) -> TurnState? {

@@ -9,8 +9,9 @@ public typealias TurnState = UInt32
 /// The edge-expanded graph for all vehicles, times and traffic: states are driven edges, arcs are turns.
 ///
 /// Restrictions are exact. An automaton over the prefixes of forbidden paths finds the turns that complete one, and its
-/// states split the edges along those paths. A turn that is forbidden to all at all times has no arc. An arc that is
-/// forbidden to some vehicles or at some times carries its restrictions, and a ``Metric`` decides whether they hold.
+/// states split the edges along those paths. A turn that is forbidden to all vehicles at all times has no arc. An arc
+/// that is forbidden to some vehicles or at some times carries its restrictions, and a ``Metric`` decides whether they
+/// hold.
 public final class TurnGraph: Sendable {
     public let graph: RoadGraph
     public let stateCount: Int
