@@ -102,7 +102,7 @@ struct InstructionTriggerTests {
             #expect(none == nil)
         }
 
-        // The request comes 230 m before the turn; the announcement due at 210 m would repeat it.
+        // The repetition is requested 230 m before the turn; the announcement due at 210 m would repeat it.
         func spoken(asksAt asked: Double?) -> [InstructionID.Kind] {
             var trigger = InstructionTrigger(guidance)
             var kinds: [InstructionID.Kind] = []

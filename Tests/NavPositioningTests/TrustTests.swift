@@ -144,7 +144,7 @@ import Testing
                 let verdict = tracker.take(TrustTests.fix(seconds, aside: isAway ? distance : 0))
                 if isAway, verdict.isAccepted { believed += 1 }
             }
-            #expect((believed > 0) == isBelieved, "\(believed) believed with wheels at \(wheels) m/s")
+            #expect((believed > 0) == isBelieved, "\(believed) accepted with wheels at \(wheels) m/s")
         }
     }
 

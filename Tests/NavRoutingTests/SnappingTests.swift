@@ -120,7 +120,7 @@ struct SnappingTests {
         #expect(isMoved(try outcome(495)))
         #expect(tells(try outcome(505), 505))
         #expect(isMoved(try outcome(700, radius: 705)), "a waypoint's limit may be larger")
-        #expect(tells(try outcome(60, radius: 50), 60), "and less")
+        #expect(tells(try outcome(60, radius: 50), 60), "or smaller")
         #expect(isMoved(try outcome(300, position: 150)) == (waypoint > 0), "only the start is the vehicle's position")
         #expect(try outcome(7_000) == .offRoad(waypoint: waypoint), "the nearest road is beyond the search radius")
     }

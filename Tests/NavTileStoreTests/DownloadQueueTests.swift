@@ -235,7 +235,7 @@ struct DownloadQueueTests {
             await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(2)) }
         }
         let reader = Task { await queue.next() }
-        try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
+        try await eventually("the tiles are requested") { source.waitingTiles.count == 3 }
         await queue.stop()
         #expect(source.waitingTiles.isEmpty)
         let code = await waiter.value?.code

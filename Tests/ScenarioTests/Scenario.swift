@@ -7,7 +7,7 @@ import NavigationNode
 
 /// One behaviour as text: a drawn map, a drive with its faults, and the expected events.
 struct Scenario {
-    /// The file below `Scenarios`, such as `reroute/asks-first.scenario`.
+    /// The file below `Scenarios`, such as `policy/asks-before-a-reroute.scenario`.
     let file: String
     let title: String
     /// The rows of the behaviour table that the scenario covers, such as `A5` and `complaint 7`.

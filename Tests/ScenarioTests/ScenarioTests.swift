@@ -9,7 +9,7 @@ struct ScenarioTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Scenarios").resolvingSymlinksInPath()
 
-    /// The scenario files, such as `reroute/asks-first.scenario`.
+    /// The scenario files, such as `policy/asks-before-a-reroute.scenario`.
     static let files: [String] = {
         let all = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
         return all.filter { $0.hasSuffix(".scenario") }.sorted()

@@ -1,7 +1,7 @@
 /// The rules of this repository, each of which reads files and returns its findings.
 enum Rules {
-    /// Targets without IO, clock, randomness and Foundation, and the modules that each may import besides the standard
-    /// library.
+    /// Targets without IO, clock, randomness and Foundation, and the modules that each may import in addition to the
+    /// standard library.
     static let pureImports: [String: Set<String>] = [
         "NavGeo": ["Glibc"],
         "NavMap": ["Glibc", "NavGeo", "CZlib", "Synchronization"],

@@ -101,7 +101,7 @@ struct GraphTests {
         #expect(edges.contains(EdgeName(11, 12, 1)) && edges.contains(EdgeName(12, 22, 1)))
     }
 
-    @Test("a way that goes to a node and back is handled")
+    @Test("a way to a node and back has no self-loops")
     func thereAndBack() throws {
         var map = GridMap()
         map.nodes([11, 12])

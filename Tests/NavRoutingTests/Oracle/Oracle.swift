@@ -30,7 +30,7 @@ final class Oracle {
     private var turnCosts: [UInt64] = []
 
     /// - Parameter metric: the metric whose rounding applies to edges in traffic: see
-    /// ``OraclePrices/price(_:_:roundedAs:)``.
+    ///   ``OraclePrices/price(_:_:roundedAs:)``.
     init(
         _ roads: OracleRoads, _ model: CostModel, at departure: LocalTime? = nil,
         traffic: TrafficOverlay = TrafficOverlay(), excluding excluded: Set<EdgeIndex> = [],

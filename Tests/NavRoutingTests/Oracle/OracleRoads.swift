@@ -83,7 +83,7 @@ struct OraclePrices {
     /// Returns the cost of a whole edge, ms, nil when it may not be driven, and whether it is residents' ground.
     ///
     /// - Parameter metric: the metric whose cost applies where it differs by at most 1 ms: the router keeps the shares
-    /// of an edge's segments in single precision, so the last millisecond in traffic may be rounded either way.
+    ///   of an edge's segments in single precision, so the last millisecond in traffic may be rounded either way.
     func price(
         _ edge: EdgeIndex, _ roads: OracleRoads, roundedAs metric: Metric? = nil
     ) -> (cost: UInt64?, isClosedGround: Bool) {
