@@ -128,7 +128,7 @@ import Testing
         #expect(abs(error) < 25, "\(error) m")
     }
 
-    /// At the stop, the matcher repeats the place of before the fixes that contradict the road.
+    /// At the stop, the matcher repeats the place from before the fixes that contradict the road.
     @Test func predictionIncludesTheDistanceBeforeAStop() throws {
         var drive = try Drive()
         for tenth in 0...480 {

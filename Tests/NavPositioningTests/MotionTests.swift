@@ -178,7 +178,7 @@ import Testing
                     stamp: MotionTests.start.advanced(bySeconds: 19.025 + Double(index) * 0.05),
                     speed: MotionTests.speed))
         }
-        // The fix is of 20 s and arrives after the odometry of 20.9 s.
+        // The fix was measured at 20 s and arrives after the odometry of 20.9 s.
         #expect(tracker.take(MotionTests.fix(20)) == .accepted)
         #expect(tracker.estimate?.stamp == MotionTests.start.advanced(bySeconds: 20))
         guard let newest = tracker.newest else { return #expect(Bool(false)) }

@@ -8,7 +8,7 @@ private let track = ["highway": "track", "tracktype": "grade2"]
 
 @Suite("Snapping places to roads")
 struct SnappingTests {
-    /// A fast road AB, far from E, a slow road, and an island EF between them; E is nearer to the slow road.
+    /// A fast road ABC, a slow road GH and an island EF between them; E is nearer to the slow road.
     private static let island = """
         A---B---C
         |       |
@@ -158,7 +158,7 @@ struct SnappingTests {
         let near = try map.route([Waypoint(place), Waypoint(try map.coordinate("B"))])
         #expect(map.names(of: near) == ["AB"])
         #expect(abs(near.waypoints[0].snapDistance - 28) < 1, "the distance shows that a nearer road was skipped")
-        // At a greater distance of the street, the place snaps to the track.
+        // At a greater distance from the street, the place snaps to the track.
         let apart = try beside(track, metres: 34)
         let field = try apart.position(between: "C", "D", at: 0.4)
         let far = try apart.route([Waypoint(field), Waypoint(try apart.coordinate("B"))])

@@ -210,7 +210,7 @@ struct ScenarioPath {
         time += vertex.pause
     }
 
-    /// Returns the maximum speed after a stretch of some length from a speed.
+    /// Returns the maximum speed at the end of a stretch, from the speed at its start.
     private static func reach(_ speed: Double, _ length: Double) -> Double {
         (speed * speed + 2 * acceleration * length).squareRoot()
     }

@@ -68,8 +68,8 @@ enum Rules {
     /// The file with the table of topics.
     static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
 
-    /// Finds topic names, their prefixes and patterns outside the table: a literal may name a missing topic or a wrong
-    /// type.
+    /// Finds topic names, their prefixes and patterns outside the table: a literal may name a missing topic, or
+    /// assume a wrong type.
     static func topicNames(_ files: [SourceFile]) -> [Finding] {
         let table = files.first { $0.path == topicTable }?.text ?? ""
         let names = Set(table.matches(of: /Topic<\w+>\(\s*"([^"]+)"/).map(\.1))

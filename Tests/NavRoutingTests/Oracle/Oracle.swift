@@ -2,10 +2,11 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// The slow, obvious reference for the fast routers: Dijkstra's search over the driven path.  It uses the roads, the
-/// list of restricted paths and the constants of the cost model, but no part of the router's turn graph, prices or
-/// searches. A state is an edge, or the driven beginning of a restricted path: all of the past that the list can still
-/// depend on.
+/// The slow, obvious reference for the fast routers: Dijkstra's search over the driven path.
+///
+/// It uses the roads, the list of restricted paths and the constants of the cost model, but no part of the router's turn
+/// graph, prices or searches. A state is an edge, or the driven beginning of a restricted path: all of the past that
+/// the list can still depend on.
 final class Oracle {
     /// A state: the number of an edge or, above these, of the beginning of a restricted path.
     typealias State = Int
