@@ -15,7 +15,7 @@ public enum Abbreviations {
         "North": "N", "South": "S", "East": "E", "West": "W",
         "Northeast": "NE", "Northwest": "NW", "Southeast": "SE", "Southwest": "SW",
     ]
-    /// States whose names begin with a direction, without it.
+    /// The names of states that begin with a direction, without the direction.
     private static let states: Set<Substring> = ["Carolina", "Dakota", "Virginia"]
     private static let endings: [(long: String, short: String)] = [
         ("straße", "str."), ("strasse", "str."), ("platz", "pl."), ("katu", "k."), ("gatan", "g."), ("vägen", "v."),
@@ -40,8 +40,8 @@ public enum Abbreviations {
         return isShorter ? parts.joined(separator: " ") : nil
     }
 
-    /// Returns the abbreviated form of a word that tells in which part of a town a road is: the last one, as in "Main Street North", or the
-    /// first one before the road's own name, as in "North Main Street". Directions in other names, such as "North Street", are part of them.
+    /// Returns the abbreviated form of a direction that indicates the part of a town: the last word, as in "Main Street North", or the word
+    /// before the road's own name, as in "North Main Street"; nil where the direction belongs to the name, as in "North Street".
     private static func direction(_ index: Int, of all: [Substring]) -> String? {
         guard let short = directions[String(all[index])] else { return nil }
         func isRoad(_ words: ArraySlice<Substring>) -> Bool { words.contains { Self.words[String($0)] != nil } }

@@ -85,7 +85,7 @@ public struct DistanceScale: Sendable, Hashable, Codable {
     private static func miles(spoken: [Band], displayed: [Band]) -> DistanceScale {
         let long = Band(below: .greatestFiniteMagnitude, unit: "mile", metres: mile, step: 1)
         return DistanceScale(
-            // A quarter and three quarters of a mile are spoken besides tenths.
+            // A quarter and three quarters of a mile are spoken in addition to tenths.
             spoken: spoken + [
                 Band(below: 0.275 * mile, unit: "mile", metres: mile, step: 0.25),
                 Band(below: 0.725 * mile, unit: "mile", metres: mile, step: 0.1),
@@ -96,7 +96,7 @@ public struct DistanceScale: Sendable, Hashable, Codable {
             displayed: displayed + [Band(below: 9.95 * mile, unit: "mile", metres: mile, step: 0.1), long])
     }
 
-    /// Returns the units of a country's roads after CLDR's usage "road"; nil for an unknown country, which is an empty code. They are miles
+    /// Returns the units of a country's roads according to CLDR's usage "road"; nil for an empty code, the unknown country. They are miles
     /// in the United States, the United Kingdom and their territories, and kilometres elsewhere.
     public static func ofRoads(in country: String) -> DistanceScale? {
         switch country {

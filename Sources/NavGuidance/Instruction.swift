@@ -24,7 +24,7 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
 
     /// The leg, from 0.
     public var leg: Int
-    /// The step within the leg, from 0, on which it is given; unless it is a notice, it announces the maneuver at the end of that step.
+    /// The step within the leg, from 0, on which it is emitted; unless it is a notice, it announces the maneuver at the end of that step.
     public var step: Int
     public var kind: Kind
     /// The index of the notice among the leg's notices; 0 for other kinds.
@@ -91,7 +91,7 @@ public struct Banner: Sendable, Equatable {
     public var text: String
     /// The line in parts.
     public var components: [BannerComponent]
-    /// The shorter forms of the parts, one for each, as the owner words them; nil for those of ``Abbreviations``.
+    /// The owner's shorter forms of the parts, one for each; nil to use ``Abbreviations``.
     public var abbreviations: [BannerAbbreviation?]?
     /// The maneuver's type; nil for a line of the owner without one.
     public var type: ManeuverType?
@@ -110,7 +110,7 @@ public struct VisualInstruction: Sendable, Equatable {
     /// Metres from the route's start to the maneuver.
     public var maneuverOffset: Double
     public var primary: Banner
-    /// More about it, such as where the signs lead; nil when there is nothing to add.
+    /// Additional information, such as the destinations on signs; nil for none.
     public var secondary: Banner?
     /// The maneuver after it, when that follows closely.
     public var sub: Banner?
@@ -127,7 +127,7 @@ public struct SpokenInstruction: Sendable, Equatable {
     public var id: InstructionID
     /// Metres from the place where it is spoken to the maneuver or to the place of the notice.
     public var distance: Double
-    /// Metres to the maneuver at which it is due at the driven speed, at least ``distance``.
+    /// Metres to the maneuver at which it is due at the current speed, at least ``distance``.
     public var triggerDistance: Double
     /// Plain text.
     public var text: String

@@ -11,9 +11,9 @@ struct StepAnnouncements: Sendable, Equatable {
     var expectedSpeed: Double
     /// The first announcement; nil for none.
     var far: InstructionTiming.Lead?
-    /// Nil for a maneuver that is only announced on reaching it.
+    /// The announcement in time to change lanes; nil for a maneuver that is only announced when reached.
     var prepare: InstructionTiming.Lead?
-    /// Nil for a maneuver that is only announced on reaching it.
+    /// The announcement shortly before the maneuver; nil for a maneuver that is only announced when reached.
     var near: InstructionTiming.Lead?
     /// The announcement at the maneuver; nil for none.
     var now: InstructionTiming.Lead?
@@ -29,7 +29,7 @@ struct StepAnnouncements: Sendable, Equatable {
     var scale: DistanceScale
 }
 
-/// Turns maneuvers into instruction points.
+/// A planner of the announcements and banners of a route's steps.
 struct InstructionPlanner {
     let route: Route
     let steps: [RouteStep]
@@ -123,11 +123,11 @@ struct InstructionPlanner {
             drivingSide: shown.drivingSide)
     }
 
-    /// Returns the first line in the road's own words: a sign's exit and places, a name, or the instruction itself if the map has none.
+    /// Returns the first line: the exit and places on a sign, the road's name, or the instruction itself if the map has neither.
     private func primary(_ maneuver: Maneuver, isThere: Bool) -> Banner {
         let road = maneuver.road
         let isRamp = maneuver.type == .offRamp || maneuver.type == .onRamp
-        // A road without a name is called by its signs, but only words can announce that a ferry is boarded or left.
+        // A road without a name is identified by its signs, but boarding or leaving a ferry needs words.
         let hasSignsOnly = road.isUnnamed && maneuver.notes.isEmpty
         var components: [BannerComponent] = []
         if maneuver.type == .arrive {

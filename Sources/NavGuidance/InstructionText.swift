@@ -27,7 +27,8 @@ public struct InstructionText: Sendable, Hashable {
     /// Returns a distance in spoken words, such as "1.5 kilometres".
     public func spoken(metres: Double) -> String { distance(metres, in: "").text }
 
-    /// Returns a road's spoken name: its name, else its first number; empty when unnamed. Motorways go by their number if they have one.
+    /// Returns a road's spoken name: its name, else its first number; empty when unnamed. Motorways are called by their number if they have
+    /// one.
     func name(_ road: RoadLabel) -> String {
         guard road.isCalledByNumber, let reference = road.references.first else { return phrases.name(of: road) }
         return reference
@@ -145,7 +146,7 @@ public struct InstructionText: Sendable, Hashable {
         maneuver.exitNumbers.joined(separator: phrases.listSeparator)
     }
 
-    /// Returns where a road's signs lead as a part of a sentence; road numbers are put in a grammatical case, places stay as they are.
+    /// Returns the destinations on a road's signs as a part of a sentence, with road numbers in a grammatical case and places unchanged.
     private func destination(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
         guard road.destinations.isEmpty else { return Sentence(name: list(road.destinations)) }
         var sentence = Sentence()
@@ -160,7 +161,7 @@ public struct InstructionText: Sendable, Hashable {
     /// Returns the first two of some places as a list.
     private func list(_ places: [String]) -> String { places.prefix(2).joined(separator: phrases.listSeparator) }
 
-    /// Returns the phrase that fits a maneuver best; empty when there is none.
+    /// Returns the most specific phrase for a maneuver; empty when there is none.
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
         // The name of the crossroads identifies the place better than the end of the road.
         let isNamed = !maneuver.junctionName.isEmpty
@@ -171,7 +172,7 @@ public struct InstructionText: Sendable, Hashable {
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let direction = direction(maneuver)
         let variants = variants(maneuver)
-        // Boarding a ferry is announced as such, also where it begins at the end of a road.
+        // Boarding a ferry is announced as such, even at the end of a road.
         let types = variants.contains("ferry") ? ["turn", type] : [type, "turn"]
         for type in type == "turn" || type == "arrived" ? [type] : types {
             for variant in variants {
@@ -187,8 +188,8 @@ public struct InstructionText: Sendable, Hashable {
         return ""
     }
 
-    /// Returns the direction in the key of a maneuver's phrase; empty for none. That of a ramp is its side, but an exit has none on the
-    /// right in right-hand traffic, where drivers expect it.
+    /// Returns the direction in the key of a maneuver's phrase; empty for none. The direction of a ramp is its side, except for an exit on
+    /// the right in right-hand traffic, where drivers expect it.
     private func direction(_ maneuver: Maneuver) -> String {
         let side = maneuver.modifier?.side
         return switch maneuver.type {
@@ -198,13 +199,13 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
-    /// Returns variants of a maneuver's phrase by what is known of the road after it, the most specific first; the last one is always
+    /// Returns the variants of a maneuver's phrase for which the road after it has data, the most specific first; the last one is always
     /// empty.
     private func variants(_ maneuver: Maneuver) -> [String] {
         let road = maneuver.road
         var signs: [String] = []
         let isRamp = maneuver.type == .offRamp || maneuver.type == .onRamp
-        // A ramp leads onto the road of its name, where the signs have no more than that road's number.
+        // A ramp is called by the name of the road that it leads onto if its signs show only that road's number.
         let prefersSigns = isRamp && !(road.destinations.isEmpty && road.isCalledBySignedNumber)
         if !road.signs.isEmpty { signs.append("destination") }
         if !road.isUnnamed { signs.insert("name", at: prefersSigns ? signs.count : 0) }

@@ -52,13 +52,13 @@ public struct InstructionTiming: Sendable, Hashable {
         far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
         prepare: Lead(seconds: 70, minimum: 400, maximum: 1_200),
         near: Lead(seconds: 15, minimum: 250, maximum: 600), now: Lead(seconds: 4, minimum: 50, maximum: 150))
-    /// The lead at a waypoint by which announcements before the arrival end, and at which it is announced if there was none and the arrival
-    /// does not follow at once; the arrival itself is announced when it happens, usually 20 m before the waypoint.
+    /// The lead at a waypoint by which earlier announcements end. If there were none and the arrival does not follow at once, the waypoint
+    /// is announced here; the arrival itself is announced when it happens, usually 20 m before the waypoint.
     public var arrival = Lead(seconds: 4.5, minimum: 35, maximum: 90)
-    /// The least time between the words for a maneuver and the maneuver, seconds.
+    /// The least time between the end of an announcement and its maneuver, seconds.
     public var actingTime = 2.0
-    /// The latest time before a maneuver for the announcement at it, however ambiguous, seconds: ``actingTime``, and half a second for an
-    /// accelerating vehicle.
+    /// The latest time before a maneuver for the announcement at it, however ambiguous the place, seconds: ``actingTime``, and half a
+    /// second for an accelerating vehicle.
     public var latest = 2.5
     /// The time within which a maneuver is not announced again in the same words, seconds.
     public var repeatGap = 8.0
@@ -76,7 +76,7 @@ public struct InstructionTiming: Sendable, Hashable {
     /// The least silence between the announcement shortly before a maneuver and the one at it, seconds. They also begin at least
     /// ``repeatGap`` plus two seconds apart, for an accelerating vehicle.
     public var pause = 3.0
-    /// The least silence after an earlier announcement, seconds; an announcement with less room is left out.
+    /// The least silence after an earlier announcement, seconds; an announcement with less room is omitted.
     public var longPause = 10.0
     /// The longest announcement shortly before a maneuver that may also name the maneuver after it, seconds.
     public var longestAnnouncement = 6.5

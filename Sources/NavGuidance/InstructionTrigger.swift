@@ -1,23 +1,23 @@
 public import NavGeo
 
-/// A trigger that gives each instruction of a route exactly once, when the vehicle reaches its place.
+/// A trigger that emits each instruction of a route exactly once, when the vehicle reaches its place.
 ///
-/// It considers only the current step: instructions that a jump passes over are not given, while those due after a start in the middle of
-/// the route are. Among the announcements of one maneuver it gives the most urgent one that is due and drops earlier ones. It leaves time
-/// to finish speaking, and drops an announcement that the next would follow too soon. A maneuver just named after "then" is not announced
-/// again. A notice is left out if it would delay the announcement of a maneuver. The trigger does not decide whether the vehicle is
-/// on the route.
+/// It considers only the current step: instructions that a jump skips are not emitted, while those due after a start in the middle of the
+/// route are. Of the announcements of one maneuver, it emits the most urgent one that is due and drops earlier ones. It leaves time to
+/// finish speaking, and drops an announcement that the next would follow too soon. A maneuver just named after "then" is not announced
+/// again. A notice is omitted if it would delay the announcement of a maneuver. The trigger does not determine whether the vehicle is on
+/// the route.
 public struct InstructionTrigger: Sendable, Equatable {
     /// The guidance that is announced.
     public let guidance: RouteGuidance
-    /// Metres before a stop at which ``arrive(leg:)`` is called; nil when that depends on more than the distance.
+    /// The distance to a stop at which ``arrive(leg:)`` is called, metres; nil when the call does not depend on distance alone.
     public var arrivalRadius: Double?
     private var given: [Given]
     /// Seconds driven since the first update.
     private var clock = 0.0
-    /// When the last announcement ends, on ``clock``.
+    /// The time on ``clock`` at which the last announcement ends.
     private var spokenUntil = 0.0
-    /// When the maneuver at the start of each step was last announced, on ``clock``.
+    /// The time on ``clock`` of the last announcement of the maneuver at the start of each step.
     private var spokenOf: [Double]
     /// The distance to the maneuver at that announcement, metres.
     private var spokenAt: [Double]
@@ -42,13 +42,13 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The least times before the maneuver at the end of a step at which its announcement must begin, seconds.
     private struct SpeechLead: Sendable, Equatable {
         var step: Int
-        /// To name the maneuver before it is reached.
+        /// The time to name the maneuver before it is reached.
         var alone = 0.0
-        /// To name the maneuvers that are announced together with it ``InstructionTiming/actingTime`` before they are reached.
+        /// The time to name the maneuvers announced together with it, ``InstructionTiming/actingTime`` before they are reached.
         var row = 0.0
     }
 
-    /// The instructions of one step that have been given or are no longer due.
+    /// The instructions of one step that have been emitted or are no longer due.
     private struct Given: OptionSet, Sendable {
         let rawValue: UInt8
         static let visual = Given(rawValue: 1 << 0)
@@ -65,23 +65,23 @@ public struct InstructionTrigger: Sendable, Equatable {
         static let early: Given = [.depart, .continue, .far, .prepare]
     }
 
-    /// A departure further behind than this is not announced, metres.
+    /// The distance past a departure up to which it is announced, metres.
     static let departReach = 50.0
-    /// The time between two jointly announced maneuvers below which the next one is included too, because there is no time to announce it
-    /// in between, seconds.
+    /// The time between two jointly announced maneuvers below which the next one is included, because there is no time to announce it
+    /// separately, seconds.
     static let breathlessSeconds = 4.5
-    /// The greatest acceleration that is extrapolated, and that of a vehicle which moves off, m/s².
+    /// The greatest acceleration that is extrapolated, and the acceleration assumed at departure, m/s².
     static let greatestAcceleration = 3.0
     static let departureAcceleration = 2.0
-    /// The usual time between two updates, seconds: that of most receivers, and of predictions between rarer fixes.
+    /// The usual interval between updates, seconds: that of most receivers, and of predictions between less frequent fixes.
     static let usualInterval = 1.0
-    /// The distance past the next maneuver within which a notice is announced before that maneuver, metres: after it there may be no time.
+    /// The distance past the next maneuver within which a notice is announced before that maneuver, metres: there may be no time after it.
     static let noticeReach = 200.0
     /// The most maneuvers that one announcement names, and the longest time from the first to the last of them, seconds.
     static let longestRow = 3
     static let longestRowSeconds = 15.0
 
-    /// A trigger that has given no instructions yet.
+    /// Creates a trigger that has not emitted any instructions.
     public init(_ guidance: RouteGuidance) {
         self.guidance = guidance
         given = Array(repeating: [], count: guidance.steps.count)
@@ -93,8 +93,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - offset: metres from the route's start; nothing is due for a value that is not finite.
-    ///   - speed: m/s; nil, negative or not finite is unknown and counts as the speed expected on the road.
-    ///   - leg: the leg that the vehicle is on; nil goes by the offset alone.
+    ///   - speed: m/s; nil, a negative or a non-finite value stands for the speed expected on the road.
+    ///   - leg: the leg that the vehicle is on; nil to use the offset alone.
     ///   - stamp: the time of the position; nil estimates it from distance and speed. A stamp earlier than the last one counts as equal to
     ///     it.
     public mutating func update(
@@ -104,7 +104,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let speed = speed(reported, on: located)
         pass(to: offset, speed, at: stamp)
         var due: [Instruction] = []
-        // At a stop, the previous step stays in use until it has announced the arrival.
+        // At a stop, the previous step stays current until the arrival has been announced.
         var step = located
         let isArrival = guidance.steps[located].maneuver.type == .arrive
         if isArrival, guidance.steps[located].index > 0, !given[located - 1].contains(.now) { step = located - 1 }
@@ -117,9 +117,9 @@ public struct InstructionTrigger: Sendable, Equatable {
         return due
     }
 
-    /// Returns the announcement and the banner of the arrival at a leg's end, unless they have been given.
+    /// Returns the announcement and the banner of the arrival at a leg's end, unless already emitted.
     ///
-    /// Only the caller knows that the vehicle has arrived: it may stop at a red light shortly before the destination.
+    /// The caller determines the arrival: the vehicle may also stop at a red light shortly before the destination.
     public mutating func arrive(leg: Int) -> [Instruction] {
         guard guidance.legs.indices.contains(leg), guidance.legs[leg].count > 1 else { return [] }
         let step = guidance.legs[leg].upperBound - 2
@@ -137,8 +137,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - offset: metres from the route's start.
-    ///   - speed: m/s; nil, negative or not finite is unknown and counts as the speed expected on the road.
-    ///   - leg: the leg that the vehicle is on; nil goes by the offset alone.
+    ///   - speed: m/s; nil, a negative or a non-finite value stands for the speed expected on the road.
+    ///   - leg: the leg that the vehicle is on; nil to use the offset alone.
     public mutating func repeated(offset: Double, speed reported: Double?, leg: Int? = nil) -> SpokenInstruction? {
         guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return nil }
         let rest = located..<guidance.legs[guidance.steps[located].leg].upperBound
@@ -167,7 +167,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return spoken
     }
 
-    /// Returns the banner for a position, whether given before or not; nil for an arrival that has not been announced.
+    /// Returns the banner for a position, whether emitted before or not; nil for an arrival that has not been announced.
     public func banner(offset: Double, leg: Int? = nil) -> VisualInstruction? {
         guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return nil }
         let step = guidance.bannerStep(located, at: offset)
@@ -265,7 +265,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     ) -> SpokenInstruction? {
         let own = guidance.steps[step].maneuver
         guard own.type == .depart, !given[step].contains(.depart) else { return nil }
-        // The end of another announcement, such as that of the arrival at the stop before, is awaited while there is time.
+        // Waits for another announcement to end, such as that of the arrival at the previous stop, while there is time.
         let driven = offset - own.routeOffset
         guard clock >= spokenUntil || driven + stride > InstructionTrigger.departReach else { return nil }
         given[step].insert(.depart)
@@ -281,15 +281,15 @@ public struct InstructionTrigger: Sendable, Equatable {
         return announcement(sentence, step, .depart, remaining, due: max(length(of: step), remaining))
     }
 
-    /// Whether a vehicle that moves off is too close to the maneuver at the end of `step` for its announcement once a sentence has ended.
-    /// An arrival is announced when it happens.
+    /// Whether a departing vehicle will be too close to the maneuver at the end of `step` to announce it after a sentence. False for an
+    /// arrival, which is announced when it happens.
     private mutating func isDueDuring(_ sentence: Sentence, _ step: Int, _ remaining: Double, _ speed: Double) -> Bool {
         guard guidance.steps[step + 1].maneuver.type != .arrive else { return false }
         let plan = guidance.announcements[step]
         let ahead = extrapolated(
             plan, speed, InstructionTrigger.departureAcceleration,
             seconds: guidance.options.text.phrases.speechSeconds(sentence.text))
-        // At the first update of a route, the interval to the next one is not known.
+        // At the first update of a route, the interval to the next one is unknown.
         let interval = max(stride, ahead.speed * InstructionTrigger.usualInterval)
         let latest = guidance.options.timing.latest * ahead.speed + interval
         return remaining - ahead.distance <= max(latest, speechLead(step).alone * ahead.speed)
@@ -304,15 +304,15 @@ public struct InstructionTrigger: Sendable, Equatable {
             let isLast = remaining <= leads.latest
             guard !isSpeaking || isLast else { return nil }
             if let next = followers(of: step).first, !given[next].contains(.chained) {
-                // There are further maneuvers to name. They interrupt a sentence that is just naming this one only if they follow at once,
-                // and are announced after it otherwise.
+                // Further maneuvers interrupt a sentence that names this one only if they follow immediately; otherwise they are announced
+                // after it.
                 if isRecent, isSpeaking, guidance.announcements[next].seconds >= InstructionTrigger.breathlessSeconds {
                     given[step].insert(.now)
                     return nil
                 }
             } else {
                 guard !isRecent || isLast else { return nil }
-                // It has been named with the maneuver before it, and there is no time left to act on hearing it again.
+                // Already named together with the previous maneuver, and there is no time left to act on a repetition.
                 if isLast, given[step].contains(.chained) {
                     given[step].insert(.now)
                     return nil
@@ -329,8 +329,8 @@ public struct InstructionTrigger: Sendable, Equatable {
             due: isArrival ? 0 : leads.now)
     }
 
-    /// Returns the announcement of an arrival that has not been announced yet; the arrival itself comes with ``arrive(leg:)``, and so soon
-    /// after it would only be announced twice.
+    /// Returns the announcement of an approaching arrival that has not been announced yet; nil when ``arrive(leg:)`` would announce it
+    /// again too soon.
     private mutating func announceArrivalAhead(
         _ step: Int, _ remaining: Double, _ speed: Double, _ leads: Leads
     ) -> SpokenInstruction? {
@@ -363,7 +363,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
         let pause = kind == .near ? timing.pause : timing.longPause
         let speech = guidance.options.text.phrases.speechSeconds(sentence.text) + pause
-        // An arrival is worded differently once it is reached.
+        // The wording of an arrival changes once it is reached.
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         let room = isArrival ? speech : max(speech, timing.repeatGap + 2)
         guard remaining - next >= room * speed || speed == 0 else { return nil }
@@ -373,7 +373,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return announcement(sentence, step, kind, remaining, due: lead)
     }
 
-    /// Whether the vehicle, at its present acceleration, reaches the latest place for the announcement at the maneuver within
+    /// Whether the vehicle, at its current acceleration, reaches the latest place for the announcement at the maneuver within
     /// ``InstructionTiming/repeatGap``, so that an announcement now would be repeated too soon.
     private func wouldRepeatTooSoon(_ plan: StepAnnouncements, _ remaining: Double, _ speed: Double) -> Bool {
         let timing = guidance.options.timing
@@ -382,7 +382,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         return remaining - ahead.distance < (timing.latest + interval) * ahead.speed
     }
 
-    /// Returns the metres driven in some seconds, and the speed after them, of a vehicle that accelerates to the step's expected speed.
+    /// Returns the distance driven within `seconds` and the final speed of a vehicle that accelerates to the step's expected speed, metres
+    /// and m/s.
     private func extrapolated(
         _ plan: StepAnnouncements, _ speed: Double, _ acceleration: Double, seconds: Double
     ) -> (distance: Double, speed: Double) {
@@ -403,8 +404,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         return announcement(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
     }
 
-    /// Returns the announcement of the next notice once it is near, if it has been spoken before the place and before the next announcement
-    /// of the maneuver at the end of `step`.
+    /// Returns the announcement of the next notice once it is near, if it ends before the place and before the next announcement of the
+    /// maneuver at the end of `step`.
     private mutating func announceNotice(_ step: Int, _ offset: Double, _ speed: Double) -> SpokenInstruction? {
         while nextNotice < guidance.notices.count, guidance.notices[nextNotice].routeOffset < offset { nextNotice += 1 }
         guard nextNotice < guidance.notices.count, clock >= spokenUntil else { return nil }
@@ -429,7 +430,7 @@ public struct InstructionTrigger: Sendable, Equatable {
             ssml: sentence.ssml(language: text.phrases.language))
     }
 
-    /// Whether no announcement of the maneuver at the end of `step` is due for some seconds, and the one before it is past.
+    /// Whether no announcement of the maneuver at the end of `step` is due within `seconds`, and the previous maneuver is completed.
     private mutating func hasRoom(_ step: Int, _ offset: Double, _ speed: Double, seconds: Double) -> Bool {
         let plan = guidance.announcements[step]
         guard plan.now != nil else { return true }
@@ -460,7 +461,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return (step + 1)..<end
     }
 
-    /// Appends closely following maneuvers; after that, they are announced at most once more, on reaching them.
+    /// Appends closely following maneuvers, which are then announced at most once more, when they are reached.
     private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Double = .infinity) -> Sentence {
         let text = guidance.text(step)
         var row = sentence
@@ -473,7 +474,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return row
     }
 
-    /// Returns when the announcement of the maneuver at the end of `step` must begin; zero for an arrival.
+    /// Returns the lead times of the announcement of the maneuver at the end of `step`; zero for an arrival.
     private mutating func speechLead(_ step: Int) -> SpeechLead {
         if lastSpeechLead.step == step { return lastSpeechLead }
         var lead = SpeechLead(step: step)

@@ -19,7 +19,7 @@ struct JunctionArm {
     var length: Double
     /// The node at its other end.
     var end: NodeIndex
-    /// Whether it is the arriving half of a road whose carriageways split here, and so not a road of its own.
+    /// Whether it is the arriving half of a road whose carriageways split here, and therefore not a separate road.
     var isMerged = false
 }
 
@@ -50,7 +50,7 @@ struct Intersection {
     var approach: RoadProfile
     /// All roads by ascending angle; the first is the way back.
     var roads: [Road]
-    /// Whether the roads have their turns.
+    /// Whether the turns of the roads are set.
     var isClassified = false
 
     var entries: Int { roads.indices.count { roads[$0].isEntry } }
@@ -90,7 +90,7 @@ struct Intersection {
 
 /// Angle thresholds of guidance, degrees; the values are OSRM's, which were tuned on the maps of many countries.
 enum TurnAngles {
-    /// A road within this angle of straight ahead looks straight when no other road comes near.
+    /// A road within this angle of straight ahead looks straight when no other road is close.
     static let fuzzy = 25.0
     /// The largest narrow turn.
     static let narrow = 40.0
@@ -117,28 +117,28 @@ func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle
 /// A model of a graph's junctions as drivers see them: the halves of a divided road are one road, and each road has its
 /// perceived direction.
 ///
-/// Junctions are made on demand and kept until there are too many. Equal graphs give equal junctions.
+/// Junctions are computed on demand and cached; those not used recently are evicted. Equal graphs give equal junctions.
 ///
-/// It serves all routes of a vehicle, so that a reroute finds the junctions that the old route passed. It is used by one thread.
+/// One model serves all routes of a vehicle, so that a reroute reuses the junctions of the old route. It must be used by one thread only.
 package final class JunctionModel {
     package let graph: RoadGraph
     package let access: VehicleAccess
-    /// A vehicle of the usual size: a junction looks the same to all that may drive there.
+    /// A vehicle of the usual size: a junction looks the same to all vehicles that may drive there.
     private let vehicle: VehicleProfile
-    /// By the numbers of the traits of both directions of a road.
+    /// The profiles by the trait numbers of a road's two directions.
     private var profiles = SlotTable<UInt64, RoadProfile>()
     private var junctions = RecentTable<[JunctionArm]>()
     private var unmerged = RecentTable<[JunctionArm]>()
     private var intersections = RecentTable<Intersection>()
-    /// The line of an arm that is measured, kept for its memory.
+    /// The line of the arm being measured, kept to reuse its memory.
     private var scratch = RoadOutline([])
 
-    /// The most profiles that are kept; equal roads share one.
+    /// The maximum number of cached profiles; equal roads share one.
     private static let profileCapacity = 65_536
 
     /// Roads whose directions differ by less cannot be ordered by them, degrees.
     private static let indistinct = 10.0
-    /// The most nodes along a road that a walk passes.
+    /// The maximum number of nodes that a walk along a road passes.
     private static let hops = 10
 
     package init(_ graph: RoadGraph, for access: VehicleAccess) {
@@ -165,8 +165,8 @@ package final class JunctionModel {
         !graph.traitTable[Int(graph.traitNumbers[edge.index])].access.isDisjoint(with: vehicles)
     }
 
-    /// Whether a road that is open to cars, but not to the vehicle, leaves a node: the driver of a truck sees it, and counts it among the
-    /// exits of a roundabout.
+    /// Whether a road that is open to cars, but not to the vehicle, leaves a node: a truck driver sees it and counts it as an exit of a
+    /// roundabout.
     func hasExitForCarsOnly(at node: NodeIndex) -> Bool {
         graph.outgoing(node).contains { edge in
             guard !isOpen(edge), isOpen(edge, to: .car) else { return false }
@@ -272,7 +272,7 @@ package final class JunctionModel {
 
     // MARK: Divided roads
 
-    /// Gives the halves of divided roads one direction, and returns which arms are such halves.
+    /// Gives the halves of divided roads a common direction; returns whether each arm is such a half.
     private func mergeHalves(_ arms: inout [JunctionArm], at node: NodeIndex) -> [Bool] {
         var merged = Array(repeating: false, count: arms.count)
         let drawn = arms
@@ -323,7 +323,7 @@ package final class JunctionModel {
             guard arms[index].length <= 30, arms[index].end != node, mayDivide(at: arms[index].end) else { continue }
             let others = self.arms(at: arms[index].end)
             guard others.count > 2, let own = others.firstIndex(where: { $0.end == node }) else { continue }
-            // Where the road bends on the way, its direction there says nothing about its direction here.
+            // Where the road bends in between, its direction there does not indicate its direction here.
             guard angularGap(arms[index].bearing, others[own].bearing + 180) < TurnAngles.group else { continue }
             let previous = (own + others.count - 1) % others.count
             let next = (own + 1) % others.count
@@ -369,7 +369,7 @@ package final class JunctionModel {
         return runParallel(one, other, from: node)
     }
 
-    /// Follows a road past nodes where nothing else meets it.
+    /// Follows a road past nodes where no other road meets it.
     func farEnd(of arm: JunctionArm, from node: NodeIndex) -> (node: NodeIndex, arm: JunctionArm, from: NodeIndex) {
         var (current, start) = (arm, node)
         for _ in 0..<Self.hops {
@@ -497,7 +497,7 @@ package final class JunctionModel {
         return apart <= 0.5 * lanes * RoadOutline.laneWidth + 12
     }
 
-    /// Returns the line of a road and of the roads of its name that continue it.
+    /// Returns the line of a road and of its continuations with the same name.
     private func course(
         _ arm: JunctionArm, from node: NodeIndex, _ reach: Double, _ frame: LocalFrame
     ) -> RoadOutline {
@@ -606,7 +606,7 @@ package final class JunctionModel {
         var turn: Double
         var approach: Double
 
-        /// Whether leaving by a road means driving round against the traffic.
+        /// Whether leaving by a road means driving against the roundabout's traffic.
         func isAgainstFlow(_ bearing: Double) -> Bool {
             let angle = intersectionAngle(arrival, bearing)
             return approach < turn ? angle < approach : approach > turn && angle > approach

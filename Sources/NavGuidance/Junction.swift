@@ -2,7 +2,7 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// A route edge without its names, which is enough for most decisions at a junction.
+/// The class and flags of a route edge, which suffice for most decisions at a junction.
 struct RoadKind {
     var roadClass: RoadClass
     var flags: RoadFlags
@@ -12,7 +12,7 @@ struct RoadKind {
 struct RouteRoads {
     let route: Route
     let graph: RoadGraph
-    /// The edges in the graph; nil for those that it does not hold (any longer).
+    /// The edges in the graph; nil for edges that it does not, or no longer, contain.
     let resolved: [EdgeIndex?]
     /// The kind of each route edge.
     let kinds: [RoadKind]
@@ -58,7 +58,7 @@ struct RouteRoads {
         return route.edges[index].endOffset >= Double(graph.edgeLengths[edge.index]) - 0.5
     }
 
-    /// Returns the node between the route edges `index - 1` and `index`; nil when the graph does not know it, or at a waypoint inside an
+    /// Returns the node between the route edges `index - 1` and `index`; nil when the graph does not contain it, or at a waypoint inside an
     /// edge.
     func node(before index: Int) -> NodeIndex? {
         guard index > 0, let previous = resolved[index - 1], let next = resolved[index], reachesEnd(index - 1),
@@ -113,7 +113,7 @@ extension RoadLabel {
     /// Creates the label of a road with the given attributes.
     init(_ attributes: RoadAttributes) {
         let references = RoadLabel.list(attributes.reference)
-        // A border street has two names. A name that repeats the number is none: sentences treat numbers differently from names.
+        // A border street has two names. A name that repeats the number is dropped, because sentences treat numbers differently from names.
         let names = RoadLabel.list(attributes.name).filter { name in
             !references.contains { RoadLabel.bareNumber($0) == RoadLabel.bareNumber(name) }
         }
@@ -154,7 +154,7 @@ extension RoadLabel {
     }
 
     static func list(_ text: String) -> [String] {
-        // Most texts are one word without outer spaces, and stay as they are.
+        // Fast path: most texts are a single entry without outer spaces.
         let bytes = text.utf8
         if bytes.isEmpty { return [] }
         if let first = bytes.first, let last = bytes.last, first > 0x20, last > 0x20, last < 0x80,

@@ -1,8 +1,8 @@
 package import NavGeo
 package import NavMap
 
-/// A junction of the model that guidance, lanes and turns share, with its roads and each approach's turns and maneuvers; `navbus map
-/// junction` draws it.
+/// A junction of the model shared by guidance, lanes and turns, with its roads and each approach's turns and maneuvers, as drawn by
+/// `navbus map junction`.
 package struct JunctionView: Sendable, Equatable {
     /// A road of the junction, with both directions together.
     package struct Arm: Sendable, Equatable {
@@ -24,7 +24,7 @@ package struct JunctionView: Sendable, Equatable {
         package var canLeave: Bool
         /// Whether the vehicle may arrive by it.
         package var canArrive: Bool
-        /// Whether it is the arriving half of a road whose carriageways split here, and so not a road of its own.
+        /// Whether it is the arriving half of a road whose carriageways split here, and therefore not a separate road.
         package var isHalf: Bool
         /// Its line from the junction on.
         package var line: [Coordinate]
@@ -65,14 +65,14 @@ package struct JunctionView: Sendable, Equatable {
         package var ways: [Way]
     }
 
-    /// Another node that drivers may perceive as the same junction: roads so short lead there that routes join the turns at both.
+    /// Another node that drivers may perceive as the same junction: the roads between are so short that routes join the turns at both.
     package struct Neighbour: Sendable, Equatable {
         /// OSM node.
         package var nodeID: Int64
         package var coordinate: Coordinate
         /// Metres along the roads between.
         package var distance: Double
-        /// The direction from the node of the view, degrees clockwise from north.
+        /// The direction from the view's node, degrees clockwise from north.
         package var bearing: Double
         /// The number of roads that meet there.
         package var roads: Int
@@ -96,7 +96,7 @@ package struct JunctionView: Sendable, Equatable {
 
     /// Finds the nearest junction of three or more roads open to the vehicle; nil when there is none within `radius` metres.
     ///
-    /// - Parameter width: The vehicle's width, metres, which decides about its lanes; nil to ignore widths.
+    /// - Parameter width: The vehicle's width, metres, which determines its lanes; nil to ignore widths.
     package init?(
         near place: Coordinate, radius: Double, in graph: RoadGraph, for access: VehicleAccess, width: Float? = nil
     ) {

@@ -6,9 +6,9 @@ public struct Lane: Sendable, Hashable {
     public var indications: [LaneIndication]
     /// Whether the maneuver can be driven from it.
     public var isPossible: Bool
-    /// Whether the maneuvers that follow closely can be driven from it, too; such a lane is possible.
+    /// Whether the maneuvers that follow closely can be driven from it, too; such a lane is always possible.
     public var isValid: Bool
-    /// Whether it is preferred among the valid ones, because the fewest lanes have to be changed for the next maneuver.
+    /// Whether it is preferred among the valid ones, because it requires the fewest lane changes for the next maneuver.
     public var isRecommended: Bool
     /// The arrow to follow; nil when the maneuver cannot be driven from the lane or it has no arrows.
     public var active: LaneIndication?
@@ -32,13 +32,13 @@ public struct Lane: Sendable, Hashable {
         self.isClosed = isClosed
     }
 
-    /// Makes it lead to the maneuver.
+    /// Marks it as leading to the maneuver.
     mutating func allow(_ arrow: LaneIndication?) {
         (isPossible, isValid, isRecommended) = (true, true, true)
         active = active ?? arrow
     }
 
-    /// Makes it unsuitable for what follows the maneuver.
+    /// Marks it as unsuitable for the maneuvers that follow.
     mutating func exclude() { (isValid, isRecommended) = (false, false) }
 }
 
@@ -73,20 +73,20 @@ public enum LaneIndication: String, Sendable, CaseIterable, Codable {
 enum LaneGuidance {
     /// The largest plausible number of lanes; more are an error in the data.
     static let maximumLanes = 16
-    /// The cost of an arrow that points to another road than its own, degrees.
+    /// The cost of an arrow that does not point to its assigned road, degrees.
     private static let mismatch = 200.0
     /// The cost of each further arrow onto one road, degrees.
     private static let sharing = 15.0
-    /// The cost of an arrow that is not at the place of its road in the order, degrees.
+    /// The cost of an arrow whose position in the order differs from its road's, degrees.
     private static let unevenness = 40.0
-    /// The cost of a branch with fewer lanes than lead onto it, degrees: lanes seldom end where a road parts.
+    /// The cost of a branch with fewer lanes than lead onto it, degrees: lanes seldom end where a road splits.
     private static let narrowing = 40.0
 
     /// Returns the lanes of a `turn:lanes` value, with those marked that lead onto a road of a junction; empty when the value is
     /// inconclusive, since no advice is better than wrong advice.
     ///
     /// Arrows and roads have the same order from right to left. A road without an arrow of its own shares its neighbour's only if the arrow
-    /// points there. Left-over arrows are for later junctions on the road that continues.
+    /// points there. Unassigned arrows belong to later junctions on the continuing road.
     ///
     /// - Parameter width: The vehicle's width, metres; nil to ignore widths.
     static func lanes(
@@ -108,16 +108,16 @@ enum LaneGuidance {
         return lanes.contains(where: \.isValid) ? lanes : []
     }
 
-    /// Whether a text of lanes only has marks of closed or narrow lanes: the road has no arrows.
+    /// Whether a lane tag contains only marks of closed or narrow lanes, because the road has no arrows.
     static func hasOnlyMarks(_ tag: String) -> Bool {
         func isSeparator(_ character: Character) -> Bool { character == "|" || character == ";" }
-        // Most texts have an arrow first.
+        // Fast path: most tags begin with an arrow.
         guard tag.drop(while: isSeparator).hasPrefix(RoadAttributes.laneMark) else { return false }
         return tag.split(whereSeparator: isSeparator).allSatisfy { $0.hasPrefix(RoadAttributes.laneMark) }
     }
 
-    /// Returns the lanes without arrows from which a road is reached: ahead all that are open, else the outermost ones on its side, which
-    /// are as many as lead along a branch, and one at a turn.
+    /// Returns the lanes without arrows from which a road is reached: all open lanes for a road ahead, else the outermost ones on its side,
+    /// as many as the lanes of a branch, or one at a turn.
     private static func openLanes(_ lanes: [Lane], onto road: Intersection.Road) -> [Int] {
         let open = lanes.indices.filter { !lanes[$0].isClosed }
         let turn = road.turn
@@ -185,8 +185,8 @@ enum LaneGuidance {
         }
     }
 
-    /// Returns the road of each arrow, nil for an arrow that leads nowhere here, by the cheapest assignment that keeps the order of arrows
-    /// and roads.
+    /// Returns the road of each arrow, nil for an arrow without a road here, by the cheapest assignment that keeps the order of arrows and
+    /// roads.
     private static func match(_ arrows: [Arrow], _ junction: Intersection) -> [Int?]? {
         let roads = junction.roads.indices.filter { junction.roads[$0].isEntry && $0 > 0 }
         guard !roads.isEmpty else { return nil }
@@ -225,7 +225,7 @@ enum LaneGuidance {
                 $0 + cost($1.1, roads[place]) + (isEven && place != $1.0 ? unevenness : 0)
             }
         }
-        // The least cost of as many arrows as the index says on the roads so far.
+        // The least cost of assigning the first n arrows to the roads so far, indexed by n.
         var least = [0] + Array(repeating: Double.infinity, count: turning.count)
         var groups: [[Range<Int>]] = []
         for place in roads.indices {

@@ -1,12 +1,12 @@
 internal import NavMap
 internal import NavRouting
 
-/// A choice of lanes by what follows a turn: of those that lead to it, the ones that also serve the next turns.
+/// A selection among the lanes that lead to a turn: those that also serve the next turns.
 struct LaneAnticipation {
     /// Distance needed to change one lane, metres: just below OSRM's 200 m, so that turns drawn 200 m apart are not close.
     private static let laneChange = 199.99
-    /// The distance from which the next maneuver does not matter for the choice of a lane, metres. 1000: changing over five lanes; farther
-    /// away, drivers keep to the side of their road.
+    /// The distance from which the next maneuver does not matter for the choice of a lane, metres. 1000: five lane changes; farther away,
+    /// drivers keep to the side of their road.
     private static let preferenceReach = 1000.0
 
     let roads: RouteRoads
@@ -31,8 +31,8 @@ struct LaneAnticipation {
 
     // MARK: Lines
 
-    /// Returns the lanes of a turn from which those of the next one cannot be reached, because no line on the way may be crossed; nil if that
-    /// is unknown or holds for all.
+    /// Returns the lanes of a turn from which those of the next one cannot be reached, because the lines in between may not be crossed; nil
+    /// if unknown or true of all lanes.
     ///
     /// - Parameter later: The lanes of the later turns, by index.
     private func cutOff(_ kept: [Int], _ place: Int, _ turns: [RouteTurn], after later: [Int: [Int]]) -> [Int]? {
@@ -41,7 +41,7 @@ struct LaneAnticipation {
             turns[index].lastPiece < turns[next].piece
         else { return nil }
         let (lanes, there) = (turns[index].lanes, turns[next].lanes)
-        // Where lanes begin or end in between, their order leaves open which is which.
+        // Where lanes begin or end in between, their order does not identify them.
         let leadsOn = lanes.indices.allSatisfy { own.contains($0) || lanes[$0].isClosed }
         let shift = own.count == there.count ? own.lowerBound : 0
         guard own.count == there.count || leadsOn && lanes.count == there.count,
@@ -69,7 +69,7 @@ struct LaneAnticipation {
         narrow(run, &turns)
     }
 
-    /// Whether the next turn is too near for changing lanes freely: each unused lane may have to be crossed.
+    /// Whether the next turn is too near to change lanes freely: each unused lane may have to be crossed.
     private func isShortWithLanes(_ turn: RouteTurn) -> Bool {
         guard let served = turn.servedLanes else { return false }
         let unused = max(served.lowerBound, turn.lanes.count - served.upperBound)
@@ -89,7 +89,7 @@ struct LaneAnticipation {
             else { continue }
             let side = turns[next].turn.modifier.side ?? sides[next]
             if turns[index].turn.modifier.side == nil { sides[index] = side }
-            // Lanes beside those of the next turn lead elsewhere.
+            // Lanes beside those of the next turn have other destinations.
             let beside = side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
             let shift = min(beside, wanted.count)
             // If the road widens in between, any of the lanes leads to the wanted ones.
@@ -104,7 +104,7 @@ struct LaneAnticipation {
 
     // MARK: Preference
 
-    /// Prefers the valid lanes from which the fewest lanes have to be changed for the next turn.
+    /// Prefers the valid lanes that require the fewest lane changes for the next turn.
     private func prefer(_ kept: [Int], _ place: Int, _ turns: inout [RouteTurn]) {
         let index = kept[place]
         guard let own = turns[index].servedLanes, own.count > 1, let next = next(kept, after: place, in: turns),
@@ -144,7 +144,7 @@ struct LaneLines {
         right = left
     }
 
-    /// Returns the lane changes that are permitted along route edges whose last one has a number of lanes; nil if no line forbids any.
+    /// Returns the lane changes permitted along route edges, of which the last has `count` lanes; nil if no line forbids any.
     ///
     /// A stretch without a tag permits all, unless it is short enough to belong to a junction.
     static func between(_ pieces: Range<Int>, count: Int, of roads: RouteRoads) -> LaneLines? {
@@ -172,7 +172,7 @@ struct LaneLines {
         return isTagged ? lines : nil
     }
 
-    /// Whether one may change from one lane to another; false for lanes that do not exist.
+    /// Whether a change from one lane to another is permitted; false for lanes that do not exist.
     func permit(from lane: Int, to other: Int) -> Bool {
         guard left.indices.contains(lane), left.indices.contains(other) else { return false }
         return lane <= other ? right[lane..<other].allSatisfy { $0 } : left[(other + 1)...lane].allSatisfy { $0 }

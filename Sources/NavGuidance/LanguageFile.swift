@@ -4,7 +4,7 @@
 /// forms by case and class, `[numbers]` the spoken prefixes of road numbers, `[phrases]` the rest. A language with a `base` inherits everything that it
 /// does not define.
 package struct LanguageFile {
-    /// A defect in a line, and how to fix it.
+    /// A defect in a line of a language file.
     package struct Defect: Error, CustomStringConvertible {
         var line: Int
         var message: String
@@ -30,16 +30,16 @@ package struct LanguageFile {
                 continue
             }
             guard let equals = line.firstRange(of: " = ") else {
-                throw Defect(line: number, message: "no key = value: \(line)")
+                throw Defect(line: number, message: "expected `key = value`, found: \(line)")
             }
             let key = String(line[..<equals.lowerBound])
             var value = line[equals.upperBound...]
             if value.count > 1, value.first == "\"", value.last == "\"" { value = value.dropFirst().dropLast() }
             guard take(key, String(value), of: section, base) else {
-                throw Defect(line: number, message: "[\(section)] has no such line: \(line)")
+                throw Defect(line: number, message: "unknown key or invalid value in [\(section)]: \(line)")
             }
         }
-        guard !table.language.isEmpty else { throw Defect(line: number, message: "no language") }
+        guard !table.language.isEmpty else { throw Defect(line: number, message: "no `tag = …` in [language]") }
         // The language's own rules come before those of its base.
         table.names.rules = rules + table.names.rules
     }

@@ -162,10 +162,10 @@ public struct Maneuver: Sendable, Equatable {
     public var exitName: String
     /// Name of the crossroads where the driver turns, as signposted there; empty for none.
     public var junctionName = ""
-    /// The number of the roundabout's exit, from 1; nil when unknown or no roundabout. Service roads do not count, unless the roundabout is
-    /// one.
+    /// The number of the roundabout's exit, from 1; nil when unknown or not a roundabout. Service roads do not count, unless the roundabout
+    /// is a service road.
     public var roundaboutExit: Int?
-    /// The turn at the roundabout's exit; nil when unknown or no roundabout.
+    /// The turn at the roundabout's exit; nil when unknown or not a roundabout.
     public var exitModifier: ManeuverModifier?
     /// The roundabout's own name; empty for none.
     public var roundaboutName: String

@@ -27,7 +27,7 @@ struct ManeuverBuilder {
     private let announcesNameChanges: Bool
     private var maneuvers: [Maneuver] = []
     private var turns: [RouteTurn] = []
-    /// The last of ``turns`` with arrows on its lanes, by the route edge after it; 0 for none.
+    /// The route edge after the last of ``turns`` whose lanes have arrows; 0 for none.
     private var lastArrows = 0
     private var passages: [Int: RoundaboutPassage] = [:]
     private var sideRoads: [SideRoad] = []
@@ -35,7 +35,7 @@ struct ManeuverBuilder {
     private var lanes: [Int: [Lane]] = [:]
     private var leg = 0
 
-    /// A road that is passed.
+    /// A side road that the route passes.
     private struct SideRoad {
         var routeOffset: Double
         var side: RoadSide
@@ -54,7 +54,7 @@ struct ManeuverBuilder {
     ///
     /// - Parameters:
     ///   - model: The junctions of the same map version for the route's vehicle. Where tiles are missing, there are no other roads to
-    ///     compare with, and the maneuvers follow from the route alone.
+    ///     compare with, and the maneuvers are derived from the route alone.
     ///   - announcesNameChanges: Whether a mere change of a road's name and number is a maneuver.
     static func build(_ route: Route, _ model: JunctionModel, announcesNameChanges: Bool) -> Result {
         let roads = RouteRoads(route, model.graph)
@@ -111,7 +111,7 @@ struct ManeuverBuilder {
         measure()
     }
 
-    /// Returns the turns and keeps none, so that they are changed in place.
+    /// Moves the turns out of the builder, so that they are changed in place.
     private mutating func takeTurns() -> [RouteTurn] {
         defer { turns = [] }
         return turns
@@ -129,8 +129,8 @@ struct ManeuverBuilder {
         }
     }
 
-    /// Returns the edges of a leg without point-like ones at its ends, as a waypoint at a junction is on all its roads; nil when none are
-    /// left.
+    /// Returns the edges of a leg without point-like ones at its ends, because a waypoint at a junction is on all its roads; nil for an
+    /// empty or invalid range.
     private func drivenEdges(_ all: Range<Int>) -> Range<Int>? {
         guard !all.isEmpty, all.lowerBound >= 0, all.upperBound <= roads.route.edges.count else { return nil }
         let isDriven = { (index: Int) in roads.route.edges[index].length > ManeuverBuilder.pointLength }
@@ -224,7 +224,7 @@ struct ManeuverBuilder {
             var taken = junction.roads.indices.first(where: { junction.roads[$0].leaving == next })
         else { return }
         let own = junction.roads[taken]
-        // A road drawn twice is one road, where its lines part and where they join again.
+        // A road drawn twice counts as one, both where its lines split and where they join again.
         func isTwin(_ road: Intersection.Road) -> Bool {
             road.leaving != own.leaving && road.angle > 1e-6
                 && (model.areTwins(road.leaving, own.leaving) || model.areTwins(road.arriving, previous))
@@ -283,7 +283,7 @@ struct ManeuverBuilder {
         }?.maneuver
     }
 
-    /// Whether nothing else meets the route between two edges of one road.
+    /// Whether no other road meets the route between two edges of the same road.
     private func isPlain(_ index: Int, _ node: NodeIndex) -> Bool {
         guard let previous = roads.resolved[index - 1], let next = roads.resolved[index],
             roads.isLabelledAlike(index), roads.kinds[index - 1].roadClass == roads.kinds[index].roadClass,
@@ -389,14 +389,14 @@ struct ManeuverBuilder {
             turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
             && maneuver.road.isCalledLike(roads.label(turn.piece - 1))
         if !turn.isPrescribed, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed {
-            // A driver cannot stay on a road whose name begins here, nor turn onto the number of the road that is driven.
+            // A driver cannot continue on a road whose name begins here, nor turn onto the number of the current road.
             if type == .continue, !maneuver.keepsRoad { maneuver.type = .turn }
             if type == .turn, maneuver.keepsRoad, maneuver.road.isCalledByNumber { maneuver.type = .continue }
         }
         maneuver.endsRoad = maneuver.type == .endOfRoad || maneuver.type == .turn && turn.endsLongRoad
         if type == .offRamp, let node {
             maneuver.exitNumbers = RoadLabel.list(roads.graph.exitReference(of: node))
-            // Other names are those of crossroads, which `junctionName` has.
+            // Names of crossroads are in `junctionName` instead.
             if roads.graph.nodeFlags[node.index].contains(.motorwayJunction) {
                 maneuver.exitName = roads.graph.junctionName(of: node)
             }
@@ -414,7 +414,7 @@ struct ManeuverBuilder {
         finish(&maneuver, edge: turn.piece)
     }
 
-    /// Returns the name of the crossroads at which a turn begins or ends; empty for none, and for exits, whose name is that of the exit.
+    /// Returns the name of the crossroads at which a turn begins or ends; empty for none, and for exits, which have an `exitName`.
     private func junctionName(_ turn: RouteTurn) -> String {
         let nodes = [turn.piece, turn.lastPiece].compactMap { roads.node(before: $0) }
         return nodes.lazy.filter { !roads.graph.nodeFlags[$0.index].contains(.motorwayJunction) }
@@ -429,8 +429,8 @@ struct ManeuverBuilder {
         roads.label(after: index, before: nameEnd(index, next: next, end: end), reach: reach)
     }
 
-    /// Returns the turns of a leg except the name changes that were announced earlier: those straight ahead after a short nameless road, whose
-    /// name the turn onto the nameless road announces.
+    /// Returns the turns of a leg without name changes that are already announced: those straight ahead after a short nameless road,
+    /// because the turn onto that road announces the name.
     ///
     /// - Parameter start: The first edge of the leg.
     private func withoutToldNames(_ turns: [RouteTurn], from start: Int) -> [RouteTurn] {
@@ -448,7 +448,7 @@ struct ManeuverBuilder {
         }
     }
 
-    /// Returns the edge before which the name of a nameless road is looked for.
+    /// Returns the end of the edges in which the name of a nameless road is searched.
     private func nameEnd(_ index: Int, next: Int, end: Int) -> Int {
         isRamp(index) && !isSoonLeft(index, at: next, end: end) ? end : next
     }
@@ -458,14 +458,14 @@ struct ManeuverBuilder {
         roads.kinds[index].flags.contains(.link) && roads.kinds[index].roadClass <= .trunk
     }
 
-    /// Whether the driver turns off a ramp onto a street shortly behind its start: two instructions that follow each other closely would
-    /// name that street.
+    /// Whether the driver turns from a ramp onto a street shortly after the ramp's start, so that two consecutive instructions would name
+    /// that street.
     private func isSoonLeft(_ ramp: Int, at next: Int, end: Int) -> Bool {
         next < end && !(roads.kinds[next].roadClass <= .trunk)
             && roads.route.edges[next].routeOffset - roads.route.edges[ramp].routeOffset < 2 * TurnJoiner.reach
     }
 
-    /// Names a ramp by its signs, which may only be tagged further on, and by the road that it leads to.
+    /// Names a ramp by its signs, which may be tagged only on a later edge, and by the road that it leads to.
     private mutating func nameRamp(_ maneuver: Int, from index: Int, end: Int) {
         var next = index
         while next < end, roads.kinds[next].flags.contains(.link) {
@@ -490,7 +490,7 @@ struct ManeuverBuilder {
         maneuvers[maneuver].road.prefersReference = label.prefersReference
     }
 
-    /// Adds a maneuver, with the place from which it cannot be mistaken for another.
+    /// Adds a maneuver, with the place from which no other road can be mistaken for it.
     private mutating func finish(_ maneuver: inout Maneuver, edge: Int) {
         let earliest = max(
             maneuver.routeOffset - ManeuverBuilder.ambiguityReach, maneuvers.last?.endOffset ?? 0)
@@ -520,8 +520,8 @@ struct ManeuverBuilder {
             distance: 0, duration: 0)
     }
 
-    /// Returns the lanes tagged on the approach and the signs over them, or those up to `reach` metres before it when the last metres of a
-    /// junction carry no tag. A tag of an earlier junction does not apply to this one. Lanes with arrows take precedence.
+    /// Returns the lanes tagged on the approach and the signs over them, or those up to `reach` metres before it when the last metres
+    /// before the junction are not tagged. A tag of an earlier junction does not apply to this one. Lanes with arrows take precedence.
     private func laneTags(before edge: Int, reach: Double) -> (lanes: String, signs: String)? {
         let start = max(lastArrows, roads.route.legs[leg].edges.lowerBound)
         var index = edge - 1

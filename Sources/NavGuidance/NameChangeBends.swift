@@ -2,8 +2,8 @@ internal import NavMap
 
 /// Name changes at bends: those that may mislead a driver are announced as turns.
 extension TurnClassifier {
-    /// Makes a name change at a bend a turn if another road might be taken instead: one that is nearer to straight ahead, or any at a sharp
-    /// bend, also at one that becomes sharp behind the junction.
+    /// Announces a name change at a bend as a turn if another road might be taken instead: a straighter one, or any road at a sharp bend,
+    /// including a bend that sharpens after the junction.
     func announceBends(_ intersection: inout Intersection, after edge: EdgeIndex) {
         let roads = intersection.roads
         guard roads.dropFirst().contains(where: { $0.turn.type == .newName }) else { return }

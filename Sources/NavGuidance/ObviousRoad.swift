@@ -2,7 +2,7 @@ internal import NavMap
 
 /// The road that a driver follows without an instruction.
 extension TurnClassifier {
-    /// The factor by which another road must deviate more from straight ahead not to be a rival.
+    /// The ratio of deviations from straight ahead at which another road is no longer a rival.
     static let distinctRatio = 2.0
 
     /// Returns the obvious road, as an index in the junction's roads; nil when there is none.
@@ -16,7 +16,7 @@ extension TurnClassifier {
         func isOfClass(_ road: Intersection.Road) -> Bool {
             road.isEntry && !road.road.isLesser(than: via) && !road.road.isLink(to: via)
         }
-        // The lane markings leave no doubt.
+        // The lane markings decide.
         let marked = roads.indices.dropFirst().first { index in
             roads[index].deviation < TurnAngles.group && isOfClass(roads[index]) && intersection.entries > 1
                 && roads.indices.dropFirst().allSatisfy { other in
@@ -55,7 +55,7 @@ extension TurnClassifier {
     }
 
     /// Whether all lanes that go straight on lead along the road ahead, and only turn lanes lead to another road, as where they leave
-    /// before a junction on a carriageway of their own.
+    /// before a junction on a separate carriageway.
     func hasTheStraightLanes(_ intersection: Intersection, _ index: Int, beside other: Int) -> Bool {
         let tag = laneTag(before: intersection)
         if tag.isEmpty { return false }
@@ -92,7 +92,7 @@ extension TurnClassifier {
     }
 
     /// Whether the driver's road ends at another one whose two directions are alike. A one-way road may be a slip lane, and the halves of a
-    /// divided road are no cross street.
+    /// divided road are not a cross street.
     private func isCrossStreet(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
         let (road, other) = (intersection.roads[candidate], intersection.roads[index])
         return intersection.isTee && intersection.roads[0].leaving != nil && other.isEntry && other.arriving != nil

@@ -3,14 +3,13 @@ internal import NavMap
 /// The words and rules of one language for instructions.
 ///
 /// A language is a file in `Languages`, read by ``LanguageFile``. Its phrases are looked up by keys built from the maneuver, the most
-/// specific first: `<type>.<modifier>.<variant>`, `<type>.<variant>`, then the same with a plainer variant, then without one, then those of
-/// `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``, but a ramp has its side, `left` or `right`,
-/// instead of a modifier; variants use what is known of the road after the maneuver. A phrase is plain text with `{placeholders}`; inserted
-/// text is never searched for placeholders. A placeholder may name a case of the language, as in `{name:onto}` or `{distance:dative}`.
-/// A variant with destinations that has no phrase of its own is made from the plain one by `sentence.destination`, in which
-/// `{instruction}` is the plain phrase, or `{instruction:start}` and `{instruction:verb}` are its parts before and from the last word, for
-/// languages whose phrases end in a verb.
-/// Phrases are capitalised as inside a sentence.
+/// specific first: `<type>.<modifier>.<variant>`, `<type>.<variant>`, the same with a less specific variant, the same without a variant,
+/// and finally the keys of `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``, but a ramp has its
+/// side, `left` or `right`, instead of a modifier; variants depend on the data of the road after the maneuver. A phrase is plain text with
+/// `{placeholders}`; inserted text is never searched for placeholders. A placeholder may name a case of the language, as in `{name:onto}`
+/// or `{distance:dative}`. A variant with destinations but without a phrase is derived from the plain phrase by `sentence.destination`, in
+/// which `{instruction}` is the plain phrase, or `{instruction:start}` and `{instruction:verb}` are its parts before and from the last
+/// word, for languages whose phrases end in a verb. Phrases are capitalised as in the middle of a sentence.
 public struct PhraseTable: Sendable, Hashable {
     /// The numbers that take the singular.
     public enum Singular: String, Sendable {
@@ -22,12 +21,12 @@ public struct PhraseTable: Sendable, Hashable {
         case never
     }
 
-    /// A script that the language's speakers read besides Latin.
+    /// A script that the language's speakers read, in addition to Latin.
     enum Script: String, Sendable {
         case latin = "Latin"
         case han = "Han"
 
-        /// Whether speakers can read at least one letter of a text, or it has no letters.
+        /// Whether a text contains a readable letter or no letters at all.
         func isRead(in text: String) -> Bool {
             let letters = text.unicodeScalars.filter(\.properties.isAlphabetic).map(\.value)
             return letters.isEmpty
@@ -44,11 +43,11 @@ public struct PhraseTable: Sendable, Hashable {
 
     /// The language, as a BCP 47 tag.
     public var language: String
-    /// The map's tags for names in the language, the best first, besides the language's own.
+    /// The map's tags for names in the language, in order of preference; empty for the language's own tag.
     var nameTags: [String] = []
     /// The script that its speakers read.
     var script = Script.latin
-    /// Further tags that the table covers, and exceptions below them, in lower case.
+    /// Further tags that the table covers, and longer tags that it does not cover, in lower case.
     var covers: [String] = []
     var excepts: [String] = []
     /// Phrases by key.
@@ -99,8 +98,7 @@ public struct PhraseTable: Sendable, Hashable {
         phrases[type + "." + direction + ending] ?? phrases[type + ending]
     }
 
-    /// Returns a maneuver's phrase with its destinations in the place where the language has them; nil when the language has no rule for
-    /// that.
+    /// Returns a maneuver's phrase with its destinations where the language places them; nil when the language has no such rule.
     func withDestination(_ phrase: String) -> String? {
         guard let rule = phrases["sentence.destination"] else { return nil }
         let verb = phrase.lastIndex(of: " ").map(phrase.index(after:)) ?? phrase.startIndex
@@ -129,7 +127,7 @@ public struct PhraseTable: Sendable, Hashable {
         return phrase(cases.flatMap { start in endings.map { "\(start).\($0)" } })
     }
 
-    /// Returns a road's name in the language, else in a script that its speakers read, else as on the signs.
+    /// Returns a road's name in the language, else the name on the signs if its script is readable, else the international name if known.
     func name(of road: RoadLabel) -> String {
         guard !road.localNames.isEmpty else { return road.name }
         let tags = nameTags.isEmpty ? [String(language.prefix { $0 != "-" })] : nameTags
@@ -137,15 +135,15 @@ public struct PhraseTable: Sendable, Hashable {
         return script.isRead(in: road.name) ? road.name : road.localNames[LocalNames.international] ?? road.name
     }
 
-    /// Returns the seconds that speaking a text takes, including a moment to begin.
+    /// Returns the time to speak a text, including half a second to begin, seconds.
     func speechSeconds(_ text: String) -> Double { 0.5 + Double(text.count) / charactersPerSecond }
 }
 
 extension PhraseTable {
-    /// All languages, in the order of their tags.
+    /// All languages, sorted by tag.
     public static let all: [PhraseTable] = {
         var tables: [PhraseTable] = []
-        // Variants are read after the languages that they differ from.
+        // Variants are parsed after their base languages.
         for isVariant in [false, true] {
             for text in LanguageFiles.texts {
                 let read = try? LanguageFile(text) { tag in tables.first { $0.language == tag } }
@@ -163,7 +161,7 @@ extension PhraseTable {
 
     /// Returns the language that best fits a BCP 47 tag, by shortening the tag from its end (RFC 4647, lookup); nil when there is none.
     public static func named(_ tag: String) -> PhraseTable? {
-        // Callers supply the tag, and shortening a very long one would take hours.
+        // Bounded because callers supply the tag: shortening a very long one would take hours.
         guard tag.utf8.count <= longestTag else { return nil }
         var parts = tag.lowercased().split(separator: "-", omittingEmptySubsequences: false)
         while !parts.isEmpty {

@@ -8,7 +8,7 @@ extension Turn {
         switch maneuver.kind {
         case .suppressed?: result.kind = .silent
         case let kind?: result.kind = .maneuver(ManeuverType(kind))
-        // The direction of a slip lane would be found at its end.
+        // The direction of a slip lane would be determined at its end.
         case nil: if kind == .slipLane { result.kind = .maneuver(.turn) }
         }
         return result

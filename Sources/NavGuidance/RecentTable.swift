@@ -1,6 +1,6 @@
-/// A table of values by dense index that keeps those used last: when it is full, those not used since it was last full go.
+/// A table of recently used values by dense index: when it is full, the values not used since it was last full are evicted.
 ///
-/// It takes the place of a dictionary, whose hash function costs more than most junctions take to be looked at.
+/// It replaces a dictionary, whose hash function costs more than processing most junctions.
 struct RecentTable<Value> {
     private static var capacity: Int { 8_192 }
     private var recent = SlotTable<UInt32, Value>()
@@ -25,10 +25,10 @@ struct SlotTable<Key: FixedWidthInteger & UnsignedInteger, Value> {
     /// The key of each slot's value.
     private var keys: [Key] = []
     private var values: [Value?] = []
-    /// 64 less the binary logarithm of the number of slots.
+    /// 64 minus the binary logarithm of the number of slots.
     private var shift: UInt64 = 64
 
-    /// No key: a graph has fewer edges, nodes and traits.
+    /// The marker of a free slot; not a key, because a graph has fewer edges, nodes and traits.
     private static var free: Key { .max }
 
     func find(_ key: Key) -> Value? { keys.isEmpty ? nil : values[slot(of: key)] }

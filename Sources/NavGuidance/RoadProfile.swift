@@ -22,8 +22,8 @@ final class RoadSign: Equatable {
 
     /// Whether going from this road onto `other` is a name change that must be announced.
     ///
-    /// It is not a change when a name ends, when a name only gains or loses an affix such as `North`, or when the number is among the
-    /// others. Losing the name for a number, or the number for a name, is a change.
+    /// A name that ends, an affix such as `North` that is added or removed, and a number that the other road also has are not changes.
+    /// Replacing a name by a number, or a number by a name, is a change.
     func changes(to other: RoadSign) -> Bool {
         if self == other { return false }
         if isEmpty { return !other.isEmpty }
@@ -40,27 +40,27 @@ final class RoadSign: Equatable {
         return !(other.name.isEmpty && sharesNumber)
     }
 
-    /// Whether all numbers of `other`, which may have none, are among its own.
+    /// Whether this road has all numbers of `other`; true when `other` has none.
     private func hasNumbers(of other: RoadSign) -> Bool { other.numbers.allSatisfy(numbers.contains) }
 
-    /// Whether both are named and neither direction is a change.
+    /// Whether both are named and going either way is not a change.
     func isSame(as other: RoadSign) -> Bool {
         !isEmpty && !other.isEmpty && (self == other || !changes(to: other) && !other.changes(to: self))
     }
 
-    /// Whether both are named and going from this one to the other is no change.
+    /// Whether both are named and going from this one to the other is not a change.
     func continues(as other: RoadSign) -> Bool { !isEmpty && !other.isEmpty && !changes(to: other) }
 }
 
-/// Words before or after a street's name that distinguish parts of the street, of all languages: roads are signed in the country's own.
+/// Words before or after a street's name that distinguish its parts, in all languages, because signs use the country's language.
 enum NameAffixes {
     private static let words = Set(PhraseTable.all.flatMap(\.names.affixes))
-    /// Words that name no street without an affix, such as "rue" and "du".
+    /// Words that do not name a street on their own, such as "rue" and "du".
     private static let commonWords = Set(
         PhraseTable.all.flatMap { table in
             table.names.particles + table.names.rules.filter { $0.test == .first }.map(\.text)
         } + wordsOfOtherLanguages)
-    /// The same for languages that have no file of their own and share the affixes of one that has: Portuguese, Galician, Italian, Romanian.
+    /// The same for languages without a file that share the affixes of a language with one: Portuguese, Galician, Italian, Romanian.
     private static let wordsOfOtherLanguages = [
         "do", "da", "dos", "das", "e", "di", "del", "della", "dello", "dei", "degli", "delle",
         "rua", "rúa", "travessa", "largo", "praça", "praceta", "estrada", "beco", "calçada", "caminho", "viela",
@@ -68,7 +68,7 @@ enum NameAffixes {
         "via", "viale", "strada", "piazza", "piazzale", "corso", "vicolo", "bulevardul", "calea", "aleea",
     ]
 
-    /// Returns a name in lower case without such words, empty when what is left names no street.
+    /// Returns a name in lower case without affixes; empty when the remaining words do not name a street.
     static func stem(of name: String) -> String {
         let parts = name.lowercased().split(separator: " ")
         let own = parts.filter { !words.contains(String($0)) }
@@ -85,9 +85,9 @@ final class RoadProfile {
     let lanes: Int
     /// The name and number.
     let sign: RoadSign
-    /// Whether it has neither a name, a number nor a destination.
+    /// Whether it has no name, number or destination.
     let isUnlabelled: Bool
-    /// The rank of importance, the most important lowest. A link ranks below its own class.
+    /// The rank of importance; the most important road has the lowest. A link ranks below its own class.
     let priority: Int
 
     init(_ attributes: RoadAttributes, lanes: Int) {
@@ -121,7 +121,7 @@ final class RoadProfile {
     var isFerry: Bool { roadClass == .ferry }
     /// Whether it only gives access, so that drivers on a street disregard it.
     var isMinor: Bool { roadClass == .service || roadClass == .track || roadClass == .ferry }
-    /// Whether access is restricted, so that not everybody may drive through.
+    /// Whether through traffic is excluded, because only destination traffic or private access is permitted.
     var isRestricted: Bool { !flags.isDisjoint(with: [.destinationOnly, .privateAccess]) }
 
     /// A coarse class: drivers perceive roads of one group as equal.

@@ -11,7 +11,7 @@ struct RoundaboutPassage {
 
     /// The route edges of the roundabout.
     var pieces: Range<Int>
-    /// The number of the exit, from 1; nil when the route does not leave it in this leg or exits may be missing from the map.
+    /// The number of the exit, from 1; nil when the route does not leave the roundabout in this leg or exits may be missing from the map.
     var exit: Int?
     /// The type: a roundabout, a rotary or a turn at a small roundabout.
     var type = ManeuverType.roundabout
@@ -29,7 +29,7 @@ struct RoundaboutPassage {
         pieces = first..<last
         let entry = roads.route.edges[first].routeOffset
         let leaving = last < end ? roads.route.edges[last].routeOffset : entry
-        // The kerb bends entries and exits, so the directions are taken some distance away.
+        // The kerb bends entries and exits, so their directions are measured some distance away.
         let before = roads.bearing(from: max(entry - 45, 0), to: max(entry - 10, 0))
         let after = roads.bearing(
             from: min(leaving + 10, roads.route.length), to: min(leaving + 45, roads.route.length))
@@ -47,7 +47,7 @@ struct RoundaboutPassage {
         recognise(roads, model, leaves: leaves)
     }
 
-    /// Returns the number of the exit, counted as OSRM does: service roads are no exits, unless the roundabout itself is one. Unlike there,
+    /// Returns the number of the exit, counted as in OSRM: service roads do not count, unless the roundabout itself is one. Unlike in OSRM,
     /// two roads that leave it at one node are two exits.
     private func countExits(_ roads: RouteRoads, _ model: JunctionModel) -> Int? {
         let graph = roads.graph
@@ -88,7 +88,7 @@ struct RoundaboutPassage {
     private func passedExits(_ junction: Intersection, _ ring: RoadKind, before taken: Intersection.Road? = nil)
         -> Int
     {
-        /// Degrees from the way back, on the outer side of the ring.
+        /// Returns the degrees from the way back, on the outer side of the ring.
         func angle(_ road: Intersection.Road) -> Double {
             ring.flags.contains(.leftHandTraffic) ? 360 - road.angle : road.angle
         }
@@ -143,7 +143,7 @@ struct RoundaboutPassage {
         }
     }
 
-    /// Whether a name is only a word for a roundabout.
+    /// Whether a name is merely a word for a roundabout.
     private static func isDescription(_ name: String) -> Bool { descriptions.contains(name.lowercased()) }
 
     private static let descriptions: Set<String> = [
@@ -197,7 +197,7 @@ struct RoundaboutPassage {
             return nil
         }
 
-        /// Whether a road of that name meets the ring, also behind a short unnamed connection.
+        /// Whether a road of that name meets the ring, directly or over a short unnamed connection.
         func hasNeighbour(_ name: String, _ model: JunctionModel) -> Bool {
             nodes.contains { node in
                 model.arms(at: node).contains { arm in

@@ -21,7 +21,7 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
-/// The language and distance units of instructions, and the options for announcements besides turns.
+/// The language and distance units of instructions, and the options for announcements other than turns.
 public struct Wording: Sendable, Hashable {
     /// The language, as a BCP 47 tag; English when it is not in ``PhraseTable/all``.
     public var language: String
@@ -52,7 +52,7 @@ public struct GuidanceOptions: Sendable, Hashable {
     /// The topics of notices.
     public let notices: RouteNotice.Topics
 
-    /// Options that announce name changes if either the wording or the caller says so.
+    /// Creates options that announce name changes if the wording or the caller requests it.
     public init(_ wording: Wording = Wording(), announcesNameChanges: Bool = false) {
         text = InstructionText(phrases: PhraseTable.named(wording.language) ?? .english)
         units = wording.units
@@ -63,15 +63,15 @@ public struct GuidanceOptions: Sendable, Hashable {
 
 /// The guidance of a route: its steps, each beginning with a maneuver, and its banners. The graph is needed only to create it.
 ///
-/// Equal routes on equal maps give equal guidance. Spoken instructions depend on the drive; an ``InstructionTrigger`` gives them.
+/// Equal routes on equal maps give equal guidance. Spoken instructions depend on the drive; an ``InstructionTrigger`` emits them.
 public struct RouteGuidance: Sendable, Equatable {
-    /// The options that it was made with.
+    /// The options used to create it.
     public let options: GuidanceOptions
     /// The steps of all legs in travel order; each leg's last step is its arrival.
     public let steps: [RouteStep]
     /// The indices of each leg's steps.
     public let legs: [Range<Int>]
-    /// A banner for each step, showing the maneuver at its end; an arrival's banner says that the waypoint is reached.
+    /// A banner for each step, showing the maneuver at its end; an arrival's banner shows that the waypoint is reached.
     public let visuals: [VisualInstruction]
     /// The places on the way that are announced without a maneuver, in travel order.
     public let notices: [RouteNotice]
@@ -88,7 +88,7 @@ public struct RouteGuidance: Sendable, Equatable {
 
     /// Creates the guidance of a route.
     ///
-    /// - Parameter graph: The roads of the same map version. Where tiles are missing, the guidance follows from the route alone.
+    /// - Parameter graph: The roads of the same map version. Where tiles are missing, the guidance is derived from the route alone.
     public init(route: Route, graph: RoadGraph, options: GuidanceOptions = GuidanceOptions()) {
         self.init(route: route, junctions: JunctionModel(graph, for: route.vehicle.access), options: options)
     }
@@ -164,7 +164,7 @@ public struct RouteGuidance: Sendable, Equatable {
     /// Returns the length of a step for a display, in the requested units or those of its country.
     public func displayedLength(ofStep step: Int) -> String { text(step).displayed(metres: steps[step].length) }
 
-    /// The units of all announcements; nil when they change on the way.
+    /// The units of all announcements; nil when they change along the route.
     public var units: DistanceUnits? {
         let isMetric = announcements.map { $0.scale == .metric }
         if !isMetric.contains(false) { return .metric }
@@ -173,8 +173,8 @@ public struct RouteGuidance: Sendable, Equatable {
 
     /// Returns the step at a distance from the route's start, as an index in ``steps``; nil for a route without steps.
     ///
-    /// - Parameter leg: The vehicle's leg, which decides between the end of one leg and the start of the next; nil to go by distance alone,
-    ///   so that a stop belongs to the leg that starts there.
+    /// - Parameter leg: The vehicle's leg, which decides between the end of one leg and the start of the next; nil to use the distance
+    ///   alone, so that a stop belongs to the leg that starts there.
     public func step(at routeOffset: Double, leg: Int? = nil) -> Int? {
         let range = leg.flatMap { legs.indices.contains($0) ? legs[$0] : nil } ?? steps.indices
         guard !range.isEmpty else { return nil }

@@ -14,9 +14,9 @@ public struct RouteJunction: Sendable, Equatable {
     public var incoming: Int?
     /// Index in ``bearings`` of the road by which the vehicle leaves; nil at the end of a leg.
     public var outgoing: Int?
-    /// Whether it has a traffic signal, there or at the stop line of the approach.
+    /// Whether it has a traffic signal, at the junction or at the stop line of the approach.
     public var hasSignal = false
-    /// Whether it has a stop sign, there or at the stop line of the approach.
+    /// Whether it has a stop sign, at the junction or at the stop line of the approach.
     public var hasStop = false
     /// The lanes of the approach, from left to right; empty when unknown. A lane is valid when it allows following the route.
     public var lanes: [Lane] = []
@@ -82,13 +82,13 @@ struct JunctionFinder {
             bearings: [Angle.normalised(roads.startBearing(index))], entries: [true], outgoing: 0)
     }
 
-    /// Returns the edge by which a driver would turn back at the start of a route edge, or else arrives there.
+    /// Returns the edge by which a driver would turn back at the start of a route edge, or else the edge by which the driver arrives.
     private func wayBack(before index: Int) -> EdgeIndex? {
         let previous = roads.resolved[index - 1]
         return previous.flatMap { roads.graph.opposite($0) } ?? previous
     }
 
-    /// Lists the roads at the start of a route edge, at least those that are driven, by ascending bearing.
+    /// Lists the roads at the start of a route edge, including at least the driven ones, by ascending bearing.
     private func listArms(before index: Int, in arms: inout [Arm]) {
         arms.removeAll(keepingCapacity: true)
         let next = roads.resolved[index]
@@ -147,8 +147,8 @@ extension RoadGraph {
     /// The distance from a junction within which a signal or sign is at its stop line, metres.
     private static let stopLineReach = 30.0
 
-    /// Returns whether a signal and a stop sign stand shortly before the end of an edge: mappers place them on the junction or at the line
-    /// where vehicles stop.
+    /// Returns whether a signal and a stop sign are placed shortly before the end of an edge: mappers place them on the junction or at the
+    /// line where vehicles stop.
     func stopLine(before end: EdgeIndex) -> (hasSignal: Bool, hasStop: Bool) {
         let features = features(of: end).filter { $0.kind == .trafficSignals || $0.kind == .stop }
         guard !features.isEmpty else { return (false, false) }

@@ -4,7 +4,7 @@ internal import NavRouting
 
 /// A place on a route that is announced and requires no maneuver.
 public struct RouteNotice: Sendable, Equatable {
-    /// What is there; the raw values are the ends of the phrases' keys.
+    /// The kind of place; the raw values are the ends of the phrases' keys.
     public enum Kind: String, Sendable, CaseIterable {
         /// A toll road begins.
         case tollRoad = "toll road"
@@ -16,7 +16,7 @@ public struct RouteNotice: Sendable, Equatable {
         case border
     }
 
-    /// The notices that are switched on and off together.
+    /// Groups of notices that are enabled together.
     public struct Topics: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: UInt8
@@ -33,19 +33,16 @@ public struct RouteNotice: Sendable, Equatable {
         public static let all: Topics = [.tolls, .tunnels, .borders]
     }
 
-    /// The leg.
     public var leg: Int
     /// The index among the leg's notices.
     public var number: Int
-    /// What is there.
     public var kind: Kind
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// The place.
     public var coordinate: Coordinate
     /// Direction of travel there, radians clockwise from north.
     public var bearing: Double
-    /// Metres of the tunnel or of the toll road; nil for a place.
+    /// The length of the tunnel or toll road, metres; nil for a place.
     public var length: Double?
     /// The two-letter ISO 3166-1 code of the country that is entered at a border; empty for others.
     public var country: String
@@ -55,7 +52,7 @@ public struct RouteNotice: Sendable, Equatable {
 struct NoticeFinder {
     /// The shortest tunnel that is announced, metres. 500: the tunnels to which the European directive 2004/54/EC applies.
     static let shortestTunnel = 500.0
-    /// The longest stretch without a toll between two parts of one toll road, metres; it is a bridge or an exit without the tag.
+    /// The longest stretch without a toll between two parts of one toll road, metres: a bridge or an exit without the tag.
     static let longestTollGap = 1_000.0
     /// The distance between a booth and the start of a toll road within which only the booth is announced, metres.
     static let boothReach = 1_000.0
@@ -103,7 +100,7 @@ struct NoticeFinder {
 
     private func end(of piece: Int) -> Double { route.edges[piece].routeOffset + route.edges[piece].length }
 
-    /// Returns the longest runs of pieces with a flag; ferries have none.
+    /// Returns the maximal runs of pieces with a flag, without ferries.
     private func runs(_ flag: RoadFlags) -> [ClosedRange<Int>] {
         var runs: [ClosedRange<Int>] = []
         for (index, kind) in roads.kinds.enumerated() where kind.flags.contains(flag) && kind.roadClass != .ferry {
@@ -147,7 +144,8 @@ struct NoticeFinder {
         }
     }
 
-    /// Returns the place of the first toll booth on a piece, metres from the route's start; its end when the map does not hold it any longer.
+    /// Returns the place of the first toll booth on a piece, metres from the route's start; the piece's end when the map no longer contains
+    /// the piece.
     private func boothOffset(_ piece: Int) -> Double {
         let (from, to) = (route.edges[piece].startOffset, route.edges[piece].endOffset)
         guard let edge = roads.resolved[piece] else { return end(of: piece) }
@@ -169,7 +167,7 @@ struct NoticeFinder {
         for (index, run) in runs.enumerated().dropFirst() where !run.country.isEmpty && run.country != last {
             let isLast = index + 1 == runs.count
             if !isLast, start(of: runs[index + 1].first) - start(of: run.first) < Self.shortestCountry { continue }
-            // At sea and at a port there is nothing to see of a border.
+            // A border at sea or in a port is not visible.
             let isAtSea = [run.first - 1, run.first].contains { roads.kinds[$0].roadClass == .ferry }
             if !last.isEmpty, !isAtSea { add(.border, at: start(of: run.first), country: run.country, to: &found) }
             last = run.country

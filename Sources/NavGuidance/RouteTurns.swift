@@ -13,7 +13,7 @@ struct RouteTurn {
     var offset: Double
     /// Metres to the next one.
     var distance = 0.0
-    /// The number of roads at the junction, and how many of them may be entered.
+    /// The number of roads at the junction, and of those that may be entered.
     var roads: Int
     var entries: Int
     /// The same counts of later junctions that belong to it or are passed after it.
@@ -55,7 +55,7 @@ struct RouteTurn {
     /// Whether lanes before it have arrows.
     var hasArrows: Bool { lanes.contains { !$0.indications.isEmpty } }
 
-    /// Makes lanes unsuitable for what follows; if no others are valid, any other one that leads to the turn is.
+    /// Marks lanes as unsuitable for the turns that follow; if no valid lane remains, all other lanes that lead to the turn become valid.
     mutating func exclude(_ excluded: [Int]) {
         guard !excluded.isEmpty else { return }
         for lane in excluded { lanes[lane].exclude() }
@@ -73,7 +73,7 @@ struct RouteTurn {
     /// Whether the road simply continues: under another name, or straight on.
     var continuesAhead: Bool { isType(.newName) || isTurnAhead }
     var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && turn.modifier == .straight }
-    /// Whether the driver has something to do there.
+    /// Whether it requires an action of the driver.
     var isManeuver: Bool { turn.isManeuver }
 }
 
@@ -90,7 +90,7 @@ struct TurnJoiner {
     static let longRoad = 150.0
     /// The largest offset of a crossing that is driven straight over, metres. 7: the opposite road begins within the width of two lanes.
     static let offsetCrossing = 7.0
-    /// The largest offset that looks like none, metres.
+    /// The largest offset that drivers do not notice, metres.
     static let hiddenOffset = 3.0
 
     private(set) var turns: [RouteTurn]
@@ -292,7 +292,7 @@ struct TurnJoiner {
 
     // MARK: Conditions for joining
 
-    /// Whether both roads have a name or number, and going from one to the other is no change.
+    /// Whether both roads have a name or number, and going from one to the other is not a change.
     private func isSame(_ one: Int, _ other: Int) -> Bool { turns[one].sign.continues(as: turns[other].sign) }
 
     private func isUndisturbed(_ index: Int) -> Bool { turns[index].passed.allSatisfy { $0.roads == 2 } }
@@ -310,7 +310,7 @@ struct TurnJoiner {
         !turns[one].isIndependent && !turns[other].isIndependent && turns[one].isOnFerry == turns[other].isOnFerry
     }
 
-    /// Whether one of two turns turns round, and the other one is no mere change of name.
+    /// Whether one of two turns is a U-turn and the other is more than a change of name.
     private func isBad(_ one: Int, _ other: Int) -> Bool {
         let (first, second) = (turns[one].turn, turns[other].turn)
         guard first.modifier == .uTurn || second.modifier == .uTurn else { return false }
@@ -344,14 +344,14 @@ struct TurnJoiner {
             && turns[next].alternatives.allSatisfy { abs($0) > abs(turns[next].deviation) }
     }
 
-    /// Whether a turn leads only slightly aside.
+    /// Whether a turn deviates only slightly.
     private func isBranch(_ index: Int) -> Bool {
         (turns[index].isType(.fork) || turns[index].isType(.turn) || turns[index].isType(.continue))
             && (turns[index].turn.modifier == .slightLeft || turns[index].turn.modifier == .slightRight)
     }
 
     private func isUTurn(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        // The exit of a roundabout may be left again at once.
+        // The road at a roundabout's exit may be left again immediately.
         guard mayJoin(previous, current, next) || turns[previous].isRoundabout && mayJoin(current, next),
             turns[previous].isOnFerry == turns[current].isOnFerry,
             turns[current].isType(.turn) || turns[current].isType(.continue) || turns[current].isType(.endOfRoad),
@@ -364,7 +364,7 @@ struct TurnJoiner {
         return isShort(current) || isLink || turns[next].entries == 1 && isUndisturbed(current)
     }
 
-    /// Whether a road has another name, or none, only for a while.
+    /// Whether a road has another name, or none, only over a short distance.
     private func isPassingName(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         func isAhead(_ index: Int) -> Bool {
             turns[index].isType(.newName)
@@ -378,7 +378,7 @@ struct TurnJoiner {
     }
 
     /// Whether a turn and the next one can be announced as one at the first: the second needs no announcement, or the joined direction is
-    /// right.
+    /// correct.
     private func isOneTurn(_ current: Int, _ next: Int) -> Bool {
         turns[next].continuesAhead || turns[next].isSilent || joinedAngle(current, next, announcedAt: current) != nil
     }

@@ -42,7 +42,7 @@ struct SlipLanes {
             road.deviation < 5 ? .silent : .maneuver(.continue), ManeuverModifier(angle: road.angle))
     }
 
-    /// Returns the road that keeps the driver's name where a nameless lane goes straighter and is the obvious road.
+    /// Returns the road that keeps the approach's name where a nameless lane is straighter and is the obvious road.
     private func continuedRoad(_ intersection: Intersection, besides obvious: Int?) -> Int? {
         let (via, roads) = (intersection.approach, intersection.roads)
         guard let obvious, !via.sign.continues(as: roads[obvious].road.sign) else { return nil }
@@ -70,7 +70,7 @@ struct SlipLanes {
             && !road.road.isMinor
     }
 
-    /// Returns the next junction of a road, past nodes where nothing else meets it; nil when it is farther than `reach` metres.
+    /// Returns the next junction of a road, past nodes where no other road meets it; nil when it is farther than `reach` metres.
     private func next(_ edge: EdgeIndex, within reach: Double) -> (
         intersection: Intersection, edge: EdgeIndex, length: Double
     )? {
@@ -91,7 +91,7 @@ struct SlipLanes {
         next(edge, within: .infinity)
     }
 
-    /// Returns how far before its crossing a slip lane of a road may leave, metres.
+    /// Returns the greatest distance from the start of a road's slip lane to the crossing, metres.
     private func reach(_ road: RoadProfile) -> Double {
         if road.isLink { return 75 }
         switch road.roadClass {

@@ -27,9 +27,9 @@ struct Turn: Equatable {
         if case .maneuver(let type) = kind { type } else { nil }
     }
 
-    /// Whether the driver has something to do there.
+    /// Whether it requires an action of the driver.
     var isManeuver: Bool { kind != .none && kind != .silent }
-    /// Whether the driver follows the road without an instruction, or hears only its new name.
+    /// Whether the driver follows the road without an instruction other than its new name.
     var isFollowed: Bool { kind == .none || kind == .silent || type == .newName }
 }
 
@@ -40,16 +40,16 @@ extension ManeuverModifier {
 
 /// A classifier that decides the announcement at a junction for each road that may be taken.
 ///
-/// The question is which road, if any, a driver follows without an instruction. A driver who takes that road hears nothing, or its new
-/// name; on any other road the driver hears a turn, a fork or a ramp. The rules are those of OSRM's guidance, tuned on the maps of the
-/// world, in our own words.
+/// It determines which road, if any, a driver follows without an instruction. That road is announced only by its new name, if it has one;
+/// any other road is announced as a turn, a fork or a ramp. The rules are those of OSRM's guidance, which were tuned on maps of the whole
+/// world.
 struct TurnClassifier {
-    /// The angle within which a driver who joins a road goes straight on, degrees. OSRM has 40, which looks like a turn.
+    /// The angle within which a driver who joins a road goes straight on, degrees. OSRM uses 40, which looks like a turn.
     private static let joining = 30.0
 
     let model: JunctionModel
 
-    /// Whether only the owners may drive there.
+    /// Whether a road is for its owners only.
     static func isClosed(_ flags: RoadFlags) -> Bool {
         !flags.isDisjoint(with: [.driveway, .parkingAisle, .privateAccess])
     }
@@ -106,7 +106,7 @@ struct TurnClassifier {
         }
     }
 
-    /// Names the side of a road that looks straight where a driver who goes straight on would take another one.
+    /// Adds a side to a road that looks straight where a driver who goes straight on would take another road.
     private func nameSides(_ intersection: inout Intersection) {
         // A driver who leaves a ferry is not following a road.
         if intersection.approach.isFerry { return }
@@ -129,9 +129,9 @@ struct TurnClassifier {
         }
     }
 
-    /// Makes a fork of a road that looks straight on but has turn lanes of its own, beside the lanes of the road that is followed.
+    /// Classifies a road as a fork if it looks straight on but has separate turn lanes beside the lanes of the followed road.
     ///
-    /// A branch of some metres belongs to the turn at its end.
+    /// A branch of a few metres belongs to the turn at its end.
     private func branchByLanes(_ intersection: inout Intersection) {
         let seen = intersection
         let ahead = seen.roads.indices.dropFirst().filter {
@@ -205,7 +205,7 @@ struct TurnClassifier {
 
     // MARK: Roundabouts
 
-    /// Classifies a roundabout that is only touched: crossed straight, or left where it is entered. Longer ways are ``RoundaboutPassage``s.
+    /// Classifies a roundabout that is crossed straight or left where it is entered. Longer passages are ``RoundaboutPassage``s.
     private func passRing(_ intersection: inout Intersection) -> Bool {
         guard !intersection.approach.isRoundabout,
             intersection.roads.contains(where: { $0.road.isRoundabout && $0.isEntry })
@@ -636,7 +636,7 @@ struct TurnClassifier {
             intersection.roads[index].road.isFerry == intersection.approach.isFerry ? .silent : .maneuver(.notification)
         }
         let (minorLeft, minorRight) = (one.road.isMinor && !other.road.isMinor, other.road.isMinor && !one.road.isMinor)
-        // A driver on the main arm of a fork with a minor road hears nothing.
+        // The main arm of a fork with a minor road is not announced.
         intersection.roads[left].turn =
             minorRight
             ? Turn(quiet(left), .slightLeft) : Turn(minorLeft ? .turn : .fork, .slightLeft)

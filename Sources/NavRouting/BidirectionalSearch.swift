@@ -17,7 +17,7 @@ struct EdgePosition: Hashable {
     }
 }
 
-/// A search for the cheapest path from any of several origins to any of several destinations.
+/// A search for the cheapest path between several origins and several destinations.
 protocol LegSearch {
     func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult
 }
@@ -88,7 +88,7 @@ struct BidirectionalSearch: LegSearch {
         return best.cost == .max ? .unreachable : path(best, origins, destinations)
     }
 
-    /// Returns the parent that stands for the place `index`, where a chain of parents ends.
+    /// Returns the parent value that represents the place `index` and ends a chain of parents.
     private func terminal(_ index: Int) -> TurnState { TurnState(turns.stateCount + index) }
 
     private func relaxBackward(into state: TurnState, tail: UInt32, parent: TurnState, _ best: inout Meeting) {
@@ -131,8 +131,8 @@ struct BidirectionalSearch: LegSearch {
     /// Returns the tiles that are needed to rule out a route as cheap as `best`, by ascending id.
     ///
     /// Such a route leaves the loaded tiles at an open end that the forward search reaches and returns at one that the backward search
-    /// reaches. Once one search has found an open end, the other continues until all open ends that are near enough are known; without a
-    /// path, it continues until it is exhausted. Equal costs count, because turns at open ends may cost more than is known.
+    /// reaches. Once one search has found an open end, the other continues until it has found all open ends that are near enough; without a
+    /// path, it continues until it is exhausted. Equal costs count, because turns at open ends may cost more than the loaded tiles show.
     private func missingTiles(_ best: UInt32, _ open: inout OpenEnds) -> [RoadTileID] {
         var settled = Meeting()
         while true {

@@ -4,7 +4,7 @@ public import NavMap
 
 /// The costs of one ``CostModel`` at one time of departure over one ``TurnGraph``, in whole milliseconds.
 ///
-/// Immutable: new traffic, another vehicle or another hour needs another metric over the same graph.
+/// Immutable: new traffic, another vehicle or another time requires another metric over the same graph.
 public final class Metric: Sendable {
     /// The cost of an edge or turn that cannot be driven.
     public static let forbidden = UInt32.max
@@ -13,7 +13,7 @@ public final class Metric: Sendable {
     public let model: CostModel
     /// The departure in local time; nil when unknown.
     public let departure: LocalTime?
-    /// The conditions that hold then; the costs depend on the time through these alone.
+    /// The conditions that hold then; the costs depend on the time only through them.
     public let conditions: ConditionSet
 
     let edgeCosts: ContiguousArray<UInt32>
@@ -26,14 +26,14 @@ public final class Metric: Sendable {
     private let closedGround: ContiguousArray<Bool>
     /// Seconds to drive each edge in traffic, ``LiveEdges/unknown`` where nothing is known; empty without traffic.
     private let liveSeconds: ContiguousArray<Float>
-    /// The edges that are closed in traffic, ascending, also those that the vehicle may not drive at the time of departure.
+    /// The edges that are closed in traffic, ascending, including those that the vehicle may not drive at the time of departure.
     private let closedByTraffic: ContiguousArray<EdgeIndex>
     /// The stamp of the newest traffic in the costs; nil without traffic.
     public let trafficStamp: Timestamp?
 
     /// Computes the cost of every edge and turn, in time proportional to the number of turns.
     ///
-    /// - Parameter departure: The local time; nil leaves out time-dependent rules. It applies to the whole route: changes during the drive
+    /// - Parameter departure: The local time; nil to ignore time-dependent rules. It applies to the whole route: changes during the drive
     ///   are not considered.
     public init(_ turns: TurnGraph, model: CostModel, at departure: LocalTime? = nil) {
         let conditions = turns.conditions(for: model.profile, at: departure)
@@ -75,7 +75,7 @@ public final class Metric: Sendable {
     ///
     /// - Parameters:
     ///   - live: The traffic times of edges, which replace those of `base`; nil keeps them.
-    ///   - closed: Edges that may not be driven, in any order; with traffic times those closed in traffic, ascending.
+    ///   - closed: Edges that may not be driven, in any order; with traffic times, the edges closed in traffic, ascending.
     ///   - stamp: The stamp of the traffic in `live`.
     init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex], stamp: Timestamp? = nil) {
         trafficStamp = stamp ?? base.trafficStamp
@@ -158,7 +158,7 @@ public final class Metric: Sendable {
             * share(of: edge, start, end)
     }
 
-    /// Like ``duration(of:from:to:)`` without traffic; the difference is the delay.
+    /// Returns the seconds of ``duration(of:from:to:)`` without traffic; the difference is the delay.
     public func freeFlowDuration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         guard let free = freeFlowDuration(of: edge) else { return 0 }
         return (free + TurnPricing.stopDuration(turns.graph, edge)) * share(of: edge, start, end)

@@ -1,8 +1,8 @@
 public import NavMap
 
-/// A cache of the last metric that a router priced for another vehicle or time, for the routes that follow under the same conditions.
+/// A cache of the last metric that a router priced for another vehicle or time, for later routes under the same conditions.
 ///
-/// New traffic or tiles need another router and another cache.
+/// New traffic or tiles require another router and another cache.
 public struct MetricCache: Sendable {
     /// The router whose roads and traffic are priced.
     public let base: Router
@@ -10,7 +10,8 @@ public struct MetricCache: Sendable {
 
     public init(_ base: Router) { self.base = base }
 
-    /// Returns the metric of ``Router/metric(for:at:usesTraffic:)``; the same one while the same vehicle, conditions and traffic are wanted.
+    /// Returns the metric of ``Router/metric(for:at:usesTraffic:)``; the same one while the same vehicle, conditions and traffic are
+    /// requested.
     public mutating func metric(for model: CostModel, at departure: LocalTime?, usesTraffic: Bool = true) -> Metric {
         let departure = base.departure(departure, for: model)
         let conditions = base.metric.turns.conditions(for: model.profile, at: departure)

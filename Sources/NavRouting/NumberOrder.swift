@@ -6,7 +6,8 @@ package enum NumberOrder {
 
     /// Returns the indices of numbers in ascending order, with ties in their given order.
     ///
-    /// The radix sort uses 12-bit digits from the last on and skips digits in which all numbers agree.
+    /// The radix sort uses 12-bit digits, the least significant first, and skips digits that are the same in all
+    /// numbers.
     ///
     /// - Parameter numbers: Fewer than 2³².
     package static func places(of numbers: FlatArray<UInt64>) -> FlatArray<UInt32> {

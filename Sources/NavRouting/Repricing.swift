@@ -3,8 +3,8 @@ public import NavMap
 
 /// The pricing of roads in a router's traffic, for the router's vehicle or another one.
 ///
-/// A router knows the roads that are closed to its own vehicle and those closed by traffic. For another vehicle's
-/// routes, which were found with other costs, only closures by traffic count.
+/// A router distinguishes closures for its own vehicle from closures by traffic. For another vehicle's routes, which
+/// were found with other costs, only closures by traffic count.
 public struct RoutePricing: Sendable {
     private let metric: Metric
     /// The model of another vehicle; nil for the router's own.
@@ -49,8 +49,9 @@ public struct RoutePricing: Sendable {
     /// ``Route/cost``, which is the cost found by the search, stay as they are. A piece timed by another provider keeps its
     /// time while the router's own time is unchanged, and is scaled when that changes.
     ///
-    /// - Parameter offset: The vehicle's place, metres from the route's start. A piece behind it whose edge is not loaded keeps its times.
-    /// - Returns: The route and the number of segments with another time or limit; nil when an edge from the vehicle on is not loaded.
+    /// - Parameter offset: The vehicle's place, metres from the route's start. A piece behind the vehicle whose edge is not loaded keeps
+    ///   its times.
+    /// - Returns: The route and the number of segments with another time or limit; nil when a remaining edge is not loaded.
     public func repriced(_ route: Route, from offset: Double = 0) -> (route: Route, changedSegments: Int)? {
         var repriced = route
         // A provider's traffic keeps the stamp of its answer until a time changes; a route timed by the router has the
@@ -78,7 +79,7 @@ public struct RoutePricing: Sendable {
     /// Returns the same route with the router's own times, for comparison with other routes.
     ///
     /// - Parameter offset: As for ``repriced(_:from:)``.
-    /// - Returns: Nil when an edge from the vehicle on is not loaded.
+    /// - Returns: Nil when a remaining edge is not loaded.
     public func priced(_ route: Route, from offset: Double = 0) -> Route? {
         var priced = route
         let first = route.pieces(from: offset).startIndex
@@ -104,7 +105,7 @@ public struct RoutePricing: Sendable {
         return priced
     }
 
-    /// Takes over the speed limits that hold now for a piece on a loaded edge; returns whether that changes them.
+    /// Updates the speed limits of a piece on a loaded edge to the current ones; returns whether they changed.
     private func takeLimits(_ piece: inout RouteEdge) -> Bool {
         guard !piece.attributes.conditions.isEmpty, let edge = graph.edge(piece.key) else { return false }
         let traits =
@@ -127,7 +128,7 @@ public struct RoutePricing: Sendable {
 extension RoadAttributes {
     private static let limitFlags: RoadFlags = [.taggedSpeedLimit, .unlimitedSpeed]
 
-    /// Takes over the speed limits under the conditions that hold; returns whether that changes anything.
+    /// Updates the speed limits to those under the conditions that hold; returns whether they changed.
     @discardableResult
     mutating func takeLimits(of traits: EdgeTraits) -> Bool {
         let flags = flags.subtracting(Self.limitFlags).union(traits.flags.intersection(Self.limitFlags))
@@ -140,7 +141,7 @@ extension RoadAttributes {
 }
 
 extension RouteEdge {
-    /// Takes over the router's current times for the piece; returns whether that changes anything.
+    /// Updates the piece to the router's current times; returns whether they changed.
     fileprivate mutating func take(_ times: EdgeTimes) -> Bool {
         if duration == routerDuration {
             guard times.duration != duration || times.freeFlow != freeFlowDuration || times.congestion != congestion

@@ -220,7 +220,7 @@ public struct Route: Sendable, Equatable {
     }
 
     /// Calls `body` with the rank, the flags and whether the names equal the previous piece's, for each of ``edges``,
-    /// without copying one.
+    /// without copying the edges.
     package func forEachPiece(_ body: (_ roadClass: RoadClass, _ flags: RoadFlags, _ isNamedAlike: Bool) -> Void) {
         edges.withUnsafeBufferPointer { edges in
             for index in edges.indices {
@@ -259,9 +259,9 @@ public struct Route: Sendable, Equatable {
         edges.drop { $0.routeOffset + $0.length < offset }
     }
 
-    /// Returns the route from a distance along it, with its numbers from there.
+    /// Returns the rest of the route from a distance along it, with the remaining lengths and times.
     ///
-    /// Earlier pieces are left out, and the piece at that place is cut. The line stays whole, so that its indices remain valid.
+    /// Earlier pieces are omitted, and the piece at that place is cut. The line stays whole, so that indices of its points remain valid.
     public func rest(from offset: Double) -> Route {
         guard offset > 0 else { return self }
         var rest = self
@@ -290,7 +290,7 @@ public struct Route: Sendable, Equatable {
         return rest
     }
 
-    /// Takes the times of a newer route from the same provider where both use the same edges; returns the number of segments whose time
+    /// Copies the times of a newer route from the same provider where both use the same edges; returns the number of segments whose time
     /// changed.
     public mutating func takeTimes(of other: Route) -> Int {
         var places: [EdgeKey: Int] = [:]
@@ -350,7 +350,7 @@ public struct RouteRequest: Sendable, Hashable {
 
     /// The greatest allowed ``snapRadius``, metres.
     public static let greatestSnapRadius = 100_000.0
-    /// The default ``snapRadius``, metres: it still reaches a place in a large car park, field or harbour.
+    /// The default ``snapRadius``, metres: enough for a place in a large car park, field or harbour.
     public static let defaultSnapRadius = 500.0
     /// The default ``positionSnapRadius``, metres: a vehicle farther from a road cannot be guided along it.
     public static let defaultPositionSnapRadius = 150.0
@@ -401,11 +401,11 @@ public enum RouteOutcome: Sendable, Equatable {
     /// `waypoint` is too far from the roads that connect the others, or is the first that cannot be reached from the
     /// previous one. `nearest` is as in ``offRoad(waypoint:nearest:)``.
     case unreachable(waypoint: Int, nearest: Double? = nil)
-    /// No road that this vehicle may use and reach, in the wanted direction, is near enough to the waypoint.
+    /// No road that this vehicle may use and reach, in the requested direction, is near enough to the waypoint.
     ///
-    /// `nearest` is the distance of the next one, metres; nil when there is none within ``Router/farthestRoad``.
+    /// `nearest` is the distance of the nearest such road, metres; nil when there is none within ``Router/farthestRoad``.
     case offRoad(waypoint: Int, nearest: Double? = nil)
-    /// The loaded tiles cannot decide; these are needed, by ascending id.
+    /// The loaded tiles do not suffice; these are needed, by ascending id.
     case tilesNeeded([RoadTileID])
     /// The request is invalid.
     case invalid(String)

@@ -1,6 +1,6 @@
 import NavMap
 
-/// A restriction for the vehicle on part of a route: a limit that it only just meets, or conditional access.
+/// A restriction for the vehicle on part of a route: a limit that it barely meets, or conditional access.
 ///
 /// A limit that the vehicle exceeds is never on its route. A limit is reported when the vehicle takes up at least
 /// ``notableShare`` of it; access rules are always reported.
@@ -25,7 +25,7 @@ public struct VehicleRestriction: Sendable, Equatable {
     public var edges: Range<Int>
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres for which it applies.
+    /// The length of the part on which it applies, metres.
     public var distance: Double
 
     /// The share of a limit from which it is reported: a lorry of 4 m under a bridge of 4.4 m, but not under one of 4.5 m.
@@ -59,7 +59,7 @@ public struct FerryPassage: Sendable, Equatable {
     public var duration: Double
 }
 
-/// The facts about a route that matter for choosing it.
+/// The properties of a route that matter for choosing it.
 public struct RouteSummary: Sendable, Equatable {
     /// Metres on roads with a toll for cars.
     public var tollLength = 0.0

@@ -92,19 +92,19 @@ extension Router {
 
     /// Returns the number of roads' directions to try for each of several waypoints when the nearest ones are not connected.
     ///
-    /// Each pair takes a search. Without a hierarchy a search takes milliseconds, so many legs try fewer roads.
+    /// Each pair requires a search. Without a hierarchy, a search takes milliseconds, so requests with many legs try fewer roads.
     private func candidateCount(legs: Int) -> Int {
         let greatest = Snapper.alternativeRoads * 2
         guard hierarchy == nil else { return greatest }
         return (4...greatest).last { legs * $0 * $0 <= Self.greatestSearches } ?? 4
     }
 
-    /// The number of searches, each of some milliseconds, up to which more roads are tried: some seconds in a city.
+    /// The maximum number of searches for trying more roads: at some milliseconds each, a few seconds in a city.
     private static let greatestSearches = 2_304
-    /// The number of pairs of candidates from which a leg is tried as a whole first.
+    /// The number of candidate pairs from which a leg is first searched as a whole.
     private static let leastPairs = 16
 
-    /// Returns the passages of a place: one for each state of its edge where the route so far restricts what may follow.
+    /// Returns the passages of a place: one for each state of its edge where the permitted continuations depend on the route so far.
     private func passages(_ place: EdgePosition) -> [EdgePosition] {
         let states = metric.turns.states(on: place.edge)
         guard states.count > 1 else { return [place] }
@@ -150,7 +150,8 @@ extension Router {
         _ workspace: SearchWorkspace
     ) -> SolveOutcome {
         let cancellation = workspace.cancellation
-        // One search shows that no pair of a leg is connected, which the pairs of this and earlier legs take hundreds for.
+        // A single search shows that no pair of a leg is connected, which would otherwise take hundreds of searches for pairs of this and
+        // earlier legs.
         for index in 1..<places.count where places[index - 1].count * places[index].count >= Self.leastPairs {
             if cancellation.isCancelled { break }
             let result = search.run(from: places[index - 1], to: places[index], isFirst: index == 1)

@@ -1,7 +1,7 @@
 public import NavGeo
 public import NavMap
 
-/// A router that finds fastest routes with one metric; it can be shared, as each caller brings its own workspace.
+/// A router that finds fastest routes with one metric; it can be shared, because each caller provides its own workspace.
 public struct Router: Sendable {
     public let metric: Metric
     /// The costs without traffic.
@@ -10,7 +10,7 @@ public struct Router: Sendable {
     /// The costs in force on a hierarchy; nil for a router without one.
     let hierarchy: HierarchyMetric?
 
-    /// The speeds given to the router, and the time by which expired ones were left out.
+    /// The speeds given to the router, and the time used to ignore expired ones.
     struct Traffic {
         var overlay: TrafficOverlay
         var now: Timestamp?
@@ -33,7 +33,7 @@ public struct Router: Sendable {
 
     /// Creates a router for a vehicle over a graph; it expands, prices and, if the tiles have ranks, contracts the graph.
     ///
-    /// - Parameter departure: The local time; nil leaves out time-dependent rules.
+    /// - Parameter departure: The local time; nil to ignore time-dependent rules.
     public init(graph: RoadGraph, model: CostModel = CostModel(), at departure: LocalTime? = nil) {
         self = Router.fastest(Metric(TurnGraph(graph), model: model, at: departure))
     }
@@ -48,12 +48,12 @@ public struct Router: Sendable {
 
     /// Returns a router for another vehicle or time over the same roads.
     ///
-    /// It shares the turns and the hierarchy, and the traffic that this one was given by ``live(_:at:forEach:)``.
+    /// The new router shares the turns, the hierarchy, and the traffic of this one from ``live(_:at:forEach:)``.
     ///
-    /// Customises the hierarchy if there is one; ``RouterCache`` keeps the results.
+    /// It customises the hierarchy if there is one; ``RouterCache`` caches the results.
     ///
     /// - Parameters:
-    ///   - departure: The local time; nil leaves out time-dependent rules.
+    ///   - departure: The local time; nil to ignore time-dependent rules.
     ///   - forEach: The executor of the parts; the calling thread by default.
     public func serving(
         _ model: CostModel, at departure: LocalTime? = nil, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
@@ -67,7 +67,7 @@ public struct Router: Sendable {
     ///
     /// - Parameters:
     ///   - traffic: The speeds.
-    ///   - now: Speeds that have expired by then are left out; nil leaves none out.
+    ///   - now: The current time: expired speeds are ignored; nil to use all speeds.
     ///   - forEach: The executor of the parts; the calling thread by default.
     public func live(
         _ traffic: TrafficOverlay, at now: Timestamp? = nil, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
@@ -97,14 +97,14 @@ public struct Router: Sendable {
 
     /// Returns the fastest route through all waypoints.
     ///
-    /// Exact for the given snapping. Both directions of each stop's road are considered. A vehicle leaves a stop in the
-    /// direction it came, or makes a U-turn for ``CostModel/uTurnDuration``. At a pass-through point it makes no
-    /// U-turn, and turn restrictions span the point.
+    /// Exact for the given snapping. Both directions of each stop's road are considered. A vehicle leaves a stop in its
+    /// direction of arrival, or makes a U-turn that takes ``CostModel/uTurnDuration``. At a pass-through point it makes
+    /// no U-turn, and turn restrictions span the point.
     ///
     /// When a waypoint's nearest road is not connected with the others, further roads around it are tried.
     ///
-    /// A request that needs a metric of its own, for another set of conditions or for excluded roads, is searched
-    /// without the hierarchy: some milliseconds per route in a city.
+    /// A request that needs a separate metric, for another set of conditions or for excluded roads, is searched without
+    /// the hierarchy: some milliseconds per route in a city.
     public func route(_ request: RouteRequest, workspace: SearchWorkspace) -> RouteOutcome {
         switch solve(request, workspace) {
         case .failed(let outcome): return outcome
@@ -116,10 +116,11 @@ public struct Router: Sendable {
 
     /// Returns the metric for a vehicle and time over the same roads, in the same traffic or without any.
     ///
-    /// Prices all roads and turns unless this router's own metric applies; ``MetricCache`` keeps the last result, and
-    /// ``serving(_:at:forEach:)`` prepares for many routes.
+    /// It prices all roads and turns unless this router's own metric applies. ``MetricCache`` caches the last result;
+    /// for many routes, use ``serving(_:at:forEach:)``.
     ///
-    /// - Parameter departure: The local time; nil for the router's own for its own vehicle, and to leave out time-dependent rules for another.
+    /// - Parameter departure: The local time; nil for the router's own departure for its own vehicle, and no time-dependent rules for
+    ///   another vehicle.
     public func metric(for model: CostModel, at departure: LocalTime?, usesTraffic: Bool = true) -> Metric {
         let departure = self.departure(departure, for: model)
         let isOwn =
@@ -131,7 +132,7 @@ public struct Router: Sendable {
         return usesTraffic ? Self.metric(timed, in: traffic, HierarchyMetric.inTurn) : timed
     }
 
-    /// Returns the departure that a vehicle's metric is for if none is given.
+    /// Returns the given departure, or else the metric's own for the metric's own vehicle; nil for another vehicle.
     func departure(_ given: LocalTime?, for model: CostModel) -> LocalTime? {
         given ?? (model == metric.model ? metric.departure : nil)
     }

@@ -2,13 +2,13 @@ public import NavMap
 
 /// A cache of routers over the same roads for different vehicles and times.
 ///
-/// It keeps the most recent ones, so that each vehicle and set of conditions is customised once.
+/// It keeps the most recently used routers, so that each vehicle and set of conditions is customised once.
 ///
 /// It reads no clock: callers pass the time. New traffic or tiles need another router and another cache.
 public struct RouterCache: Sendable {
     /// The router whose roads, traffic and initial metric are shared.
     public let base: Router
-    /// The maximum number of routers kept besides ``base``; each takes some 15 MB for a city.
+    /// The maximum number of routers kept in addition to ``base``; each takes some 15 MB for a city.
     public let capacity: Int
     /// The kept routers, the most recently used last.
     private var kept: [Router] = []
@@ -19,13 +19,13 @@ public struct RouterCache: Sendable {
         self.capacity = max(capacity, 0)
     }
 
-    /// The number of routers kept besides ``base``.
+    /// The number of routers kept in addition to ``base``.
     public var count: Int { kept.count }
 
     /// Returns the router for a vehicle at a time; the same one for all times at which the same conditions hold.
     ///
     /// - Parameters:
-    ///   - departure: The local time; nil leaves out time-dependent rules.
+    ///   - departure: The local time; nil to ignore time-dependent rules.
     ///   - forEach: The executor of the customisation; the calling thread by default.
     public mutating func router(
         for model: CostModel, at departure: LocalTime?, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn

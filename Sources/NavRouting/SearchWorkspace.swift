@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A switch by which one thread ends the search of another.
+/// A flag by which one thread cancels the search of another.
 public final class SearchCancellation: Sendable {
     private let flag = Atomic(false)
 
     public init() {}
 
-    /// Ends the current search, and those that follow until ``reset()``.
+    /// Cancels the current search and all later ones until ``reset()``.
     public func cancel() { flag.store(true, ordering: .relaxed) }
 
     public func reset() { flag.store(false, ordering: .relaxed) }
@@ -65,16 +65,16 @@ public final class SearchWorkspace {
         var frontier: UInt32 { heap.first?.cost ?? .max }
     }
 
-    // One search at a time uses them, and the dynamic checks would take a tenth of it.
+    // Only one search at a time uses them, and dynamic exclusivity checks would take a tenth of its time.
     @exclusivity(unchecked) var forward = Labels()
     @exclusivity(unchecked) var backward = Labels()
     let hierarchy = HierarchyWorkspace()
     let spaces = SearchSpacesWorkspace()
 
-    /// The switch that ends a search early. A route through several waypoints then fails with any reason, which is to be ignored.
+    /// The flag that cancels a search. A route through several waypoints then fails with an arbitrary reason, which must be ignored.
     let cancellation: SearchCancellation
-    /// Called when the way to another waypoint is found, with the number of these and of all waypoints but the start. It counts from 1 again
-    /// when the search is repeated with more roads.
+    /// Called when the path to another waypoint is found, with the number of waypoints reached and of all waypoints except the start. The
+    /// count restarts at 1 when the search is repeated with more roads.
     public var onWaypoint: ((_ found: Int, _ all: Int) -> Void)?
 
     /// Creates empty scratch memory, which grows with the first query.

@@ -12,25 +12,25 @@ struct Snapper {
     /// It selects the nearest connected road, not the road with the shortest drive.
     static let approachCost = 60_000.0
     /// The extra distance at which another road is still preferred to a track for farms and forests, metres: a place
-    /// beside a street belongs to the street, whatever passes behind the house.
+    /// beside a street belongs to the street, not to a track behind the house.
     static let trackReluctance = 30.0
 
-    /// The distance from a road within which a place is in the street, regardless of other roads, metres: half a wide
-    /// street and its pavement.
+    /// The distance from a road within which a place counts as in the street, regardless of other roads, metres: half a
+    /// wide street and its pavement.
     static let inTheStreet = 20.0
 
-    /// The most missing tiles that a waypoint requests at once; the farther ones only matter where these hold no road.
+    /// The maximum number of missing tiles that a waypoint requests at once; farther ones matter only if these contain no road.
     static let missingTileCount = 16
 
     let metric: Metric
 
-    /// The distance from the nearest point of the nearest road within which other roads count as meeting it there, metres.
+    /// The distance from the nearest point of the nearest road within which other roads count as meeting that road, metres.
     static let meetingDistance = 0.1
 
     /// Returns the nearest road's permitted directions; at a junction, those of all roads that meet there.
     ///
     /// A track without through traffic yields to a slightly farther road that vehicles can stop on. With a bearing it
-    /// does not, because the waypoint is then a vehicle's actual position.
+    /// does not yield, because the waypoint is then a vehicle's actual position.
     func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
         var usable = candidates(waypoint, radius: radius, atLeast: 1)
         guard var first = usable.first else { return [] }
@@ -50,11 +50,11 @@ struct Snapper {
         }
     }
 
-    /// Returns the missing tiles that may hold a nearer road than the nearest loaded one, or a road within `radius` when
-    /// none was found; none when the waypoint is in the street that was found.
+    /// Returns the missing tiles that may hold a nearer road than the nearest loaded one, or a road within `radius` when none was found;
+    /// none when the waypoint is in the street of the nearest road.
     ///
-    /// The tiles that contain the waypoint come alone, since with their roads the others may be too far away. If a road
-    /// was found, only tiles with streets count, not those with motorways; otherwise all layers do.
+    /// The tiles that contain the waypoint are returned alone, because their roads may rule out the others. If a road
+    /// was found, only layers with streets count, not those with motorways; otherwise all layers count.
     func missingTiles(at waypoint: Waypoint, nearest: EdgeProjection?, radius: Double) -> [RoadTileID] {
         if let nearest, nearest.distance <= Snapper.inTheStreet { return [] }
         let layers = nearest == nil ? RoadLayer.allCases : [.local]
@@ -65,12 +65,12 @@ struct Snapper {
         return []
     }
 
-    /// Returns the nearest permitted edges around a waypoint, at most `count`; a road has one for each direction.
+    /// Returns the nearest permitted edges around a waypoint, at most `count`; a road has one edge for each direction.
     func around(_ waypoint: Waypoint, radius: Double, atMost count: Int) -> [EdgeProjection] {
         Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
     }
 
-    /// Converts a candidate to a search end; `detour` adds the penalty for its distance.
+    /// Converts a candidate to a search end; `detour` adds the penalty for the candidate's distance.
     func place(_ candidate: EdgeProjection, detour: Bool) -> EdgePosition {
         guard detour else { return EdgePosition(edge: candidate.edge, offset: candidate.offset, penalty: 0) }
         let distance = candidate.distance + (isClosedTrack(candidate.edge) ? Snapper.trackReluctance : 0)
@@ -79,7 +79,7 @@ struct Snapper {
             penalty: UInt32(min(distance * Snapper.approachCost, 1e9)))
     }
 
-    /// The distance from the line within which a waypoint is on neither side of it, metres.
+    /// The distance from an edge's line within which a waypoint is on neither side, metres.
     static let onTheLine = 1.0
 
     private func isAtKerb(_ hit: EdgeProjection) -> Bool {
@@ -109,7 +109,7 @@ struct Snapper {
         }
     }
 
-    /// Whether people live and stop along an edge, unlike on motorways and motorroads.
+    /// Whether vehicles can stop along an edge, unlike on motorways and motorroads.
     private func isStreet(_ edge: EdgeIndex) -> Bool {
         let roadClass = metric.traits(of: edge).roadClass
         return roadClass != .motorway && roadClass != .trunk && roadClass != .ferry && !isClosedTrack(edge)

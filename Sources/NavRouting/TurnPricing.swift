@@ -98,7 +98,7 @@ struct TurnPricing {
     struct Node {
         var isJunction: Bool
         var allowsUTurn: Bool
-        /// Whether a barrier blocks the node, so that a U-turn is the only way on.
+        /// Whether a barrier blocks the node, so that a U-turn is the only continuation.
         var isBarred: Bool
         /// Whether the node has a gate that opens for residents.
         var isPrivateGate: Bool
@@ -134,7 +134,7 @@ struct TurnPricing {
 
     /// Returns the node that an edge leads to.
     ///
-    /// If edges are missing with their tiles, the node may not be a dead end, so it allows no U-turn.
+    /// If tiles with further edges are missing, the node may not be a dead end, so it allows no U-turn.
     func node(after edge: EdgeIndex) -> Node {
         let node = graph.edgeHeads[edge.index]
         var usable = 0

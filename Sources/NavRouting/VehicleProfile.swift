@@ -58,7 +58,7 @@ public struct VehicleProfile: Sendable, Hashable {
 
     public var access: VehicleAccess { kind == .car ? .car : .truck }
 
-    /// Whether an edge with these traits may be driven at all.
+    /// Whether the vehicle may use an edge with these traits.
     public func mayUse(_ traits: EdgeTraits) -> Bool {
         traits.access.contains(access)
             && fits(
@@ -81,7 +81,7 @@ public struct VehicleProfile: Sendable, Hashable {
     /// The flags of areas that this vehicle may enter or leave only to reach a place there.
     var closedGround: RoadFlags { kind == .truck ? .truckDestinationOnly : [.destinationOnly, .privateAccess] }
 
-    /// Whether an edge is a track for farms and forests that no tag opens to the public.
+    /// Whether an edge is a track for farms and forests without a tag that opens it to the public.
     func isClosedTrack(_ traits: EdgeTraits) -> Bool {
         traits.roadClass == .track && !traits.flags.isDisjoint(with: closedGround)
     }

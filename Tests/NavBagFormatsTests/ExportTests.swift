@@ -6,11 +6,11 @@ import NavMessages
 import NavTestKit
 import Testing
 
-/// Recordings of several receivers in the formats of other tools.
+/// Exports of recordings with several receivers to the formats of other tools.
 struct ExportTests {
     private static let start: Int64 = 1_767_258_000
 
-    /// A recording of two receivers, both with a fix a second, and of the position matched to them.
+    /// Returns a recording of two receivers, each with one fix per second, and of the positions matched to them.
     private func recording(_ names: [String] = ["front", "rear <&\"2\">"]) -> Listed {
         let fixes = RecordChannel.protobuf("/gnss/fix", named: GnssFix.fullName)
         let positions = RecordChannel.protobuf("/nav/position", named: MatchedPosition.fullName)
@@ -25,7 +25,7 @@ struct ExportTests {
                 var fix = GnssFix(
                     latitude: 60 + Double(number), longitude: 24 + Double(index) * 1e-3,
                     timestamp: Timestamp(seconds: Self.start + index, nanos: 0))
-                // A receiver is named by the frame of its antenna, or else by its source.
+                // The receiver's name is the frame of its antenna, or else its source.
                 if number == 0 { fix.frameId = name } else { fix.source = name }
                 add(fixes, fix.encoded())
             }
@@ -48,7 +48,7 @@ struct ExportTests {
         return (text, export.count)
     }
 
-    @Test func receiversHaveTracksOfTheirOwnInGPX() throws {
+    @Test func receiversHaveSeparateTracksInGPX() throws {
         let document = try text(.gpx, of: recording())
         let tracks = document.components(separatedBy: "<trk>").dropFirst()
         #expect(tracks.count == 2)
@@ -62,7 +62,7 @@ struct ExportTests {
         #expect(single.contains("\n<trk><trkseg>\n<trkpt") && single.hasSuffix("</trkseg></trk>\n</gpx>\n"))
     }
 
-    @Test func receiversHaveFeaturesOfTheirOwnInGeoJSON() throws {
+    @Test func receiversHaveSeparateFeaturesInGeoJSON() throws {
         let document = try text(.geojson, of: recording())
         let root = try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any]
         let features = try #require(root?["features"] as? [[String: Any]])
@@ -87,7 +87,7 @@ struct ExportTests {
         #expect(try !text(.csv, of: recording(["front"])).contains("receiver"))
     }
 
-    /// A recording with a good position, or none of use, in its messages by turns; no other number is finite.
+    /// A recording in which usable positions alternate with unusable ones, and no other number is finite.
     private var wild: Listed {
         let positions: [(Double?, Double?)] = [
             (60, 24), (.nan, 24), (60, .nan), (60.1, 24), (.infinity, 24), (nil, 24), (91, 24), (60, 181), (60.2, 24),
@@ -141,7 +141,7 @@ struct ExportTests {
                     "/nav/position: 5 messages became /nav/position (sensor_msgs/msg/NavSatFix)",
                 ])
             let found = try fixes(folder + "/ros")
-            // The matched position is no third receiver.
+            // The matched position is not a third receiver.
             #expect(found.map(\.frameId) == (0..<10).map { $0 % 2 == 0 ? "front" : "rear" })
             #expect(found.map(\.latitude) == (0..<10).map { $0 % 2 == 0 ? 60 : 61 })
         }
@@ -163,7 +163,7 @@ struct ExportTests {
             return listed
         }
         let recording = listed([(channel, fix.encoded()), (positions, MatchedPosition(matched: pose).encoded())])
-        // 68 % of a normal distribution in the plane with this deviation in each axis is within the radius.
+        // The radius contains 68 % of a two-dimensional normal distribution with this standard deviation per axis.
         let sigma = 3.206 / (-2 * log(0.32)).squareRoot()
         let drawn = drain(FoxgloveRecords(recording)).records
         let circle = try #require(drawn.first { $0.channel.topic == "/foxglove/fix" })
@@ -177,7 +177,8 @@ struct ExportTests {
             #expect(abs((read.positionCovariance.first ?? 0) - sigma * sigma) < 1e-9)
             let rows = try text(.csv, of: listed([(channel, read.encoded())]))
             #expect(rows.contains(",3.206,"), "\(rows)")
-            // The accuracy of a matched position is a deviation; the message ends with the covariance and a byte for its type.
+            // The accuracy of a matched position is a standard deviation; the message ends with the covariance and a
+            // byte for its type.
             let position = try #require(
                 drain(RecordingFile.open(folder + "/ros")).records.first { $0.channel.topic == "/nav/position" })
             let variance = Array(position.data).dropLast().suffix(72).prefix(8).reversed().reduce(UInt64(0)) {

@@ -11,7 +11,7 @@ import Testing
 
 /// Recordings of other tools, intact and damaged.
 struct FileTests {
-    /// A ROS 1 bag in one chunk.
+    /// Returns a ROS 1 bag with one chunk.
     private func ros1(_ count: Int, compression: String = "none", pack: ([UInt8]) -> [UInt8] = { $0 }) -> [UInt8] {
         func block(_ bytes: [UInt8]) -> [UInt8] { le(UInt32(bytes.count)) + bytes }
         func record(_ fields: [(String, [UInt8])], _ data: [UInt8]) -> [UInt8] {
@@ -21,7 +21,7 @@ struct FileTests {
             block(Array("\($0.0)=\($0.1)".utf8))
         }
         var chunk = record([("op", [7]), ("conn", le(UInt32(0))), ("topic", Array("/fix".utf8))], about)
-        // Out of time order, as with several publishers.
+        // The messages are out of time order, as with several publishers.
         for index in (0..<count).map({ UInt32($0 ^ 1) }) {
             chunk += record(
                 [("op", [2]), ("conn", le(UInt32(0))), ("time", le(UInt32(1_000 + index)) + le(UInt32(5)))],
@@ -36,7 +36,7 @@ struct FileTests {
 
     private func le(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-    @Test func aROS1BagGivesItsFixesByTime() throws {
+    @Test func aROS1BagYieldsItsFixesInTimeOrder() throws {
         let (records, failures) = drain(ROSImport(try ROS1Bag(MemorySource(ros1(20)))))
         #expect(failures == 0 && records.map(\.logTime) == (0..<20).map { (1_000 + $0) * 1_000_000_000 + 5 })
         #expect(records.allSatisfy { $0.channel.metadata == ["ros_topic": "/fix"] })
@@ -82,12 +82,12 @@ struct FileTests {
         }
     }
 
-    /// A bag of ROS 2 in SQLite.
+    /// Writes a ROS 2 bag in SQLite.
     private func writeSQLite(
         _ path: String, messages: Int, packing: ([UInt8]) -> [UInt8] = { $0 }
     ) throws {
         let database = try DatabaseQueue(path: path)
-        // In this mode SQLite itself would create files beside it.
+        // In this mode SQLite itself would create files beside the database.
         try database.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         try database.write { database in
             try database.execute(
@@ -127,7 +127,7 @@ struct FileTests {
         }
     }
 
-    /// A zstd frame of one uncompressed block that states its size in two bytes.
+    /// Returns a zstd frame of one uncompressed block that declares its size in two bytes.
     private func frame(_ content: [UInt8]) -> [UInt8] {
         let (size, header) = (content.count - 256, content.count << 3 | 1)
         return [0x28, 0xb5, 0x2f, 0xfd, 0x60, UInt8(size & 0xff), UInt8(size >> 8)]
@@ -154,7 +154,7 @@ struct FileTests {
         }
     }
 
-    @Test func compressedFilesAreRefusedWithTheRemedy() throws {
+    @Test func compressedFilesAreRejectedWithARemedy() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/drive_0.db3.zstd"
             try Data(frame(Array(repeating: 7, count: 300))).write(to: URL(fileURLWithPath: path))
@@ -182,7 +182,7 @@ struct FileTests {
         ("plain.gpx", "<gpx><trk><trkseg>ROWS</trkseg></trk></gpx>", "<trkpt lat=\"41.5\" lon=\"-8\"/>"),
         ("plain.csv", "latitude,longitude\nROWS", "41.5,-8\n"),
     ])
-    func fixesWithoutTimesAreNoted(name: String, document: String, row: String) throws {
+    func fixesWithoutTimesAreReported(name: String, document: String, row: String) throws {
         try withTemporaryFolder { folder in
             let path = "\(folder)/\(name)"
             let text = document.replacingOccurrences(of: "ROWS", with: String(repeating: row, count: 3))
@@ -194,7 +194,7 @@ struct FileTests {
         }
     }
 
-    @Test func fixesBeforeTheFirstTimeAreLeftOut() throws {
+    @Test func fixesBeforeTheFirstTimeAreSkipped() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/late.gpx"
             let times = ["", "", "<time>2026-01-01T09:00:00Z</time>", ""]
@@ -230,7 +230,7 @@ struct FileTests {
         arguments: [
             ("nagoya", "nagoya"), ("hof_000", "hof/open/000"),
         ])
-    func everyWireFileGivesTheFixesOfItsTrace(name: String, folder: String) throws {
+    func everyWireFileYieldsTheFixesOfItsTrace(name: String, folder: String) throws {
         let root = TestData.gnss("")
         let trace = try fixes("\(root)/\(folder)/trace.csv")
         #expect(!trace.isEmpty)
@@ -238,11 +238,11 @@ struct FileTests {
         #expect(files.count == 10)
         for file in files {
             let found = try fixes("\(root)/wire/\(name)/\(file)")
-            // A truncated file gives its beginning.
+            // A truncated file yields its beginning.
             let isCut = file.contains("truncated")
             #expect(isCut ? !found.isEmpty && found.count <= trace.count : found.count == trace.count, "\(file)")
             for (got, want) in zip(found, trace) {
-                // NMEA has 10 ms and 6 decimals of a minute, UBX 1e-7 degrees, ROS the time in floating point.
+                // NMEA has a resolution of 10 ms and 1e-6 minutes, UBX of 1e-7 degrees; ROS has floating-point times.
                 #expect(abs((got.stampNs ?? 0) - (want.stampNs ?? -1)) <= 10_000_000, "\(file)")
                 #expect(abs((got.latitude ?? 99) - (want.latitude ?? -99)) < 6e-8, "\(file)")
                 #expect(abs((got.longitude ?? 999) - (want.longitude ?? -999)) < 6e-8, "\(file)")
@@ -263,7 +263,7 @@ struct FileTests {
                 let (records, failures) = drain(try RecordingFile.open("\(root)/\(folder)/\(file)"))
                 #expect(failures == 0, "\(file)")
                 messages += records.count
-                // None has a position: all messages are skipped and counted.
+                // No message has a position: all are skipped and counted.
                 var importing = ROSImport(try RecordingFile.open("\(root)/\(folder)/\(file)"))
                 #expect(try importing.next() == nil)
                 #expect(importing.tally.leftOut.values.reduce(0, +) == records.count, "\(file)")

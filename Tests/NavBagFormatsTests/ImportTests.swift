@@ -4,7 +4,7 @@ import NavBagFormats
 import NavMessages
 import Testing
 
-/// ROS messages as messages of navbus.
+/// ROS messages converted to messages of navbus.
 struct ImportTests {
     private static let fixType = "sensor_msgs/msg/NavSatFix"
     private static let twistType = "geometry_msgs/msg/TwistStamped"
@@ -68,12 +68,12 @@ struct ImportTests {
         #expect(found.count == 3)
         #expect(found.first?.speedMps == 7 && found.first?.yawRateRadps == -0.1)
         #expect(found[1].speedMps == nil && found[1].yawRateRadps == 0.25 && found[1].yawRateSigmaRadps == 0.1)
-        #expect(found[1].accelerationMps2 == nil, "a covariance of -1 says that there is no measurement")
+        #expect(found[1].accelerationMps2 == nil, "a covariance of -1 means no measurement")
         #expect(found[2].speedMps == 2 && found[2].reverse == true && found[2].speedSigmaMps == 0.2)
         #expect(found[2].yawRateSigmaRadps == 0.3)
     }
 
-    @Test func messagesWithoutAStampHaveTheTimeOfTheRecording() throws {
+    @Test func messagesWithoutAStampGetTheTimeOfTheirRecording() throws {
         var imu = ROSBytes(cdr: true)
         imu.header(0, 0, "imu")
         imu.add([0, 0, 0, 1] + [Double](repeating: 0, count: 9) + [0, 0, 0.25] + [Double](repeating: 0, count: 9))
@@ -87,7 +87,7 @@ struct ImportTests {
         #expect(records.map(\.publishTime) == [0, 1])
     }
 
-    @Test func matchedPositionsOfANodeAreNoFixes() throws {
+    @Test func matchedPositionsOfANodeAreNotFixes() throws {
         let importing = ROSImport(
             Listed([
                 ("/fix", Self.fixType, ROSBytes.fix(1, 60, cdr: true)),
@@ -125,7 +125,7 @@ struct ImportTests {
             ])
     }
 
-    /// Each letter is a message: f and v are a receiver's fix and velocity, r is another receiver's fix, w the wheels.
+    /// Each letter is a message: f and v are a receiver's fix and velocity, r is another receiver's fix, w is odometry.
     @Test(arguments: ["fvr", "frv", "rfv", "rvf", "vfr", "vrf", "wvrf", "vwrf", "frwv"], ["gps", "rear"])
     func velocityBelongsToItsFixInAnyOrder(order: String, rearFrame: String) throws {
         let messages = (1...3 as ClosedRange<UInt32>).flatMap { second in
@@ -156,7 +156,7 @@ struct ImportTests {
         let importing = ROSImport(
             Listed([
                 ("/fix", Self.fixType, ROSBytes.fix(1, 60, cdr: true)),
-                // Velocities whose fix never comes, in the middle and at the end.
+                // Velocities whose fix does not arrive, in the middle and at the end.
                 ("/vel", Self.twistType, twist(2, "gps")), ("/fix", Self.fixType, ROSBytes.fix(3, 60, cdr: true)),
                 ("/vel", Self.twistType, twist(3, "gps")), ("/wheels", Self.twistType, twist(3, "base_link")),
                 ("/vel", Self.twistType, twist(4, "gps")), ("/vel", Self.twistType, twist(5, "gps")),

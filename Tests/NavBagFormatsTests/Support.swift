@@ -21,18 +21,18 @@ func drain(_ source: any RecordSource) -> (records: [Record], failures: Int) {
     return (records, .max)
 }
 
-/// The fixes of a recording in any format.
+/// Returns the fixes of a recording in any format.
 func fixes(_ path: String) throws -> [GnssFix] {
     let (records, _) = drain(ROSImport(try RecordingFile.open(path)))
     return try records.filter { $0.channel.topic == "/gnss/fix" }.map { try GnssFix(decoding: Array($0.data)) }
 }
 
 extension GnssFix {
-    /// Nanoseconds since the Unix epoch.
+    /// The time, nanoseconds since the Unix epoch.
     var stampNs: Int64? { timestamp.map { $0.seconds * 1_000_000_000 + Int64($0.nanos) } }
 }
 
-/// The fields of a ROS message, written by hand: in CDR with its alignment, or packed as ROS 1 does.
+/// A hand-written encoder of ROS messages: CDR with its alignment, or packed as in ROS 1.
 struct ROSBytes {
     let isCDR: Bool
     let isBigEndian: Bool
@@ -79,7 +79,7 @@ struct ROSBytes {
     }
 }
 
-/// Records given one by one.
+/// A source of listed records.
 struct Listed: RecordSource {
     var records: [Record]
     var progress: Double { 0.5 }

@@ -1,6 +1,6 @@
 import NavBus
 
-/// Calls one method of `test.Echo` and prints the outcome; arguments: method.
+/// Calls one method of `test.Echo`, given as argument, and prints the outcome.
 func call(on node: BusNode, _ arguments: [String]) throws {
     var isOver = false
     var options = CallOptions(timeout: .seconds(60))

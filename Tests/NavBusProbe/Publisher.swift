@@ -1,6 +1,6 @@
 import NavBus
 
-/// Publishes on `/probe`, about a thousand messages a second, until the test closes the standard input.
+/// Publishes on `/probe`, about 1,000 messages per second, until the test closes the standard input.
 func publish(on node: BusNode) throws {
     let publication = try node.advertise(
         TopicDescription(

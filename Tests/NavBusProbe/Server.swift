@@ -1,7 +1,7 @@
 import NavBus
 
 /// Serves `test.Echo` until the test closes the standard input: Say returns its request reversed, Wait answers only
-/// with `answers`, Count streams the numbers below its request's little-endian 32 bits, or endlessly for an empty
+/// with `answers`, and Count streams the numbers below its request's little-endian 32 bits, or endlessly for an empty
 /// request.
 func serve(on node: BusNode, _ options: [String]) throws {
     let service = ServiceDescription(

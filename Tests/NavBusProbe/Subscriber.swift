@@ -1,7 +1,7 @@
 import NavBus
 
-/// Receives one topic until a message of one byte and the messages received with it, then prints its counts:
-/// `sequence <of the last message> received <n> lost <n> delivered <n> dropped <n>`; arguments: topic, depth of the queue.
+/// Receives one topic up to a message of one byte and the messages received with it, then prints its counts:
+/// `sequence <of the last message> received <n> lost <n> delivered <n> dropped <n>`. Arguments: topic, queue depth.
 func hear(on node: BusNode, _ arguments: [String]) throws {
     guard arguments.count == 2, let depth = Int(arguments[1]) else {
         return say("subscriber DIRECTORY NAME TOPIC DEPTH")

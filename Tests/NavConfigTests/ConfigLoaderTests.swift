@@ -63,11 +63,11 @@ private struct Truck: NodeConfiguration, Equatable {
         #expect(loaded == Sample(cooldown: 8, fixes: 11, detect: false, title: "a=b"))
     }
 
-    @Test func listOfAFileIsSeparatedAsTheKeyReadsIt() throws {
+    @Test func listOfAFileIsJoinedWithTheSeparatorOfTheKey() throws {
         let lists = try file("names: [a, b]\ntitle: [a, b]\n")
         let loaded = try ConfigLoader.load(Sample.self, file: lists)
         #expect(loaded.names == ["a", "b"] && loaded.title == "a;b")
-        // A part's key is the whole's.
+        // The keys of a part are read like those of the whole.
         #expect(try ConfigLoader.load(Whole.self, file: lists).part.names == ["a", "b"])
         #expect(try ConfigLoader.load(Sample.self, file: try file("names: a,b\n")).names == ["a", "b"])
     }

@@ -1,7 +1,7 @@
 import NavConfig
 import Testing
 
-/// The folder in which a path lies.
+/// The parent folder of a path.
 @Test(arguments: [
     ("z", ""), ("drive.mcap", ""), ("", ""), ("/", "/"), ("//", "/"), ("/z", "/"), ("a/b", "a"), ("a/b/", "a"),
     ("./z", "."), ("/tmp/bags/drive.mcap", "/tmp/bags"), ("ü/é", "ü"), ("a/\u{301}b", "a"), ("/\u{301}b", "/"),

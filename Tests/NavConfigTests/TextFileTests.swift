@@ -44,7 +44,7 @@ import Testing
         #expect(lines.number == seen.count && lines.share == 1)
     }
 
-    @Test func byteOrderMarkIsNoPartOfTheFirstLine() throws {
+    @Test func byteOrderMarkIsNotPartOfTheFirstLine() throws {
         let mark: [UInt8] = [0xef, 0xbb, 0xbf]
         var lines = try TextLines(try file(mark + Array("from_lat\r\n".utf8) + mark + Array("1\n".utf8)))
         #expect(try lines.next().map { Array($0.utf8) } == Array("from_lat".utf8))

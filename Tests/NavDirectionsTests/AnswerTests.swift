@@ -7,7 +7,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Answers of real providers, and invalid answers.
+/// Valid answers of real providers, and invalid answers.
 struct AnswerTests {
     @Test func osrmAlternativesHaveNodesAndTimes() throws {
         let routes = try Recorded.routes("osrm-alternatives", Recorded.direct)
@@ -15,7 +15,7 @@ struct AnswerTests {
         for leg in routes.flatMap(\.legs) {
             #expect(leg.nodeIDs.count == leg.line.count && leg.durations.count == leg.line.count - 1)
             #expect(abs(Polyline(leg.line).length - leg.length) < 5)
-            #expect(leg.durations.reduce(0, +) < leg.duration, "turns come on top")
+            #expect(leg.durations.reduce(0, +) < leg.duration, "the durations exclude turns")
         }
     }
 
@@ -28,14 +28,14 @@ struct AnswerTests {
     }
 
     @Test(arguments: ["osrm", "valhalla"])
-    func stopsMakeLegsAndSilentPointsDoNot(provider: String) throws {
+    func stopsEndLegsAndSilentPointsDoNot(provider: String) throws {
         let two = try #require(try Recorded.routes("\(provider)-two-legs", Recorded.twoLegs).first)
         #expect(two.legs.count == 2)
         #expect(two.legs[0].line.last == two.legs[1].line.first)
         #expect(abs(two.legs.reduce(0) { $0 + Polyline($1.line).length } - two.length) < 5)
         #expect(two.legs.allSatisfy { $0.durations.count == $0.line.count - 1 })
         #expect(try Recorded.routes("\(provider)-silent-point", Recorded.silentPoint).first?.legs.count == 1)
-        // Legs for other stops than requested are malformed.
+        // Legs that do not match the requested stops are malformed.
         let error = #expect(throws: DirectionsError.self) {
             try Recorded.routes("\(provider)-two-legs", Recorded.direct)
         }
@@ -69,8 +69,8 @@ struct AnswerTests {
     }
 
     @Test(.needs("gnss/ingest/directions"))
-    func mapboxsAnswersOfMapLibresTestsAreRead() throws {
-        // Traffic without durations, in five decimals: the points are elsewhere, the counts are the same.
+    func mapboxAnswersOfTheMapLibreTestsAreRead() throws {
+        // Traffic without durations, in five decimals: the points are elsewhere, but the counts are the same.
         let path = TestData.gnss("ingest/directions/straight-line.json")
         let body = try Data(contentsOf: URL(fileURLWithPath: path))
         let request = RouteRequest(waypoints: [Waypoint(Recorded.start), Waypoint(Recorded.end)])
@@ -86,7 +86,7 @@ struct AnswerTests {
         DirectionsReply(status: status, body: Data(body.utf8), retryAfter: retryAfter).failure
     }
 
-    @Test func statusesDecideWhetherAndWhenToRetry() {
+    @Test func statusesDetermineWhetherAndWhenToRetry() {
         #expect(failure(200, "{}") == nil)
         let token = failure(401, #"{"message":"Not Authorized - Invalid Token"}"#)
         #expect(token?.code == .unauthorized && token?.isTransient == false)
@@ -165,7 +165,7 @@ struct AnswerTests {
     func invalidTimeIsMalformed(text: String) {
         for body in [answer(duration: text), answer(distance: text), answer(annotation: #"{"duration":[\#(text)]}"#)] {
             if case .success(let routes) = decode(body.utf8) {
-                // A list may lack values: then they are unknown.
+                // A list may lack values, which are then unknown.
                 #expect(text == "null" && routes[0].legs[0].durations.isEmpty, "\(body)")
             }
         }
@@ -227,7 +227,7 @@ struct AnswerTests {
     }
 
     @Test func polylineMatchesTheReferenceExample() {
-        // The example of the format's description, which has five decimals: a tenth of it in six.
+        // The example of the format's description has five decimals; with six, the coordinates are a tenth.
         let points = EncodedPolyline.decode("_p~iF~ps|U_ulLnnqC_mqNvxq`@", maximumPoints: 10)
         #expect(
             points == [

@@ -6,7 +6,7 @@ import NavRouting
 import NavTestSupport
 import Testing
 
-/// Recorded answers on the map of the same extract.
+/// Recorded answers mapped onto the map of the same extract.
 struct MappedAnswerTests {
     @Test(arguments: ["osrm", "valhalla"])
     func everyRecordedRouteMapsOntoTheGraph(provider: String) throws {

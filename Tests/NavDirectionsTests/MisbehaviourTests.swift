@@ -9,7 +9,7 @@ import NavTestSupport
 import NavTestSystem
 import Testing
 
-/// Misbehaving providers on loopback: each ends in a typed failure, and a valid answer still works.
+/// Misbehaving providers on loopback: each causes a typed failure, and a valid answer is still accepted.
 struct MisbehaviourTests {
     /// The longest deadline, seconds.
     private static let longestDeadline = 60.0
@@ -38,7 +38,7 @@ struct MisbehaviourTests {
         return result
     }
 
-    /// Repeats a request when a busy machine lets the longest deadline pass.
+    /// Repeats a request if the longest deadline expires on a busy machine.
     private func askPatiently(
         _ ask: () async throws -> Result<OnlineRoutes, DirectionsError>
     ) async throws -> Result<OnlineRoutes, DirectionsError> {
@@ -85,7 +85,7 @@ struct MisbehaviourTests {
         ("silence", LoopbackServer.Behaviour.silence), ("a head that drips", .drip(good, UInt8(ascii: "a"))),
         ("a body that drips", .drip(good + Array("Content-Length: 100000\r\n\r\n{".utf8), UInt8(ascii: " "))),
     ])
-    func aProviderThatStallsIsNotWaitedFor(name: String, manner: LoopbackServer.Behaviour) async throws {
+    func stallingProviderTimesOut(name: String, manner: LoopbackServer.Behaviour) async throws {
         let server = try LoopbackServer(manner)
         var configuration = configuration(server.url)
         configuration.deadline = 0.3
@@ -181,7 +181,7 @@ struct MisbehaviourTests {
             configuration.attemptTimeout = 30
             return try await ask(configuration)
         }.get()
-        // Of the four requests libcurl repeats one itself when a kept connection closes without a byte.
+        // Of the four requests, libcurl itself repeats one after a kept connection closes without a byte.
         #expect((3...4).contains(answer.attempts) && count == 4)
     }
 
@@ -227,14 +227,14 @@ struct MisbehaviourTests {
             #expect(error?.code == .server)
         }
         #expect(provider.rest != nil)
-        try await eventually("the rest is over") { provider.rest == nil }
+        try await eventually("the provider's pause ends") { provider.rest == nil }
         #expect(try await provider.routes(Recorded.direct, on: router).routes.count == 2)
         #expect(provider.rest == nil && server.requests.count == 3)
     }
 
     // MARK: Cancellation
 
-    @Test func cancelledRequestCountsAsNoFailure() async throws {
+    @Test func cancelledRequestIsNotAFailure() async throws {
         let server = try LoopbackServer(.silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))

@@ -18,7 +18,7 @@ struct QuestionTests {
         return configuration
     }
 
-    /// The path, and the query as key and value.
+    /// Returns the path, and the query as keys and values.
     private func parts(_ question: DirectionsRequest) throws -> (path: String, query: [String: String]) {
         let parts = try #require(URLComponents(string: question.url))
         let items = (parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }
@@ -54,7 +54,7 @@ struct QuestionTests {
         #expect(query["radiuses"] == "15;50;50")
         #expect(query["approaches"] == "unrestricted;unrestricted;curb")
         #expect(query["waypoints"] == "0;2")
-        #expect(query["exclude"] == "toll", "OSRM's car profile knows no unpaved")
+        #expect(query["exclude"] == "toll", "OSRM's car profile does not support unpaved")
         #expect(query["alternatives"] == "2" && query["continue_straight"] == "true")
         #expect(question.bearer == "secret" && !question.url.contains("secret"))
     }

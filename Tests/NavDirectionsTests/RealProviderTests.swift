@@ -8,16 +8,16 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// `osrm-routed` and `valhalla_service`, started here on data made here, and our map of the same extract.
+/// `osrm-routed` and `valhalla_service`, started on data prepared here, and the map of the same extract.
 ///
-/// `NAVBUS_DIRECTIONS_MAP=porto NAVBUS_DIRECTIONS_PAIRS=300` measures more.
+/// `NAVBUS_DIRECTIONS_MAP=porto NAVBUS_DIRECTIONS_PAIRS=300` runs a larger measurement.
 @Suite(
     .serialized,
     .enabled(
         if: Providers.areThere,
         "needs Python with osrm-bindings and pyvalhalla (NAVBUS_PYTHON_PEERS) and the shared data's extract"))
 struct RealProviderTests {
-    /// The outcome of some requests.
+    /// The outcomes of several requests.
     struct Tally {
         var whole = 0
         var nearly = 0
@@ -120,7 +120,7 @@ struct RealProviderTests {
             #expect(answered >= 10 && mapped * 10 >= answered * 8, "\(dialect): \(refused)")
             #expect(alternatives > 0)
         }
-        // Without the servers the same requests fail at once, and the vehicle routes on board.
+        // Without the servers the same requests fail at once.
         providers = nil
         for (url, dialect) in zip(urls, [DirectionsConfiguration.Dialect.osrm, .valhalla]) {
             var configuration = DirectionsConfiguration()
@@ -139,7 +139,7 @@ struct RealProviderTests {
         return (sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)] * 10_000).rounded() / 10
     }
 
-    /// Pairs of places on roads, drawn by a seed, 1 km apart at least.
+    /// Returns pairs of seeded random places on roads, at least 1 km apart.
     private func drawn(_ count: Int, on graph: RoadGraph, _ router: Router) -> [[Coordinate]] {
         var random = SeededRandom(seed: 7)
         var pairs: [[Coordinate]] = []
@@ -159,7 +159,7 @@ struct RealProviderTests {
     }
 }
 
-/// The defects of a route on a map: gaps, forbidden turns, numbers that do not add up.
+/// Returns the defects of a route on a map: gaps, forbidden turns and inconsistent numbers.
 func faults(of route: Route, on router: Router, _ request: RouteRequest) -> [String] {
     let turns = router.metric.turns
     let graph = turns.graph

@@ -68,7 +68,7 @@ struct FormatTests {
         ])
     func notISO(text: String) { #expect(UTC.iso8601(Array(text.utf8)[...]) == nil) }
 
-    @Test("CSV: columns in any order, CRLF, byte order mark, quotes, empty is unknown, arrival order kept")
+    @Test("CSV: any column order, CRLF, byte order mark, quotes and empty values are read in arrival order")
     func csv() throws {
         let trace = try read(
             "\u{feff}label,lon,lat,t_s,heading_deg,speed_mps,t_recv_s,h_acc_m,hdop\r\n"
@@ -82,33 +82,33 @@ struct FormatTests {
         #expect(trace.fixes[1] == GnssFix(timestamp: Timestamp(seconds: 1_721_469_131)))
     }
 
-    @Test("CSV: positions without times, under either name")
+    @Test("CSV: positions without times are read under either column name")
     func csvTimeless() throws {
         let trace = try read("latitude,longitude,speed_mps\n39.5,-104.5,\n39.25,-104.75,3\n91,0,\n")
         #expect(trace.format == .csv && trace.rejections[.outOfRange] == 1)
         let last = GnssFix(latitude: 39.25, longitude: -104.75, speed: 3)
         #expect(trace.fixes == [GnssFix(latitude: 39.5, longitude: -104.5), last])
-        // A column that would be ignored beside the short name stays so.
+        // Columns with the long names are ignored beside those with the short names.
         #expect(try read("lat,lon,latitude,longitude\n1,2,x,x\n").fixes == [GnssFix(latitude: 1, longitude: 2)])
         #expect(try read("latitude,longitude,t_s,timestamp\n1,2,3,x\n").fixes.map(\.stampNs) == [3_000_000_000])
     }
 
     @Test(
-        "CSV: times in an unknown column are refused by name, as their unit is unknown",
+        "CSV: a time column of unknown unit is rejected by name",
         arguments: ["time", "Timestamp", "gps_date", "t", "t_ms", "utc"])
     func csvUnknownTimes(name: String) {
         let error = #expect(throws: TraceError.self) { try read("\(name),lat,lon\n1,2,3\n") }
         #expect(error?.format == .csv && error?.reason.contains("if '\(name)' is the time") == true)
     }
 
-    @Test("CSV: the receiver's name is the source of its fixes")
+    @Test("CSV: the receiver's name becomes the source of its fixes")
     func csvReceiver() throws {
         let trace = try read(
             "t_s,lat,lon,receiver\n1,1,1,front\n2,1,1,\"rear, left\"\n3,1,1,\"\"\n4,1,1,\n")
         #expect(trace.fixes.map(\.source) == ["front", "rear, left", nil, nil] && trace.rejections.total == 0)
     }
 
-    @Test("rows of a CSV file outside a time span are skipped, whatever is in their other fields")
+    @Test("CSV: rows outside the time span are skipped even if their other fields are invalid")
     func csvSpan() throws {
         let rows = "t_s,lat,lon\n1.5,60,24\n2,60,x\n 3 ,60,25\n4,60,26\n5,60,27\nx,60,28\n"
         func read(_ span: ClosedRange<Int64>?) throws -> Trace {
@@ -130,7 +130,7 @@ struct FormatTests {
         #expect(trace.rejections.total == 0)
     }
 
-    @Test("CSV: bad rows are counted by reason, the others are read")
+    @Test("CSV: invalid rows are counted by reason, and the others are read")
     func csvRejections() throws {
         let trace = try read(
             "t_s,lat,lon,hdop\n1,1,1,1\n2,91,1,1\nx,1,1,1\n3,1,,1\n4,1,1\n5,one,1,1\n6,1,1,nan\n7,1,1,\n\n8,\"1,1,1\n")
@@ -139,7 +139,7 @@ struct FormatTests {
         #expect(trace.rejections[.malformedField] == 2 && trace.rejections[.fieldCount] == 2)
     }
 
-    @Test("GPX: both versions, extensions, entities, sections, comments, points without a time")
+    @Test("GPX: both versions, extensions, entities, CDATA, comments and points without times are read")
     func gpx() throws {
         let trace = try read(
             """
@@ -166,7 +166,7 @@ struct FormatTests {
         #expect(trace.rejections[.badTime] == 1 && trace.rejections[.unfinishedDocument] == 0)
     }
 
-    @Test("GPX: UTF-16 of either byte order is read, a truncated document keeps its complete points")
+    @Test("GPX: UTF-16 of either byte order is read, and a truncated document keeps its complete points")
     func gpxEncodings() throws {
         let text = "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><name>é</name></trkpt><trkpt lat=\"1\" lon=\"3\">"
         for isBig in [true, false] {
@@ -196,7 +196,7 @@ struct FormatTests {
         #expect(detect("hello", "hello") == nil && detect("") == nil)
     }
 
-    @Test("a file of another format is an error with its line")
+    @Test("a file of another format is an error with the line")
     func errors() {
         func failure(_ text: String, _ format: TraceFormat? = nil) -> TraceError? {
             #expect(throws: TraceError.self) { try read(text, format) }

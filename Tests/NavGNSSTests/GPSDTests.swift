@@ -9,7 +9,7 @@ struct GPSDTests {
         return parser.consume(Array(lines.joined(separator: "\r\n").utf8)) + parser.finish()
     }
 
-    @Test("a TPV report is a fix with all its fields")
+    @Test("a TPV report becomes a fix with all its fields")
     func tpv() throws {
         let fix = try #require(
             parse(
@@ -31,7 +31,7 @@ struct GPSDTests {
         #expect(fix.positionCovariance.isEmpty)
     }
 
-    @Test("mode 1 has neither fix nor position; absent fields are unknown")
+    @Test("a report of mode 1 has neither fix nor position; absent fields are unknown")
     func noFix() throws {
         let fixes = parse(
             #"{"class":"TPV","mode":1,"lat":1,"lon":2}"#,
@@ -42,7 +42,7 @@ struct GPSDTests {
         #expect(fixes.allSatisfy { $0.speed == nil && $0.course == nil && $0.timestamp == nil && $0.altitude == nil })
     }
 
-    @Test("a peer that is not gpsd, and gpsd's own error, are known")
+    @Test("a peer other than gpsd, and an error of gpsd, are detected")
     func foreignPeer() {
         var other = GPSDParser()
         _ = other.consume(Array("SSH-2.0-OpenSSH\r\n".utf8))
@@ -53,7 +53,7 @@ struct GPSDTests {
         #expect(!server.isForeign && server.firstError == "no device")
     }
 
-    @Test("GST sets the covariance only of the TPV with its time")
+    @Test("a GST sets the covariance only of the TPV of the same time")
     func noise() {
         let fixes = parse(
             #"{"class":"GST","time":"2020-01-01T00:00:00Z","lat":3,"lon":4,"alt":5}"#,
@@ -79,7 +79,7 @@ struct GPSDTests {
         #expect(GPSDParser.handshake == Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     }
 
-    @Test("reports of several devices are kept apart")
+    @Test("reports of several devices are kept separate")
     func devices() {
         let fixes = parse(
             #"{"class":"SKY","device":"a","hdop":1,"uSat":4}"#, #"{"class":"TPV","device":"b","mode":3}"#,

@@ -6,7 +6,7 @@ private let knot = 1852.0 / 3600
 
 @Suite("NMEA 0183")
 struct NMEATests {
-    @Test("sentences of one time form one fix")
+    @Test("sentences of the same time form one fix")
     func oneEpoch() throws {
         let fixes = parse(
             "GPRMC,092751.250,A,5321.6802,N,00630.3372,W,10.0,270.0,280511,,,A",
@@ -29,7 +29,7 @@ struct NMEATests {
         #expect(abs((fix.horizontalAccuracyM ?? 0) - 5 * 1.067431) < 1e-4)
     }
 
-    @Test("empty fields stay unknown, and a dilution alone gives no accuracy")
+    @Test("empty fields are unknown, and a dilution alone gives no accuracy")
     func unknown() throws {
         let fix = try #require(
             parse("GNRMC,083324.00,A,5018.113280,N,01155.548960,E,,,110319,,,A").first)
@@ -50,7 +50,7 @@ struct NMEATests {
         #expect(fixes.first?.stampNs == 1_306_584_000_000_000_000)
     }
 
-    @Test("a receiver without a time reports having no fix once per cycle")
+    @Test("a receiver without a time gives one report without a fix per cycle")
     func coldStart() {
         let fixes = parse(
             "GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,", "GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,")
@@ -58,7 +58,7 @@ struct NMEATests {
         #expect(fixes.allSatisfy { $0.timestamp == nil && $0.hdop == nil })
     }
 
-    @Test("checksums: a wrong one and a missing one are rejected, lower case is accepted")
+    @Test("wrong and missing checksums are rejected, and lower case is accepted")
     func checksums() {
         let line = "GPRMC,092751,A,5321.6802,N,00630.3372,W,10.0,270.0,280511,,,A"
         var wrong = nmea(line)
@@ -71,7 +71,7 @@ struct NMEATests {
         #expect((strict.consume(Array("\(lower[0])*\(lower[1].lowercased())".utf8)) + strict.finish()).count == 1)
     }
 
-    @Test("proprietary, encapsulated, unused and query sentences are counted by kind; noise once per run")
+    @Test("proprietary, encapsulated, unused and query sentences are counted by kind, and noise once per run")
     func counting() {
         var parser = NMEAParser()
         var stream = [UInt8](repeating: 0xb5, count: 40)
@@ -85,24 +85,24 @@ struct NMEATests {
         #expect(rejections[.badTime] == 1 && rejections[.noSolution] == 1)
     }
 
-    @Test("a sentence cut by binary data counts if its checksum is complete")
+    @Test("a sentence interrupted by binary data is accepted if its checksum is correct")
     func mixedStream() {
         var parser = NMEAParser()
         let sentence = nmea("GPRMC,092751,A,5321.6802,N,00630.3372,W,10.0,270.0,280511,,,A").dropLast(2)
         #expect((parser.consume(sentence + [0xb5, 0x62, 0x01, 0x07]) + parser.finish()).count == 1)
     }
 
-    @Test("two-digit years from 80 on are in the last century; ZDA has all four digits")
+    @Test("two-digit years from 80 on are in the 20th century; ZDA has four digits")
     func centuries() {
         let old = parse("GPRMC,000000,A,5321.6802,N,00630.3372,W,,,311299,,,A")
         #expect(old.first?.stampNs == 946_598_400_000_000_000)
         let new = parse("GPZDA,000001,01,01,2000,00,00", "GPGGA,000001,5321.6802,N,00630.3372,W,1,8,1.0,6,M,,,,")
         #expect(new.first?.stampNs == 946_684_801_000_000_000)
         let none = parse("GPRMC,000000,A,5321.6802,N,00630.3372,W,,,310299,,,A")
-        #expect(none.first?.latitude != nil && none.first?.timestamp == nil, "there is no 31 February")
+        #expect(none.first?.latitude != nil && none.first?.timestamp == nil, "31 February does not exist")
     }
 
-    @Test("a live receiver's date is moved only when that brings it nearer to the host's clock")
+    @Test("a week rollover is corrected only if that brings the date nearer to the host's clock")
     func rolloverByTheHostsClock() {
         func read(_ date: String, host: Int64?) -> (stampNs: Int64?, moved: MovedDate?) {
             var parser = NMEAParser()
@@ -118,11 +118,11 @@ struct NMEATests {
         let moved = read("180506", host: host)
         #expect(moved.stampNs == 1_767_268_800_000_000_000, "2006-05-18 and 1024 weeks")
         #expect(moved.moved == MovedDate(sentNs: 1_147_910_400_000_000_000, usedNs: 1_767_225_600_000_000_000))
-        // A date after the host's is kept.
+        // A date after that of the host is not changed.
         #expect(read("010140", host: host).moved == nil)
     }
 
-    @Test("a date whose day has no stamp is refused", arguments: ["0100", "1677", "2263", "9999"])
+    @Test("a date outside the range of stamps is rejected", arguments: ["0100", "1677", "2263", "9999"])
     func dateOutOfRange(year: String) {
         for host in [nil, 1_795_737_600_000_000_000] as [Int64?] {
             var parser = NMEAParser()
@@ -136,7 +136,7 @@ struct NMEATests {
         }
     }
 
-    @Test("without a date the day is carried across midnight in both directions")
+    @Test("without a date, the day changes at midnight in both directions")
     func midnight() {
         let fixes = parse(
             "GPRMC,235959.5,A,5321.6802,N,00630.3372,W,,,280511,,,A",
@@ -157,7 +157,7 @@ struct NMEATests {
         #expect(parse("GPRMC,235961,A,5321.6802,N,00630.3372,W,,,311216,,,A").first?.timestamp == nil)
     }
 
-    @Test("the fix type follows the quality of GGA, or else the mode indicators")
+    @Test("the fix type derives from the quality of GGA, or else from the mode indicators")
     func fixTypes() {
         let byQuality: [(Int, FixType)] = [
             (0, .noFix), (1, .threeD), (2, .differential), (3, .threeD), (4, .rtkFixed), (5, .rtkFloat),
@@ -200,7 +200,7 @@ struct NMEATests {
     }
 
     @Test(
-        "an invalid position is rejected, the rest of its sentence is used",
+        "an invalid position is rejected, and the rest of its sentence is used",
         arguments: [
             "9021.6,N,00630.3,W", "5360.0,N,00630.3,W", "5321.6,X,00630.3,W", "53x1.6,N,00630.3,W",
             "5321.6,N,18100.0,E",

@@ -6,9 +6,9 @@ import Testing
 @Suite(.needs("gnss/wire", "gnss/ingest"))
 struct ReceiverLogTests {
     // Known differences from gpsd. bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of the same
-    // time; gpsd uses the last one. garmin17n: a binary packet between the sentences corrects gpsd's date. bt451: a GGA
-    // before any date. hemi, humminbird-M37: gpsd derives speed from positions and drops the VTG that arrives between
-    // two times.
+    // time; gpsd uses the last sentence. garmin17n: a binary packet between the sentences corrects gpsd's date. bt451:
+    // a GGA before any date. hemi, humminbird-M37: gpsd derives speed from positions and drops the VTG that arrives
+    // between two times.
     @Test("positions, speeds and courses agree with gpsd's for the same sentences")
     func agreesWithGPSD() throws {
         var total = Comparison()
@@ -48,7 +48,7 @@ struct ReceiverLogTests {
     }
 }
 
-/// One log, read by the NMEA parser, beside gpsd's own reports of it.
+/// One log as read by the NMEA parser, with gpsd's own reports of it.
 struct Comparison {
     var nmea: [GnssFix] = []
     var expected = 0
@@ -74,13 +74,13 @@ struct Comparison {
     init(_ name: String) throws {
         let path = "ingest/gpsd_logs/" + name
         var parser = NMEAParser()
-        // gpsd mistakes dates before its own release for a lost rollover; the oldest log whose date it accepts is of
-        // 2017, which is 512 weeks before this.
+        // gpsd interprets dates before its release as a week rollover; the oldest log whose date it accepts is of 2017,
+        // which is 512 weeks before this time.
         parser.hostTimeNs = 1_483_228_800_000_000_000 + 512 * 7 * 86_400_000_000_000
         nmea = parser.consume(Self.withChecksums(try TestData.recording(path))) + parser.finish()
         var oracle = GPSDParser()
         let reports = oracle.consume(try TestData.recording(path + ".chk")) + oracle.finish()
-        // gpsd repeats an epoch as it learns more of it: the last report counts.
+        // gpsd repeats an epoch when more of it is known; the last report is used.
         var last: [Int64: GnssFix] = [:]
         for fix in reports { if let stamp = fix.stampNs, fix.latitude != nil { last[stamp] = fix } }
         expected = last.count

@@ -3,7 +3,7 @@ import NavMessages
 import NavSimulation
 import Testing
 
-/// Small inputs of each format, with the parts that are hard to cut.
+/// Small inputs of each format, including parts that are difficult to split.
 private let samples: [(format: TraceFormat, bytes: [UInt8])] = [
     (
         .nmea,
@@ -100,7 +100,7 @@ private func isClean(_ fix: GnssFix) -> Bool {
         && (fix.speed ?? 0) >= 0 && (fix.timestamp.map { (0..<1_000_000_000).contains($0.nanos) } ?? true)
 }
 
-@Suite("Hostile input")
+@Suite("Damaged and hostile input")
 struct RobustnessTests {
     @Test(
         "the chunking of a stream does not affect the result",

@@ -6,7 +6,7 @@ import Testing
 @Suite(.needs("gnss/wire", "gnss/ingest", "gnss/synth"))
 struct TraceFileTests {
     @Test(
-        "one drive as CSV, NMEA, gpsd JSON and GPX is the same drive",
+        "the same drive is read from CSV, NMEA, gpsd JSON and GPX",
         arguments: [("nagoya", "nagoya"), ("hof_000", "hof/open/000")])
     func wire(name: String, folder: String) throws {
         let trace = try TraceReader.read(TestData.recording("\(folder)/trace.csv"))
@@ -16,7 +16,7 @@ struct TraceFileTests {
             #expect(other.format == format && other.rejections.total == 0)
             #expect(other.fixes.count == trace.fixes.count, "\(file)")
             for (got, want) in zip(other.fixes, trace.fixes) {
-                // The NMEA file has 6 decimals of a minute, 10 ms, and 1/1000 knot.
+                // The NMEA file has a resolution of 1e-6 minutes, 10 ms and 1/1000 knot.
                 let apart = (got.stampNs ?? 0) - (want.stampNs ?? -1)
                 #expect(abs(apart) <= (format == .nmea ? 5_000_000 : 0), "\(file)")
                 let tolerance = format == .nmea ? 1e-8 : 1e-12
@@ -32,7 +32,7 @@ struct TraceFileTests {
         }
     }
 
-    @Test("every GPX file is read, with all points of its tracks")
+    @Test("every GPX file is read with all points of its tracks")
     func gpx() throws {
         let names = try TestData.names(in: "ingest/gpx", ending: ".gpx")
         #expect(names.count > 40)
@@ -45,7 +45,7 @@ struct TraceFileTests {
         }
     }
 
-    @Test("every CSV file of another tool is read, with all its rows")
+    @Test("every CSV file of another tool is read with all its rows")
     func ingestedCSV() throws {
         let names = try TestData.names(in: "ingest/gpx", ending: ".csv")
         #expect(names.count >= 3)
@@ -65,7 +65,7 @@ struct TraceFileTests {
 }
 
 extension String {
-    /// Number of the pieces between occurrences of the separator.
+    /// Returns the number of parts between occurrences of the separator.
     fileprivate func components(separatedBy separator: String) -> Int {
         1 + indices.count { self[$0...].hasPrefix(separator) }
     }

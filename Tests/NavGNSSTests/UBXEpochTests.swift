@@ -5,14 +5,14 @@ import Testing
 
 /// The messages of u-blox receivers that send no NAV-PVT.
 struct UBXEpochTests {
-    /// 2024-07-20 09:52:12 UTC, seconds of the GPS week 2323.
+    /// The time 2024-07-20 09:52:12 UTC, as seconds of GPS week 2323.
     private static let start = 553_950
     private static let stamp: Int64 = 1_721_469_132_000_000_000
 
-    /// A field of a payload, little-endian.
+    /// A little-endian field of a payload.
     private typealias Field = (offset: Int, value: Int, size: Int)
 
-    /// A message of class NAV, with the time of week at its start.
+    /// Returns a message of class NAV that begins with its time of week.
     private func message(_ id: UInt8, _ second: Int, size: Int, _ fields: [Field]) -> [UInt8] {
         var payload = [UInt8](repeating: 0, count: size)
         for field in [(0, (Self.start + second) * 1_000, 4)] + fields {
@@ -29,7 +29,7 @@ struct UBXEpochTests {
         return [0xb5, 0x62] + body + [a, b]
     }
 
-    /// NAV-SOL in Helsinki, 35 m above the ellipsoid, at 10 m/s to the east.
+    /// Returns a NAV-SOL in Helsinki, 35 m above the ellipsoid, at 10 m/s to the east.
     private func solution(_ second: Int, type: Int = 3, flags: Int = 0x0d, x: Int = 288_415_016) -> [UInt8] {
         message(
             0x06, second, size: 52,
@@ -82,7 +82,7 @@ struct UBXEpochTests {
         #expect(abs((fix.speed ?? 0) - 10) < 0.01 && abs((fix.course ?? 0) - .pi / 2) < 1e-3)
         #expect(abs((fix.velocityEastMps ?? 0) - 10) < 0.01 && abs(fix.velocityUpMps ?? 1) < 0.01)
         #expect(abs((fix.speedAccuracyMps ?? 0) - 0.3) < 1e-9)
-        // The accuracy of all three dimensions is at least that on the ground; the date has its leap seconds.
+        // The three-dimensional accuracy bounds that on the ground; the date accounts for leap seconds.
         let alone = try #require(read(solution(0)).0.first)
         #expect(alone.horizontalAccuracyM == 5 && alone.stampNs == Self.stamp && alone.pdop == 2)
         #expect(read(solution(0, flags: 0x0f)).0.first?.fixType == .differential)
@@ -112,7 +112,7 @@ struct UBXEpochTests {
         #expect(fix.horizontalAccuracyM == 2.5 && fix.verticalAccuracyM == 4)
         #expect(fix.speed == 10 && abs((fix.course ?? 0) - .pi / 2) < 1e-9 && fix.velocityEastMps == 10)
         #expect(fix.velocityUpMps == -0.5)
-        // Without a status, the accuracy says whether there is a solution.
+        // Without a status, the accuracy indicates whether there is a solution.
         #expect(read(position(0)).0.first?.latitude != nil)
         #expect(read(position(0, accuracy: 0xffff_ffff)).0.first?.fixType == .noFix)
     }
@@ -126,13 +126,13 @@ struct UBXEpochTests {
 
     @Test func epochsWithoutASolutionAreNoPositions() {
         #expect(read(solution(0, type: 0, flags: 0x0c)).0.map(\.fixType) == [.noFix])
-        // Far below the ground, no fix, and nothing but the dilution.
+        // A position far below the ground, an epoch without a fix, and a dilution alone.
         let nowhere = read(solution(0, x: 0) + solution(1, type: 0) + dilution(2))
         #expect(nowhere.0.map(\.latitude) == [nil])
         #expect(nowhere.1[.outOfRange] == 1 && nowhere.1[.noSolution] == 1)
     }
 
-    @Test func timeOnlyFixIsATimeAlsoWithoutAPosition() {
+    @Test func timeOnlyFixHasATimeEvenWithoutAPosition() {
         let (fixes, rejections) = read(solution(0, type: 5) + dilution(0) + solution(1, type: 5, x: 0) + dilution(1))
         #expect(rejections.total == 0)
         #expect(fixes.map(\.fixType) == [.timeOnly, .timeOnly])
@@ -140,13 +140,13 @@ struct UBXEpochTests {
         #expect(fixes.map { $0.latitude == nil } == [false, true] && fixes.last?.hdop == nil)
     }
 
-    @Test func epochIsCompleteWithTheMessageThatUsuallyEndsIt() {
+    @Test func epochEndsWithItsUsualLastMessage() {
         var parser = UBXParser()
         let counts = (0..<4).flatMap { second in
             [parser.consume(solution(second)).count, parser.consume(dilution(second)).count]
         }
         #expect(counts == [0, 0, 1, 0, 1, 1, 0, 1])
-        // A message that comes after it is late, and ends the next ones.
+        // A message after that one is late, and becomes the last one of the following epochs.
         #expect(parser.consume(timeGPS(3)).isEmpty && parser.rejections[.late] == 1)
         let further = (4..<7).map { parser.consume(solution($0) + dilution($0) + timeGPS($0)).count }
         #expect(further == [0, 2, 1] && parser.finish().isEmpty)
@@ -157,7 +157,7 @@ struct UBXEpochTests {
         let (fixes, rejections) = read(mixed)
         #expect(fixes.map(\.horizontalAccuracyM) == [1, 1, 1])
         #expect(rejections[.unusedKind] == 6)
-        // A receiver that has lost its configuration may send the others only.
+        // A receiver that has lost its configuration may send only the other messages.
         let later = read(mixed + (3..<20).flatMap { solution($0) + dilution($0) }).0
         #expect(later.count > 8 && later.last?.horizontalAccuracyM == 2.5)
     }
@@ -176,7 +176,7 @@ struct UBXEpochTests {
         }
     }
 
-    @Test func serialReceiverUsesThemWhereSentencesAreMissing() {
+    @Test func serialReceiverUsesEpochsWhereSentencesAreMissing() {
         func moment(_ second: Int) -> ReceptionTime {
             ReceptionTime(monotonicNs: Int64(second) * 1_000_000_000, hostNs: nil)
         }
@@ -192,8 +192,8 @@ struct UBXEpochTests {
         #expect(fixes.count >= 6 && fixes.allSatisfy { $0.horizontalAccuracyM == nil })
     }
 
-    // Known differences from gpsd. ublox-aek-4t and ublox-lea-4t: gpsd dates the first epoch by today's leap seconds. gpsd repeats the
-    // position of the epoch before in some reports of ublox-8-time and navisys-gr701w.
+    // Known differences from gpsd. ublox-aek-4t and ublox-lea-4t: gpsd dates the first epoch with today's leap seconds.
+    // Some gpsd reports of ublox-8-time and navisys-gr701w repeat the position of the previous epoch.
     @Test(
         .needs("gnss/ingest"),
         arguments: [

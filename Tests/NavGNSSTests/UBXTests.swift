@@ -3,7 +3,7 @@ import NavMessages
 import NavSimulation
 import Testing
 
-/// u-blox's binary protocol.
+/// The binary protocol of u-blox.
 struct UBXTests {
     private func message(_ kind: [UInt8], _ payload: [UInt8]) -> [UInt8] {
         let body = kind + [UInt8(payload.count & 0xff), UInt8(payload.count >> 8)] + payload
@@ -15,7 +15,7 @@ struct UBXTests {
         return [0xb5, 0x62] + body + [a, b]
     }
 
-    /// A NAV-PVT of 2024-07-20 09:52:12 less 250 ms, in Helsinki at 10 m/s to the east.
+    /// Returns a NAV-PVT of 250 ms before 2024-07-20 09:52:12, in Helsinki at 10 m/s to the east.
     private func pvt(fixType: UInt8 = 3, flags: UInt8 = 1, flags3: UInt8 = 0) -> [UInt8] {
         var payload = [UInt8](repeating: 0, count: 92)
         func put(_ value: Int32, _ offset: Int) {
@@ -68,7 +68,7 @@ struct UBXTests {
         #expect(counts.prefix(3).allSatisfy { $0 == 0 } && counts[3] > 0)
         #expect(counts.suffix(6).allSatisfy { $0 == 1 })
         #expect(parser.consume(sentence(15) + pvt(), at: moment(15)).map(\.horizontalAccuracyM) == [2.5])
-        // After a delay of both, the first bytes may be sentences only.
+        // After a delay of both protocols, the first bytes may contain only sentences.
         #expect(parser.consume(sentence(26) + sentence(27), at: moment(30)).isEmpty)
         #expect(parser.consume(pvt(), at: moment(30)).count == 1)
     }
@@ -107,11 +107,11 @@ struct UBXTests {
         #expect(try TraceReader.read(pvt()).format == .ubx)
     }
 
-    @Test func fixWithAnInvalidPositionIsNone() throws {
+    @Test func invalidPositionIsNoFix() throws {
         let invalid = try #require(read(pvt(flags3: 1)).0.first)
         #expect(invalid.fixType == .noFix && invalid.latitude == nil && invalid.longitude == nil)
         #expect(invalid.stampNs == 1_721_469_131_750_000_000 && invalid.satellitesUsed == 9)
-        // The other bits are the age of the last correction.
+        // The other bits contain the age of the last correction.
         #expect(read(pvt(flags3: 0b0001_1110)).0.first?.fixType == .threeD)
     }
 
@@ -134,7 +134,7 @@ struct UBXTests {
     }
 
     @Test func longMessageIsSkippedAsAWhole() {
-        // As long as an RXM-RAWX with 255 signals; what its payload contains is no message.
+        // A message as long as an RXM-RAWX with 255 signals; a message within its payload is ignored.
         let signals = message([0x02, 0x15], pvt() + [UInt8](repeating: 0, count: 16 + 32 * 255 - 100))
         let (fixes, rejections) = read(pvt() + signals + pvt())
         #expect(fixes.count == 2 && rejections.total == 1 && rejections[.unusedKind] == 1)
@@ -148,7 +148,7 @@ struct UBXTests {
                 var bytes = stream
                 bytes[place] = UInt8.random(in: 0...255, using: &random)
                 let (fixes, _) = read(bytes)
-                // The checksum detects any changed byte; the other message is still read.
+                // The checksum detects each changed byte; the other message is still read.
                 #expect(bytes == stream ? fixes.count == 2 : fixes.count == 1, "byte \(place)")
             }
         }

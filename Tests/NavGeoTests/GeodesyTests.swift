@@ -6,13 +6,13 @@ struct GeodesyTests {
     struct Geodesic: Sendable {
         var from: Coordinate
         var to: Coordinate
-        /// Metres, GeographicLib.
+        /// The length of the geodesic from GeographicLib, metres.
         var distance: Double
-        /// Degrees at the middle of the geodesic, GeographicLib.
+        /// The bearing at the middle of the geodesic from GeographicLib, degrees.
         var middleAzimuth: Double
     }
 
-    // Made with GeographicLib 2.1 (Karney, 2013): Geodesic.WGS84.Inverse, and the azimuth at half its length.
+    // Computed with GeographicLib 2.1 (Karney, 2013): Geodesic.WGS84.Inverse, and the azimuth at half of its length.
     static let geodesics: [Geodesic] = [
         Geodesic(
             from: Coordinate(latitude: 60.1703, longitude: 24.9521),
@@ -96,7 +96,7 @@ struct GeodesyTests {
     func antimeridian() {
         let west = Coordinate(latitude: -17, longitude: 179.999)
         let east = Coordinate(latitude: -17, longitude: -179.999)
-        // Karney: 212.972 m.
+        // 212.972 m according to Karney.
         #expect(abs(Geodesy.distance(west, east) - 212.972) < 0.01)
         #expect(abs(Geodesy.bearing(from: west, to: east) - .pi / 2) < 1e-9)
         #expect(abs(Geodesy.bearing(from: east, to: west) - 3 * .pi / 2) < 1e-9)
@@ -182,7 +182,7 @@ struct GeodesyTests {
 
 @Suite("Angle")
 struct AngleTests {
-    @Test("normalised angles lie in 0 ..< 2π and point the same way")
+    @Test("normalised angles are in 0 ..< 2π and have the same direction")
     func normalised() {
         for step in -4_000...4_000 {
             let angle = Double(step) * 0.01

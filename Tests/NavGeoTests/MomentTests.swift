@@ -1,7 +1,7 @@
 import NavGeo
 import Testing
 
-/// Arithmetic of moments, up to the ends of the range.
+/// Arithmetic of moments up to the ends of their range.
 struct MomentTests {
     @Test func differencesAreExactAcrossTheWholeRange() {
         let (first, last) = (SimulatedTime(nanoseconds: .min), SimulatedTime(nanoseconds: .max))

@@ -24,7 +24,7 @@ struct PolylineTests {
         #expect(Polyline([]).length == 0 && Polyline([Self.origin]).length == 0)
     }
 
-    @Test("at a corner the direction of arrival is that of the segment before it")
+    @Test("at a corner the bearing of arrival is that of the segment before it")
     func arrivalBearings() throws {
         let (east, north) = (Double.pi / 2, 0.0)
         let expected = [
@@ -45,7 +45,7 @@ struct PolylineTests {
         #expect(bent.coordinate(at: -5) == bent.coordinates[0])
         #expect(bent.coordinate(at: 1e9) == bent.coordinates[2])
         for seed in 0..<500 {
-            // Ends whose difference does not add up in floating point.
+            // Offsets whose difference is not exact in floating point.
             let end = Coordinate(latitude: 60 + Double(seed) / 997, longitude: 24 + Double(seed) / 991)
             #expect(Polyline([Self.origin, end]).coordinate(at: .infinity) == end)
         }
@@ -63,7 +63,7 @@ struct PolylineTests {
         #expect(Self.line([(0, 0), (0, 0)]).bearing(at: 0) == nil)
     }
 
-    @Test("a projection is the nearest point, the earliest of equals")
+    @Test("a projection is the nearest point, or the earliest of equally near ones")
     func projections() throws {
         let hit = try #require(bent.project(Self.place(40, 7)))
         #expect(abs(hit.offset - 40) < 0.01 && abs(hit.distance - 7) < 0.01 && hit.segment == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Tiles")
 struct TileTests {
-    // Longitude and latitude of Helsinki's cathedral, and of Quito; tile numbers from mercantile 1.2.1.
+    // Longitude and latitude of Helsinki Cathedral and of Quito; tile numbers from mercantile 1.2.1.
     @Test(
         "a position maps to its tile",
         arguments: [

@@ -32,7 +32,7 @@ struct HorizonTests {
         path.spans.filter { $0.attribute == attribute }
     }
 
-    @Test func straightRoadIsOnePathOfTheHorizonsLength() throws {
+    @Test func straightRoadIsOnePathAsLongAsTheHorizon() throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary", "maxspeed": "60", "lanes": "2"]])
         let horizon = try Self.horizon(map, "A", "B", at: 100, length: 500)
         let main = try #require(horizon.paths.first)
@@ -45,7 +45,7 @@ struct HorizonTests {
         #expect(Self.spans(main, .curvature(0)).map(\.end) == [main.length])
     }
 
-    @Test func junctionContinuesTheRoadAndHasStubsForTheOthers() throws {
+    @Test func horizonContinuesTheRoadWithStubsForOtherRoads() throws {
         let map = try ASCIIMap(
             """
                 D
@@ -69,7 +69,7 @@ struct HorizonTests {
         }
         #expect(horizon.paths[0].points.map(\.kind) == [.junction])
         #expect(try Self.horizon(map, "A", "B", stubLength: 0).paths.count == 1)
-        // A stub keeps its identity as the vehicle comes nearer, and no two paths share one.
+        // A stub keeps its id as the vehicle approaches, and ids are unique.
         let later = try Self.horizon(map, "A", "B", at: 300, stubLength: 150)
         #expect(later.paths.map(\.id) == horizon.paths.map(\.id) && Set(later.paths.map(\.id)).count == 3)
     }
@@ -117,14 +117,14 @@ struct HorizonTests {
     private static let main = ["highway": "primary", "name": "Main Street"]
     private static let ring = ["highway": "primary", "junction": "roundabout"]
 
-    /// Equal choices must not depend on the numbers of the edges: the roads are drawn in both orders.
+    /// Draws the roads in both orders: equal choices must not depend on the numbers of the edges.
     private static func bothOrders(
         _ drawing: String, _ roads: [(way: String, tags: [String: String])]
     ) throws -> [ASCIIMap] {
         try [roads, roads.reversed()].map { try ASCIIMap(drawing, roads: $0, nodes: [:], restrictions: []) }
     }
 
-    @Test func roundaboutIsLeftByTheMostProbableExit() throws {
+    @Test func pathLeavesRoundaboutByTheMostProbableExit() throws {
         let drawing = """
                   F
                   |
@@ -144,7 +144,7 @@ struct HorizonTests {
             #expect(Self.letters(path, map) == ["AB", "BG", "GC", "CD"] && path.probability > 0.8)
             #expect(Set(horizon.paths.dropFirst().map { Self.letters($0, map) }) == [["GH"], ["CE", "EF"]])
             #expect(abs(horizon.paths.reduce(0) { $0 + $1.probability } - 1) < 1e-6)
-            // A horizon that begins on the roundabout leaves it as well and knows the vehicle's entry.
+            // A horizon that begins on the roundabout also leaves it, and takes the vehicle's entry into account.
             for (from, to): (Character, Character) in [("B", "G"), ("G", "C"), ("C", "E"), ("E", "B")] {
                 let path = Self.letters(try Self.horizon(map, from, to).paths[0], map)
                 #expect(["BA", "CD", "EF", "GH"].contains(path.last), "\(path)")
@@ -156,7 +156,7 @@ struct HorizonTests {
         }
     }
 
-    @Test func turningLoopIsLeftByItsAccessRoad() throws {
+    @Test func pathLeavesTurningLoopByItsAccessRoad() throws {
         let drawing = """
             A--B--C
                | /
@@ -222,7 +222,7 @@ struct HorizonTests {
         }
     }
 
-    @Test func missingTileCutsTheHorizonAndIsReported() throws {
+    @Test func missingTileEndsTheHorizonAndIsReported() throws {
         let map = try ASCIIMap(
             "A---B---C---D", placement: .localTileCorner,
             ways: [

@@ -33,7 +33,7 @@ private func drive(
 
 @Suite("Instruction timing")
 struct InstructionTriggerTests {
-    /// 3 km of High Street, a right turn, 1 km of Mill Lane.
+    /// Returns 3 km of High Street, a right turn and 1 km of Mill Lane.
     private func longTown(speed: Float = 14, roadClass: RoadClass = .secondary) -> Town {
         var town = Town(
             """
@@ -70,7 +70,7 @@ struct InstructionTriggerTests {
         let told = drive(try longTown().guidance("ABC"), speed: speed, step: 1).spoken
         let near = try #require(told.first { $0.id.kind == .near && $0.id.step == 0 })
         #expect(near.distance <= distance && near.distance > distance - 2)
-        // With sparser fixes it is given later, but is due at the same place.
+        // Sparser fixes delay the announcement, but it is due at the same place.
         let late = try #require(
             drive(try longTown().guidance("ABC"), speed: speed, step: 0.7 * speed).spoken.first {
                 $0.id.kind == .near && $0.id.step == 0
@@ -102,7 +102,7 @@ struct InstructionTriggerTests {
             #expect(none == nil)
         }
 
-        // It is requested 230 m before the turn; the announcement due at 210 m would repeat it.
+        // The repetition is requested 230 m before the turn; the announcement due at 210 m would repeat it.
         func spoken(asksAt asked: Double?) -> [InstructionID.Kind] {
             var trigger = InstructionTrigger(guidance)
             var kinds: [InstructionID.Kind] = []
@@ -156,7 +156,7 @@ struct InstructionTriggerTests {
         #expect(trigger.update(offset: turn - 100, speed: 14) == [])
     }
 
-    @Test("A start in the middle of the route gives its banner and the next due announcement")
+    @Test("A start in the middle of the route gives the current banner and the next due announcement")
     func midRoute() throws {
         let guidance = try longTown().guidance("ABC")
         let turn = guidance.steps[1].routeOffset
@@ -164,7 +164,7 @@ struct InstructionTriggerTests {
         let first = trigger.update(offset: turn - 500, speed: 14)
         #expect(first.map(\.id.description) == ["0/0/visual", "0/0/prepare"])
         guard case .spoken(let spoken) = first.last else {
-            Issue.record("nothing was said")
+            Issue.record("nothing was announced")
             return
         }
         #expect(spoken.text == "In 500 metres, turn right onto Mill Lane")
@@ -212,7 +212,7 @@ struct InstructionTriggerTests {
         #expect(banners[0].sub?.text == "Side Lane")
     }
 
-    @Test("A turn is announced after the last road that it could be confused with")
+    @Test("A turn is announced after the last road that could be mistaken for it")
     func ambiguousSideRoad() throws {
         var town = Town(
             """
@@ -383,13 +383,13 @@ struct InstructionTriggerTests {
         }
     }
 
-    @Test("Nothing is to be continued aboard a ferry")
+    @Test("No instruction to continue is given aboard a ferry")
     func aboard() throws {
         var town = Town("A                   B                   C                   D", scale: 200)
         town.road("AB", "Quay")
         town.road("BC", "Sea Line", roadClass: .ferry, speed: 5)
         town.road("CD", "Island Road")
-        // The second route starts aboard, so far from the quay that no departure is announced.
+        // The second route starts aboard, too far from the quay for a departure announcement.
         for (path, start) in [("ABCD", 0.0), ("BCD", 100)] {
             let told = drive(try town.guidance(path), speed: 5, from: start).spoken.map(\.text)
             #expect(told.filter { $0.hasPrefix("Continue") } == ["Continue on Island Road for 4 kilometres"], "\(told)")
@@ -410,7 +410,7 @@ struct InstructionTriggerTests {
         #expect(ids.contains { $0.kind == .now && $0.step == 0 } && ids.contains { $0.kind == .near && $0.step == 1 })
     }
 
-    @Test("Crowded announcements of a short step are left out, and a merge is announced once")
+    @Test("Announcements that do not fit into a short step are omitted, and a merge is announced once")
     func shortSteps() throws {
         var town = Town(
             """
@@ -462,7 +462,7 @@ struct InstructionTriggerTests {
         #expect(guidance.visual(at: roundabout.endOffset + 5)?.primary.type == .arrive)
     }
 
-    @Test("At a stop the leg decides the current step")
+    @Test("At a stop, the current step depends on the leg")
     func legs() throws {
         let town = longTown()
         let guidance = RouteGuidance(route: try town.route("AB", "BC"), graph: try town.graph())
@@ -471,19 +471,19 @@ struct InstructionTriggerTests {
         #expect(guidance.step(at: stop + 1, leg: 0) == 1)
         #expect(guidance.step(at: stop, leg: 1) == 2)
         var trigger = InstructionTrigger(guidance)
-        // A vehicle that waits just before the stop has not arrived.
+        // A vehicle that waits just before the stop has not arrived yet.
         #expect(
             trigger.update(offset: stop - 5, speed: 0, leg: 0).map(\.id.description) == ["0/0/visual", "0/0/near"])
         #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
         #expect(trigger.arrive(leg: 0).map(\.id.description) == ["0/0/now", "0/1/visual"])
         #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
-        // The announcement of the arrival is not interrupted.
+        // The arrival announcement is not interrupted.
         #expect(trigger.update(offset: stop, speed: 0, leg: 1).map(\.id.description) == ["1/0/visual"])
         #expect(trigger.update(offset: stop + 14, speed: 14, leg: 1) == [])
         #expect(trigger.update(offset: stop + 45, speed: 14, leg: 1).map(\.id.description) == ["1/0/depart"])
     }
 
-    /// High Street, Mill Lane to the right after some metres, and Side Lane to the left after some more.
+    /// Returns High Street, Mill Lane to the right after `first` metres, and Side Lane to the left after `second` more.
     private func corners(_ first: Double, _ second: Double, mill: String = "Mill Lane", side: String = "Side Lane")
         -> Town
     {
@@ -499,7 +499,7 @@ struct InstructionTriggerTests {
         return town
     }
 
-    @Test("A departure names the turns that leave no time for an announcement of their own, and no others")
+    @Test("A departure includes exactly the turns that leave no time for a separate announcement")
     func departure() throws {
         let far = drive(try corners(100, 300).guidance("ABCD"), speed: 11).spoken
         #expect(far.prefix(2).map(\.text) == ["Head east on High Street", "Turn right onto Mill Lane"])
@@ -533,7 +533,7 @@ struct InstructionTriggerTests {
         #expect(told.first.map { $0.distance >= 28 } == true)
     }
 
-    @Test("A long announcement begins so early that it ends at the turn")
+    @Test("A long announcement begins early enough to end at the turn")
     func longName() throws {
         var town = Town(
             """
@@ -546,7 +546,7 @@ struct InstructionTriggerTests {
         town.road("BC", "Saint Bartholomew of the Northern Meadows Memorial Parkway")
         let told = drive(try town.guidance("APBC"), speed: 12, step: 1).spoken
         let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
-        // At 15 characters a second.
+        // At 15 characters per second.
         let words = "Turn right onto Saint Bartholomew of the Northern Meadows Memorial Parkway"
         #expect(now.distance > (0.5 + Double(words.count) / 15) * 12 - 2, "\(now.text)")
         // The side road is still ahead.
@@ -574,14 +574,14 @@ struct InstructionTriggerTests {
         #expect(!told.contains { $0.contains(", then ") }, "\(told)")
     }
 
-    @Test("An arrival is not announced shortly before it happens")
+    @Test("An arrival is not announced in advance shortly before it")
     func arrivalRadius() throws {
         let guidance = try corners(300, 125).guidance("ABC")
         let (ahead, there) = ("You will arrive at your destination", "You have arrived at your destination")
         #expect(drive(guidance, speed: 10).spoken.suffix(2).map(\.text) == [ahead, there])
         let told = drive(guidance, speed: 10, arrivalRadius: 20).spoken.map(\.text)
         #expect(!told.contains(ahead) && told.last == there, "\(told)")
-        // A vehicle that waits there has time to hear it.
+        // A vehicle that waits 30 m before the end has time for the announcement.
         var trigger = InstructionTrigger(guidance)
         trigger.arrivalRadius = 20
         let end = try #require(guidance.steps.last).routeOffset

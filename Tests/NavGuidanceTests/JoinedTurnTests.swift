@@ -2,7 +2,7 @@ import NavGuidance
 import NavMap
 import Testing
 
-@Suite("Turns that follow each other closely")
+@Suite("Turns in close succession")
 struct JoinedTurnTests {
     @Test("Two sharp turns to one side are both announced, not as a turn to the other side")
     func pastTheWayBack() throws {
@@ -58,7 +58,7 @@ struct JoinedTurnTests {
         #expect(try town.told("SAR") == ["Turn right onto East Road"])
     }
 
-    @Test("A turn across a median is announced where the carriageway leads straight on")
+    @Test("A turn across a median is announced where the carriageway continues straight on")
     func acrossMedian() throws {
         var town = Town(
             """
@@ -84,7 +84,7 @@ struct JoinedTurnTests {
         #expect(try town.told("SABC").first?.hasPrefix("Turn left") == true)
     }
 
-    @Test("A forced bend after a turn to the same side makes it sharper")
+    @Test("A forced bend after a turn to the same side makes the turn sharper")
     func bendToOneSide() throws {
         var town = Town(
             """
@@ -102,7 +102,7 @@ struct JoinedTurnTests {
         #expect(try town.told("SABF") == ["Make a sharp left onto Hill Lane"])
     }
 
-    @Test("A road that steps aside over a piece of another one and goes on is one turn")
+    @Test("A road interrupted by a short piece of another road is one turn")
     func jog() throws {
         var town = Town(
             """
@@ -142,7 +142,7 @@ struct JoinedTurnTests {
         #expect(try town.told("SAC") == ["Keep right onto Mill Lane"])
     }
 
-    @Test("A turn onto a street whose name soon ends is announced, also between nameless roads")
+    @Test("A turn onto a street with a short name section is announced, also between unnamed roads")
     func turnOntoShortName() throws {
         var town = Town(
             """
@@ -200,7 +200,7 @@ struct JoinedTurnTests {
                 ])
     }
 
-    @Test("A bend of several pieces without another way on is no turn")
+    @Test("A bend of several edges without an alternative is not a turn")
     func bendWithoutChoice() throws {
         var town = Town("A")
         town.road("A", "S", over: [(-160, -120)], "", roadClass: .secondary)
@@ -208,7 +208,7 @@ struct JoinedTurnTests {
         town.road("B", "C", over: [(15.7, 3.7)], "", oneway: true, roadClass: .secondary)
         town.road("C", "N", over: [(-54, 84)], "High Street", roadClass: .primary)
         town.road("C", "E", over: [(64, -77)], "High Street", roadClass: .primary)
-        // Both only arrive.
+        // Both roads lead only to the junction.
         town.place("Y", below: "B", -26)
         town.place("x", rightOf: "A", 14)
         town.place("X", below: "x", -5)

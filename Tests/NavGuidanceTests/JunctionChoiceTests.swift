@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Choices at junctions")
 struct JunctionChoiceTests {
-    @Test("Bending off a straight continuation is announced, even on the road of higher class")
+    @Test("A bend away from a straight continuation is announced, even on the road of higher class")
     func bendOffStraight() throws {
         var town = Town(
             """
@@ -25,8 +25,9 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAN") == ["Go straight onto Mill Road"])
     }
 
-    /// Vermont Avenue at K Street in Washington: the carriageways part shortly before the crossing, and ours bends to meet it.
-    @Test("A carriageway that bends on its last metres goes straight over a crossing street")
+    /// Vermont Avenue at K Street in Washington: the carriageways part shortly before the crossing, and that of the
+    /// route bends.
+    @Test("A carriageway that bends in its last metres goes straight over a crossing street")
     func bentCarriageway() throws {
         var town = Town("X")
         town.road("X", "N", over: [(31, 95)], "Mill Lane")
@@ -42,7 +43,8 @@ struct JunctionChoiceTests {
         #expect(try town.told("NXKW") == ["Turn right onto High Street"])
     }
 
-    /// The same place: the side carriageway of K Street begins between Vermont Avenue and the main one, and bends on to run beside it.
+    /// The same place: the side carriageway of K Street begins between Vermont Avenue and the main carriageway, and
+    /// then bends to run parallel to it.
     @Test(
         "A road with another name that leaves at a small angle and then bends is announced where another street begins",
         arguments: [
@@ -65,7 +67,7 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAW") == ["Turn left onto High Street"])
     }
 
-    /// Places of a road straight on to H and of another one at a small angle to B.
+    /// Returns places for a road straight on to H and a road at a small angle to B.
     private func slightExit() -> Town {
         Town(
             """
@@ -83,14 +85,14 @@ struct JunctionChoiceTests {
             """)
     }
 
-    @Test("A road that leaves beside a straighter one is announced with its side")
+    @Test("A road that forks off beside a straighter one is announced with its side")
     func sideOfSlightExit() throws {
         var main = slightExit()
         main.road("SAH", "High Street", roadClass: .secondary)
         main.road("AB", "Mill Lane", roadClass: .tertiary)
         #expect(try main.told("SAH") == [])
         #expect(try main.told("SAB") == ["Turn slightly right onto Mill Lane"])
-        // So it is where a road only arrives.
+        // The same applies where another road only leads to the junction.
         var crossing = main
         crossing.place("C", rightOf: "A", -40)
         crossing.road("CA", "Side Lane", oneway: true)
@@ -98,7 +100,7 @@ struct JunctionChoiceTests {
         #expect(try crossing.told("SAB") == ["Turn slightly right onto Mill Lane"])
     }
 
-    @Test("A main road is followed past a nameless street that goes straighter", arguments: ["High Street", ""])
+    @Test("A main road is followed past a straighter unnamed street", arguments: ["High Street", ""])
     func straighterSideStreet(name: String) throws {
         var town = slightExit()
         town.road("SAB", name, roadClass: .trunk)
@@ -148,7 +150,7 @@ struct JunctionChoiceTests {
     }
 
     @Test(
-        "A road number of which another one is a part is another number",
+        "A road number that contains another one is a different number",
         arguments: [("4", "45"), ("D 12", "D 121"), ("45", "5;4"), ("A 1;E 18", "A 10;E 1")])
     func numbersInNumbers(own: String, other: String) throws {
         var town = Town(
@@ -169,7 +171,7 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAR") == ["Keep right to stay on \(first)"])
     }
 
-    @Test("A number among those of a road makes it the same road, in whatever order they are")
+    @Test("One shared number identifies the same road, in any order of the numbers")
     func sharedNumbers() throws {
         var town = Town("S    A    N", scale: 50)
         town.road("SA", "", roadClass: .motorway, reference: "A 1;E 18")
@@ -184,7 +186,7 @@ struct JunctionChoiceTests {
         #expect(guidance.maneuvers.map(\.type) == [.depart, .newName, .arrive])
     }
 
-    @Test("A road that bears off is announced beside a nameless street of nearly its class that goes straighter")
+    @Test("A road that bears off is announced beside a straighter unnamed street of similar class")
     func straighterLesserRoad() throws {
         var town = Town(
             """
@@ -228,7 +230,7 @@ struct JunctionChoiceTests {
         #expect(try town.told("SAB") == ["Turn right"])
     }
 
-    @Test("A driver leaves a road that turns onto a lesser one with an announcement, unless that goes straight on")
+    @Test("Leaving a road that turns onto a minor road is announced, unless the minor road goes straight on")
     func leavingBesideTurn() throws {
         var town = Town(
             """
@@ -252,7 +254,7 @@ struct JunctionChoiceTests {
         #expect(try ahead.told("SAN") == [])
     }
 
-    @Test("The end of a link has the side of the road that it joins", arguments: [RoadFlags.link, []])
+    @Test("The end of a link is announced with the side of the road that it joins", arguments: [RoadFlags.link, []])
     func sideOfJoining(flags: RoadFlags) throws {
         var town = Town(
             """
@@ -276,7 +278,7 @@ struct JunctionChoiceTests {
         #expect(try town.told("SANE") == ["Turn slightly left onto Mill Lane"])
     }
 
-    @Test("A carriageway that is drawn twice has no fork and no merge")
+    @Test("A carriageway mapped twice has no fork and no merge")
     func twinCarriageways() throws {
         var town = Town("A")
         town.place("S", below: "A", 200)
@@ -288,7 +290,7 @@ struct JunctionChoiceTests {
         #expect(try town.told("SABN") == [])
     }
 
-    @Test("A road that is drawn twice from node to node makes no junction, nor is it the way back")
+    @Test("A road mapped twice between the same nodes is neither a junction nor a U-turn")
     func twinsBothWays() throws {
         var town = Town("A")
         town.place("S", rightOf: "A", -100)
@@ -303,7 +305,7 @@ struct JunctionChoiceTests {
         #expect(try town.told("NEDCBAS") == [])
     }
 
-    @Test("A slip lane that begins straight ahead, beside the bend of its main road, is the turn that it serves")
+    @Test("A slip lane that begins straight ahead, beside a bend of the main road, counts as the turn it serves")
     func slipLaneAhead() throws {
         var town = Town("A")
         town.place("S", rightOf: "A", -100)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Lanes at junctions")
 struct JunctionLaneTests {
-    /// A street with a road to the right at A and one to the left at B.
+    /// Returns a street with a road to the right at A and one to the left at B.
     private func town(
         before first: String, between second: String = "", distance: String = "    ", changes: String = "",
         signs: String = ""
@@ -28,7 +28,7 @@ struct JunctionLaneTests {
         return town
     }
 
-    @Test("A junction without an instruction has lanes")
+    @Test("A junction without an instruction also has lanes")
     func passedJunction() throws {
         let step = try #require(try town(before: "through|through;right|right").guidance("SABC").steps.first)
         #expect(step.junctions.count == 3)
@@ -62,9 +62,9 @@ struct JunctionLaneTests {
             .steps
         #expect(steps[1].maneuver.lanes.map(\.isValid) == [false, true, false])
         #expect(
-            steps[1].maneuver.lanes.map(\.isClosed) == [false, false, true], "what is closed to trucks is not to cars")
+            steps[1].maneuver.lanes.map(\.isClosed) == [false, false, true], "a lane closed to trucks is open to cars")
         let only = try town(before: "through|right;no_car").guidance("SAD").steps
-        #expect(only[1].maneuver.lanes.isEmpty, "no lane is told where none may be used")
+        #expect(only[1].maneuver.lanes.isEmpty, "no lanes are announced where none may be used")
     }
 
     @Test("The lanes ahead belong to the next junction with lanes")
@@ -73,7 +73,7 @@ struct JunctionLaneTests {
         let turn = guidance.steps[1]
         let first = try #require(guidance.lanes(in: 0...100))
         #expect(
-            abs(first.routeOffset - 50) < 1 && first.lanes.map(\.isValid) == [true, false], "as a left turn follows")
+            abs(first.routeOffset - 50) < 1 && first.lanes.map(\.isValid) == [true, false], "a left turn follows")
         let second = try #require(guidance.lanes(in: 50.5...turn.routeOffset + 1))
         #expect(second.routeOffset == turn.routeOffset && second.lanes == turn.maneuver.lanes)
         #expect(guidance.lanes(in: 0...20) == nil && guidance.lanes(in: 101...500) == nil)
@@ -88,7 +88,7 @@ struct JunctionLaneTests {
     }
 
     @Test(
-        "Of the lanes that lead to a turn, those nearest to the next one are preferred, and valid alone if it is close",
+        "Of the lanes that lead to a turn, those nearest to the next turn are preferred, or alone valid if it is close",
         arguments: [
             (50, "left|through", [true, false], [true, false]), (600, "left|through", [true, true], [true, false]),
             (600, "", [true, true], [true, false]), (600, "left|left", [true, true], [true, true]),
@@ -105,7 +105,7 @@ struct JunctionLaneTests {
     }
 
     @Test(
-        "A lane is not valid if lines that may not be crossed separate it from the next turn",
+        "A lane is invalid if solid lines separate it from the next turn",
         arguments: [
             ("", [true, true]), ("no|no", [true, false]), ("no", [true, false]), ("not_left|not_left", [true, false]),
             ("not_left|yes", [true, true]), ("|only_left", [true, true]), ("yes|only_right", [true, false]),
@@ -120,7 +120,7 @@ struct JunctionLaneTests {
         #expect(lanes.map(\.isValid) == valid + [false])
     }
 
-    @Test("A line beside the lanes of a close turn does not shift the lanes that lead there")
+    @Test("A solid line beside the lanes of a close turn does not shift the lanes that lead to it")
     func lineBetweenCloseTurns() throws {
         let town = town(
             before: "through|through|through|through;right",
@@ -139,12 +139,12 @@ struct JunctionLaneTests {
         #expect(passed[1].lanes.map(\.isValid) == [true, true, false])
         #expect(passed[1].lanes.map(\.isClosed) == [false, false, true])
         #expect(passed[1].lanes.allSatisfy { $0.indications.isEmpty && $0.active == nil })
-        #expect(passed[2].lanes.isEmpty, "what is closed to trucks is not to cars")
+        #expect(passed[2].lanes.isEmpty, "a lane closed to trucks is open to cars")
         #expect(try town.maneuvers("SAD")[1].lanes.map(\.isValid) == [false, true, false])
         #expect(try town.told("SAD") == self.town(before: "").told("SAD"))
     }
 
-    @Test("Arrows before the last metres of a junction count more than a closed lane there")
+    @Test("Arrows ahead of a junction take precedence over a closed lane in its last metres")
     func arrowsBeforeClosedLane() throws {
         var town = Town(
             """
@@ -172,7 +172,7 @@ struct JunctionLaneTests {
     }
 
     @Test(
-        "The signs over the lanes that only serve a turn name its destinations",
+        "Signs over the lanes that serve only the turn give its destinations",
         arguments: [
             ("through|right", "Porto|Braga;Guimarães", ["Braga", "Guimarães"]),
             ("through;right|right", "Porto|Braga", ["Braga"]), ("through|through;right", "Porto|Porto;Braga", []),
@@ -183,7 +183,7 @@ struct JunctionLaneTests {
         #expect(turn.road.destinations == destinations && turn.road.name == "Mill Lane")
     }
 
-    @Test("Where a road widens behind a turn, any lane of the turn leads to the next one")
+    @Test("Where a road widens after a turn, any lane of the turn leads to the next one")
     func wideningRoad() throws {
         var town = Town(
             """
@@ -209,13 +209,13 @@ struct JunctionLaneTests {
     @Test("The lanes tagged before one junction do not apply to the next")
     func lanesOfAnotherJunction() throws {
         let steps = try town(before: "left|through;right", distance: "  ").guidance("SABL").steps
-        // Nothing turns left at A, so the left lane is for a junction behind it.
+        // No road turns left at A, so the left lane belongs to a later junction.
         #expect(steps[0].junctions[1].lanes.map(\.isValid) == [true, true])
         #expect(steps[1].maneuver.type == .turn)
         #expect(steps[1].maneuver.lanes.isEmpty)
     }
 
-    /// A road from E that parts at X: the left branch leads straight on to L, the right one bends by 27° to D.
+    /// Returns a road from E that divides at X: the left branch is straight to L, the right one bends by 27° to D.
     private func partingRoad(lanes left: UInt8?, _ right: UInt8?) -> Town {
         var town = Town(
             """
@@ -234,7 +234,7 @@ struct JunctionLaneTests {
         return town
     }
 
-    @Test("Where a road parts, no branch has more lanes than are drawn")
+    @Test("Where a road divides, no branch has more lanes than mapped")
     func partedLanes() throws {
         let town = partingRoad(lanes: 2, 3)
         let view = try #require(
@@ -244,7 +244,7 @@ struct JunctionLaneTests {
         #expect(ways.map(\.lanes) == [[2, 3], [0, 1]])
     }
 
-    @Test("Where a road only narrows behind a crossing, all its lanes lead ahead")
+    @Test("Where a road narrows after a crossing, all its lanes lead ahead")
     func narrowedRoad() throws {
         var town = Town(
             """
@@ -263,7 +263,7 @@ struct JunctionLaneTests {
         #expect(ways.map(\.lanes) == [[0, 1, 2]])
     }
 
-    /// A road from E with a left lane for a link, which looks straight on: to L, `length` grid steps away.
+    /// Returns a road from E with a left lane for a link, which appears straight on, to L, `length` grid steps away.
     private func link(_ length: Int) -> Town {
         let before = String(repeating: " ", count: 39 - length)
         let gap = String(repeating: " ", count: length - 1)
@@ -285,18 +285,18 @@ struct JunctionLaneTests {
         return town
     }
 
-    @Test("A straight branch with a turn lane of its own is a fork")
+    @Test("A straight branch with its own turn lane is a fork")
     func branchWithLane() throws {
         let town = link(30)
         let branch = try town.maneuvers("EXL")[1]
         #expect(branch.type == .fork && branch.modifier == .slightLeft)
         #expect(branch.lanes.map(\.isValid) == [true, false, false])
         let road = try town.guidance("EXD")
-        #expect(road.maneuvers.count == 2, "the road that goes on is followed without an instruction")
+        #expect(road.maneuvers.count == 2, "following the main road needs no instruction")
         #expect(road.steps[0].junctions[1].lanes.map(\.isValid) == [false, true, true])
     }
 
-    @Test("A short branch with a turn lane of its own belongs to the turn at its end")
+    @Test("A short branch with its own turn lane belongs to the turn at its end")
     func shortBranchWithLane() throws {
         #expect(try !link(3).maneuvers("EXLS").contains { $0.type == .fork })
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Reused junctions")
 struct JunctionReuseTests {
-    @Test("earlier routes do not change a route's guidance")
+    @Test("Earlier routes do not change a route's guidance")
     func formerRoutes() throws {
         let map = try RealMap.helsinki.get()
         let router = map.router()
@@ -22,7 +22,7 @@ struct JunctionReuseTests {
         let fresh = routes.map { RouteGuidance(route: $0, graph: map.graph) }
         for order in [Array(routes.indices), routes.indices.reversed()] {
             let reused = JunctionModel(map.graph, for: router.metric.model.profile.access)
-            // The junctions of a route that was guided before are all known.
+            // The last ten routes are guided a second time, with all their junctions cached.
             for index in order + order.prefix(10) {
                 let guidance = RouteGuidance(route: routes[index], junctions: reused, options: GuidanceOptions())
                 #expect(guidance == fresh[index], "route \(index)")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Junction views")
 struct JunctionViewTests {
-    /// A street with a bus lane that crosses another one, which is one-way towards the south.
+    /// Returns a street with a bus lane and a crossing one-way street towards the south.
     private func crossing(lanes: String = "through|through;right|right;no_car") -> Town {
         var town = Town(
             """
@@ -51,12 +51,12 @@ struct JunctionViewTests {
         #expect(ways.map(\.arm) == [2, 1, 0], "from right to left")
         #expect(ways.map { Int($0.turn.rounded()) } == [90, 0, -90])
         #expect(ways.map(\.obstacle) == [nil, nil, .oneWay])
-        #expect(ways.map(\.lanes) == [[1], [0, 1], []], "the bus lane leads nowhere for a car")
+        #expect(ways.map(\.lanes) == [[1], [0, 1], []], "no car may use the bus lane")
         #expect(ways[0].maneuver == .turn && ways[0].modifier == .right)
     }
 
     @Test(
-        "A lane that is narrower than the vehicle is closed and leads nowhere",
+        "A lane narrower than the vehicle is closed and has no way on",
         arguments: [(nil, false), (1.8, false), (1.9, true)] as [(Float?, Bool)])
     func narrowLane(width: Float?, isClosed: Bool) throws {
         let view = try view(crossing(lanes: "through|through;right|right;no_1.8"), "X", width: width)
@@ -99,7 +99,7 @@ struct JunctionViewTests {
         #expect(right.maneuver == .turn)
     }
 
-    @Test("The other nodes of a junction of divided roads are listed, with the signals at its stop lines")
+    @Test("The other nodes of a junction of divided roads are listed, with the signals at their stop lines")
     func dividedRoads() throws {
         var town = Town(
             """

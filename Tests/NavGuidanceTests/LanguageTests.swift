@@ -10,7 +10,7 @@ struct LanguageTests {
     private static let module = "\(TestData.project)/Sources/NavGuidance"
     private static let rewrites = ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1"
     private static let tags = PhraseTable.all.map(\.language)
-    /// The keys that English has, and every language needs.
+    /// The keys of English, which every language needs.
     private static let keys = PhraseTable.english.phrases.keys.filter { !$0.hasPrefix("distance.") }.sorted()
 
     private func check(_ text: String, _ path: String) throws {
@@ -71,7 +71,7 @@ struct LanguageTests {
             #expect(!phrase.isEmpty, "\(table.language): \(key)")
             #expect(placeholders(phrase) == placeholders(PhraseTable.english.phrases[key] ?? ""), "\(key): \(phrase)")
         }
-        // A language may have destinations in further forms, where its rule for them does not fit.
+        // A language may give destinations in further forms, where its general rule does not fit.
         for (key, phrase) in table.phrases where !key.hasPrefix("distance.") && !Self.keys.contains(key) {
             let plain = key.hasSuffix(".destination") ? PhraseTable.english.phrases[String(key.dropLast(12))] : nil
             #expect(plain.map { placeholders($0).union(["destination"]) } == placeholders(phrase), "\(key): \(phrase)")
@@ -88,7 +88,7 @@ struct LanguageTests {
         #expect(table.compass.count == 8 && table.ordinals.count == 10)
     }
 
-    @Test("The destinations on signs are announced at every kind of maneuver", arguments: PhraseTable.all)
+    @Test("Signed destinations are announced at every kind of maneuver", arguments: PhraseTable.all)
     func destinations(table: PhraseTable) throws {
         let text = InstructionText(phrases: table)
         let changes: [(inout Maneuver) -> Void] = [
@@ -114,7 +114,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "Destinations stand where the language has them",
+        "Destinations are placed as the language requires",
         arguments: [
             ("en", .turn, .slightRight, "Turn slightly right towards Springfield"),
             ("en", .endOfRoad, .left, "Turn left at the end of the road towards Springfield"),
@@ -139,7 +139,7 @@ struct LanguageTests {
         #expect(text.instruction(maneuver) == sentence)
     }
 
-    /// A form that is missing would be replaced with that of a plain turn, which does not mention the roundabout.
+    /// A missing form would be replaced by that of a plain turn, which does not mention the roundabout.
     @Test("A turn at a small roundabout has every direction, with and without a name", arguments: PhraseTable.all)
     func roundaboutTurns(table: PhraseTable) {
         for modifier in ManeuverModifier.allCases {
@@ -150,7 +150,7 @@ struct LanguageTests {
         }
     }
 
-    @Test("A ramp has its side where it is not the expected one", arguments: PhraseTable.all)
+    @Test("A ramp is announced with its side where that is not the usual one", arguments: PhraseTable.all)
     func ramps(table: PhraseTable) throws {
         let text = InstructionText(phrases: table)
         func said(
@@ -177,7 +177,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "A language tag finds its language or the nearest available one",
+        "A language tag selects its language or the nearest available one",
         arguments: [
             ("de", "de"), ("de-AT", "de"), ("EN-us", "en-US"), ("en-AU", "en"), ("zh", "zh-Hans"), ("zh-CN", "zh-Hans"),
             ("zh-Hans-SG", "zh-Hans"), ("zh-Hant", nil), ("zh-TW", nil), ("sv", nil), ("", nil), ("-", nil), ("e", nil),
@@ -202,7 +202,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "Names have the article, the preposition and the case of the language",
+        "Names get the article, preposition and case that the language requires",
         arguments: [
             ("de", "Hauptstraße", "Links in die Hauptstraße abbiegen"),
             ("de", "Königsweg", "Links in den Königsweg abbiegen"),
@@ -247,7 +247,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "A ferry is not called so twice",
+        "The word for a ferry is not repeated if its name contains it",
         arguments: [
             ("en", "Sea Line", "Take the Sea Line ferry"), ("en-GB", "Woolwich Ferry", "Take the Woolwich Ferry"),
             ("de", "Sea Line", "Die Fähre Sea Line nehmen"), ("de", "Elbfähre", "Die Elbfähre nehmen"),
@@ -304,7 +304,7 @@ struct LanguageTests {
         #expect(
             finnish.instruction(try Self.maneuver(.continue, .straight, RoadLabel(name: "Mannerheimintie")))
                 == "Jatka suoraan Mannerheimintietä")
-        // Both parts of this name are inflected.
+        // Both parts of the name are inflected.
         #expect(
             finnish.instruction(try Self.maneuver(.continue, .straight, RoadLabel(name: "Pitkäsilta")))
                 == "Jatka suoraan Pitkääsiltaa")
@@ -321,7 +321,7 @@ struct LanguageTests {
         #expect(
             german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Französische Straße")))
                 == "Links abbiegen und der Französischen Straße folgen")
-        // This street is named after a person.
+        // The street is named after a person.
         #expect(
             german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Stiller Straße")))
                 == "Links abbiegen und der Stiller Straße folgen")
@@ -373,12 +373,12 @@ struct LanguageTests {
 
     // MARK: The table
 
-    /// Names of each language, so that the table shows its rules.
+    /// A name of each language that shows its rules in the table.
     private static let streets = [
         "de": "Hauptstraße", "fr": "Rue de la Paix", "es": "Calle Mayor", "fi": "Mannerheimintie", "zh-Hans": "人民路",
     ]
 
-    /// Every maneuver with its own text, by a description; the closure changes a maneuver accordingly.
+    /// Returns every maneuver with its own text, by description; the closure changes a maneuver accordingly.
     private static func rows() -> [(String, @Sendable (inout Maneuver, String) -> Void)] {
         var rows: [(String, @Sendable (inout Maneuver, String) -> Void)] = []
         let labels: [(String, @Sendable (String) -> RoadLabel)] = [
@@ -488,7 +488,7 @@ struct LanguageTests {
             lines.joined(separator: "\n") + "\n", Self.module + "/NavGuidance.docc/EveryManeuverInEveryLanguage.md")
     }
 
-    /// Drives along one street into another, with the distances from the start of the announcements, metres.
+    /// Drives along one street into another, with the distances of the announcements from the start, metres.
     private static let drives: [(String, DistanceUnits, Double, [Double])] = [
         ("metric", .metric, 14, [1_000, 4_050, 4_800, 4_960, 5_030, 5_190]),
         ("imperial", .imperial, 14, [1_000, 4_050, 4_800, 4_960, 5_030, 5_190]),

@@ -42,7 +42,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("SAL")[1].type == .turn)
     }
 
-    @Test("A side road behind a maneuver does not make it ambiguous")
+    @Test("A side road after a maneuver does not make it ambiguous")
     func sideRoadBehind() throws {
         var town = Town(
             """
@@ -78,7 +78,7 @@ struct ManeuverTests {
         #expect(try town.told("NAL") == ["Turn right onto High Street"])
     }
 
-    @Test("A street with two names is announced by both")
+    @Test("A street with two names is announced with both")
     func twoNames() throws {
         var town = Town(
             """
@@ -136,7 +136,7 @@ struct ManeuverTests {
         let loud = try town.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
         #expect(loud.maneuvers.map(\.type) == [.depart, .newName, .arrive])
         #expect(loud.options.text.instruction(loud.maneuvers[1]) == "Continue onto Church Lane")
-        // A name for a few metres does not count.
+        // A name of only a few metres is ignored.
         var short = Town("S    A  N    M", scale: 25)
         short.road("SA", "Mill Lane")
         short.road("AN", "Church Lane")
@@ -146,7 +146,7 @@ struct ManeuverTests {
     }
 
     @Test(
-        "A new name at a bend is a turn where another road leads straight on",
+        "A new name at a bend is a turn where another road continues straight on",
         arguments: [RoadClass.residential, .service])
     func nameChangeAtBend(ahead: RoadClass) throws {
         var town = Town(
@@ -178,7 +178,7 @@ struct ManeuverTests {
         #expect(try town.told("SAR") == ["Turn right onto High Street"])
     }
 
-    @Test("A new name at a slight bend is not announced, whatever other road begins there")
+    @Test("A new name at a slight bend is not announced, even if another road begins there")
     func nameChangeAtSlightBend() throws {
         var town = Town(
             """
@@ -208,7 +208,7 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == [])
     }
 
-    @Test("An unnamed road takes the name of the road ahead, not of one that the driver turns into")
+    @Test("An unnamed road takes the name of the road straight ahead, not of the road after a turn")
     func unnamedRoad() throws {
         var town = Town(
             """
@@ -229,7 +229,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("ABE")[0].road.name == "East Road")
     }
 
-    @Test("A link at grade has the name of the road that it joins, but not of one that the driver turns into")
+    @Test("An at-grade link takes the name of the road that it joins, not of the road after a turn")
     func linkAtGrade() throws {
         var town = Town(
             """
@@ -249,7 +249,7 @@ struct ManeuverTests {
     }
 
     @Test(
-        "A name that repeats the road's number is told as a number",
+        "A name that repeats the road's number is announced as a number",
         arguments: [("CG-2", "", ["CG-2"]), ("CG 2", "", ["CG-2"]), ("CG-21", "CG-21", ["CG-2"])])
     func nameOfNumber(name: String, told: String, numbers: [String]) throws {
         var town = Town(
@@ -282,7 +282,7 @@ struct ManeuverTests {
     }
 
     @Test(
-        "A driver only stays on a road whose announced name is known from before",
+        "An instruction to stay on a road requires the same announced name before",
         arguments: [
             ("High Street", "High Street", "Turn left to stay on High Street"),
             ("High Street", "High Street North", "Turn left to stay on High Street North"),
@@ -304,7 +304,7 @@ struct ManeuverTests {
         #expect(try town.told("SAL") == [told])
     }
 
-    @Test("Driveways and ways closed to cars make no junction")
+    @Test("Driveways and roads closed to cars do not form a junction")
     func ignoredRoads() throws {
         var town = Town(
             """
@@ -320,7 +320,7 @@ struct ManeuverTests {
         #expect(try town.told("SAL") == [])
     }
 
-    @Test("A road mapped twice over the same nodes makes no junction")
+    @Test("A road mapped twice over the same nodes does not form a junction")
     func duplicateRoad() throws {
         var town = Town("S    A    N")
         town.road("SAN", "Mill Lane")
@@ -328,7 +328,8 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == [])
     }
 
-    /// Rotenbodenstrasse and Allmeinastrasse in Triesenberg: the left arm soon bends to the left, and the right one first runs beside it.
+    /// Rotenbodenstrasse and Allmeinastrasse in Triesenberg: the left arm soon bends left, the right one first runs
+    /// beside it.
     @Test("The first metres of winding arms decide their sides")
     func windingFork() throws {
         var town = Town("A")
@@ -369,7 +370,7 @@ struct ManeuverTests {
     }
 
     @Test(
-        "A turning lane that splits off gives the through road no instruction",
+        "A turn lane that branches off causes no instruction on the through road",
         arguments: [
             ("left|through", true), ("left|left|through|through", true), ("left;through|through", false),
             ("through|through", false), ("", false),
@@ -485,7 +486,7 @@ struct ManeuverTests {
         #expect(try town.told("RMB") == ["Merge left onto A 1"])
     }
 
-    @Test("A ferry is boarded and left")
+    @Test("Boarding and leaving a ferry are announced")
     func ferry() throws {
         var town = Town("A    B    C    D")
         town.road("AB", "Quay")
@@ -534,7 +535,7 @@ struct ManeuverTests {
         #expect(guidance.steps.map(\.name) == ["Mill Lane", "High Street", "High Street"])
     }
 
-    @Test("A route of another map version has only the maneuvers that it shows by itself")
+    @Test("A route of another map version has only its departure and arrival")
     func unknownMap() throws {
         var town = Town(
             """
@@ -550,7 +551,7 @@ struct ManeuverTests {
         #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive])
     }
 
-    @Test("A motorway is named by its number, and a fork of ramps by its target road")
+    @Test("A motorway is announced by its number, and a fork of ramps by its target road")
     func numbers() throws {
         var town = Town(
             """
@@ -581,7 +582,7 @@ struct ManeuverTests {
         #expect(try ramps.told("ABCF") == ["Keep right onto A 4"])
     }
 
-    @Test("Zero-length edges at a waypoint on a junction are not roads to turn into")
+    @Test("Zero-length edges at a waypoint on a junction are not roads to turn onto")
     func pointPieces() throws {
         var town = Town(
             """
@@ -592,7 +593,7 @@ struct ManeuverTests {
         town.road("LAR", "High Street")
         town.road("SA", "Mill Lane")
         var route = try town.route("SAL")
-        // The destination moves to a metre behind the junction.
+        // The destination moves to a metre after the junction.
         let junction = route.edges[1].routeOffset
         route.edges[1].endOffset = 1
         route.line = Polyline([
@@ -604,7 +605,7 @@ struct ManeuverTests {
         #expect(guidance.maneuvers.last?.routeOffset == junction + 1)
     }
 
-    @Test("An offset crossing is passed straight on")
+    @Test("An offset crossing is announced as straight on")
     func offsetCrossing() throws {
         func town(scale: Double) throws -> Town {
             var town = Town(

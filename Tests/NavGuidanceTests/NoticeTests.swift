@@ -5,7 +5,7 @@ import NavRouting
 import Testing
 
 extension Town {
-    /// A pass with a tunnel, a toll road, a toll booth and a border, a kilometre or two from one another, and no junction.
+    /// A pass with a tunnel, a toll road, a toll booth and a border, 1 to 2 km apart, and no junction.
     static var pass: Town {
         var town = Town("A         B         C         D         E         F         G         H", scale: 100)
         town.road("AB", "Pass Road", country: "AT")
@@ -27,7 +27,7 @@ struct NoticeTests {
         return GuidanceOptions(wording)
     }
 
-    /// The announcements of a drive at 14 m/s.
+    /// Returns the announcements of a drive at 14 m/s.
     private func told(_ guidance: RouteGuidance) -> [SpokenInstruction] {
         var trigger = InstructionTrigger(guidance)
         var told: [SpokenInstruction] = []
@@ -38,7 +38,7 @@ struct NoticeTests {
         return told
     }
 
-    @Test("A tunnel, a toll road, a booth and a border are announced beside the steps")
+    @Test("A tunnel, a toll road, a booth and a border are announced in addition to the steps")
     func pass() throws {
         let guidance = try Town.pass.guidance("ABCDEFGH")
         let notices = guidance.notices
@@ -85,7 +85,7 @@ struct NoticeTests {
         #expect(try sea.guidance("ABCD").notices.isEmpty)
     }
 
-    @Test("A toll road is announced once, and only its booth if it has one at its start")
+    @Test("A toll road is announced once; of one that begins at a booth, only the booth is announced")
     func booths() throws {
         var town = Town("A         B  C    D    E         F", scale: 100)
         town.road("ABC", "High Street")
@@ -120,7 +120,7 @@ struct NoticeTests {
         #expect(told.filter { $0.id.kind != .notice } == plain)
     }
 
-    @Test("A notice has an id of its own, and may be given at any place among the announcements of its step")
+    @Test("A notice has its own id and may come at any place among the announcements of its step")
     func ids() {
         let notice = InstructionID(leg: 0, step: 2, kind: .notice, notice: 4)
         let next = InstructionID(leg: 0, step: 2, kind: .notice, notice: 5)

@@ -2,7 +2,7 @@ import NavGuidance
 import NavMap
 import Testing
 
-@Suite("Turns of which the map says more than their roads")
+@Suite("Turns that the map prescribes")
 struct PrescribedTurnTests {
     private func crossing() -> Town {
         var town = Town(
@@ -34,7 +34,7 @@ struct PrescribedTurnTests {
         return town
     }
 
-    @Test("A prescribed type and direction replace those of the roads, on their path only")
+    @Test("A prescribed type and direction replace the derived ones, on their path only")
     func replaced() throws {
         var town = crossing()
         town.prescribed = [("SAL", PrescribedManeuver(.turn, .slightLeft))]
@@ -48,7 +48,7 @@ struct PrescribedTurnTests {
         #expect(try town.maneuvers("SAL")[1].modifier == .left)
     }
 
-    @Test("A suppressed maneuver is not announced, and a prescribed one is where the road is followed")
+    @Test("A suppressed maneuver is not announced; a prescribed one is, even straight on")
     func suppressed() throws {
         var town = crossing()
         town.prescribed = [("SAL", PrescribedManeuver(.suppressed, nil))]
@@ -60,7 +60,7 @@ struct PrescribedTurnTests {
         #expect(try town.maneuvers("SAN").map(\.type) == [.depart, .newName, .arrive])
     }
 
-    @Test("A prescription for a path over several roads applies only to routes along all of it")
+    @Test("A prescription for a path over several roads applies only to routes along the whole path")
     func severalRoads() throws {
         var town = endOfRoad()
         town.prescribed = [("SPAL", PrescribedManeuver(.turn, .slightLeft, place: 2))]
@@ -69,7 +69,7 @@ struct PrescribedTurnTests {
         #expect(try town.told("SPAR") == ["At the end of the road, turn right onto High Street"])
     }
 
-    @Test("A turn at named crossroads names them")
+    @Test("A turn at named crossroads includes their name")
     func namedCrossroads() throws {
         var town = crossing()
         town.nodeFlags["A"] = .trafficSignals
@@ -80,7 +80,7 @@ struct PrescribedTurnTests {
         #expect(
             german.instruction(try town.maneuvers("SAL")[1])
                 == "An der Kreuzung Shijō Karasuma links auf High Street abbiegen")
-        // The name tells the place better than the end of the road.
+        // The name identifies the place better than the end of the road does.
         var end = endOfRoad()
         end.junctionNames["A"] = "Shijō Karasuma"
         #expect(try end.told("SPAL") == ["At Shijō Karasuma, turn left onto High Street"])

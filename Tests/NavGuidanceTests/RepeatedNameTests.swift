@@ -2,10 +2,10 @@ import NavGuidance
 import NavMap
 import Testing
 
-@Suite("Names that would be told twice in a row")
+@Suite("Names that would be announced twice in a row")
 struct RepeatedNameTests {
     @Test(
-        "A short arm of a ramp is not told by the street that the driver turns onto behind it", arguments: [4.0, 15.0])
+        "A short arm of a ramp is not announced by the name of the street behind its next turn", arguments: [4.0, 15.0])
     func shortRamp(scale: Double) throws {
         var town = Town(
             """
@@ -29,7 +29,7 @@ struct RepeatedNameTests {
         #expect(told.last?.hasSuffix("onto High Street") == true)
     }
 
-    @Test("A name that is told ahead with the turn onto a nameless road is not told again where it begins")
+    @Test("A name announced early, with the turn onto an unnamed road, is not announced again where it begins")
     func nameAhead() throws {
         func told(_ path: String, scale: Double) throws -> [String] {
             var town = Town(
@@ -55,7 +55,7 @@ struct RepeatedNameTests {
         #expect(try told("ABCE", scale: 4) == [])
     }
 
-    @Test("Who follows a road around the end of a street is told to stay on it")
+    @Test("Following a road around the end of a street is announced as staying on the road")
     func endOfRoad() throws {
         var town = Town(
             """

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Roundabouts")
 struct RoundaboutTests {
-    /// Four arms, driven anticlockwise; the western and southern arms are two-way.
+    /// Returns four arms, driven anticlockwise; the western and southern arms are two-way.
     private func circle(name: String = "") -> Town {
         var town = Town(
             """
@@ -39,7 +39,7 @@ struct RoundaboutTests {
         #expect(try circle().told(path) == ["At the roundabout, take the \(nth) exit onto \(road)"])
     }
 
-    @Test("A full circle counts the exit back, also with a waypoint inside the roundabout")
+    @Test("A full circle counts the exit back to the entry road, also with a waypoint inside the roundabout")
     func fullCircle() throws {
         let town = circle()
         let via = town.coordinate("n", east: -12, north: -12)
@@ -87,7 +87,7 @@ struct RoundaboutTests {
         #expect(try circle(name: "Star Place").told("SsenN") == ["At Star Place, take the second exit onto North Road"])
     }
 
-    @Test("A roundabout that has the name of a street behind an unnamed entry is not announced by it")
+    @Test("A roundabout named like the street beyond an unnamed entry is not announced by name")
     func streetName() throws {
         var town = Town(
             """
@@ -116,7 +116,7 @@ struct RoundaboutTests {
     }
 
     @Test(
-        "Roads that leave a roundabout at one place in distinct directions are exits of their own",
+        "Roads that leave a roundabout at one place in distinct directions are separate exits",
         arguments: [
             ("SseF", "first", "Field Road"), ("SseE", "second", "East Road"), ("SseG", "second", "Garden Road"),
             ("SsenN", "third", "North Road"),

@@ -88,7 +88,7 @@ struct TextTests {
     }
 
     @Test(
-        "Roads are abbreviated as on signs, with directions only where they are no part of the name",
+        "Roads are abbreviated as on signs; directions only where they are not part of the name",
         arguments: [
             ("South Dakota Avenue Northeast", "South Dakota Ave NE"), ("14th Street Northwest", "14th St NW"),
             ("North Main Street", "N Main St"), ("West 42nd Street", "W 42nd St"), ("Ring Road South", "Ring Rd S"),
@@ -115,7 +115,7 @@ struct TextTests {
         #expect(text.instruction(try maneuver(.depart, nil)) == "")
     }
 
-    @Test("A road has its name in the language, else in a readable script, else as on the signs")
+    @Test("A road is named in the driver's language, else in a readable script, else as signed")
     func localNames() throws {
         let road = RoadLabel(
             name: "Οδός Ερμού", localNames: LocalNames([("en", "Hermes Street"), ("int", "Odos Ermou")]))
@@ -133,7 +133,7 @@ struct TextTests {
         #expect(try said("de", latin).contains("Große Straße") && said("en", latin).contains("Große Straße"))
     }
 
-    @Test("The banner appends the name on the signs, and a known pronunciation is spoken")
+    @Test("The banner appends the signed name, and a known pronunciation is spoken")
     func signedNames() throws {
         var town = Town(
             """
@@ -186,7 +186,7 @@ struct TextTests {
         #expect(try spoken("SAR").ssml.contains("<say-as interpret-as=\"address\">Road 7</say-as>"))
     }
 
-    @Test("An arrival has the side of the waypoint and its name")
+    @Test("An arrival states the side and name of the waypoint")
     func arrival() throws {
         var town = Town(
             """
@@ -212,14 +212,14 @@ struct TextTests {
             try last(town.coordinate("N", east: -12, north: -10), "the depot")
                 == "You have arrived at the depot, on the left")
         #expect(try last(town.coordinate("N", north: 15)) == "You have arrived at your destination")
-        // Too far to be seen from the road.
+        // Beyond 50 m the waypoint cannot be seen from the road.
         #expect(
             try last(town.coordinate("N", east: 49, north: -10)) == "You have arrived at your destination, on the right"
         )
         #expect(try last(town.coordinate("N", east: 51, north: -10)) == "You have arrived at your destination")
     }
 
-    @Test("A departure names the direction")
+    @Test("A departure states the direction")
     func departure() throws {
         var town = Town("A    B")
         town.road("AB", "High Street")
@@ -229,7 +229,7 @@ struct TextTests {
         #expect(back.options.text.instruction(back.maneuvers[0]) == "Head west on High Street")
     }
 
-    @Test("The banner of an exit has its number, its places and the road's shield in parts")
+    @Test("The banner of an exit consists of its number, its places and the road's shield")
     func exitBanner() throws {
         var town = Town(
             """
@@ -248,7 +248,7 @@ struct TextTests {
         #expect(banner.text == "Exit 23A Espoo / Hanko")
     }
 
-    @Test("Road numbers on signs are spoken and shown where the signs name no place")
+    @Test("Signed road numbers are spoken and shown where the signs name no place")
     func signedNumbers() throws {
         func town(_ joined: String, _ towards: String, _ place: String, ahead: String) -> Town {
             var town = Town(
@@ -285,7 +285,7 @@ struct TextTests {
         }
     }
 
-    @Test("A road without a name is called by its signs")
+    @Test("A road without a name is announced by its signs")
     func signedRoad() throws {
         var town = Town(
             """
@@ -324,7 +324,7 @@ struct TextTests {
         }
     }
 
-    @Test("An exit with unknown signs is named by its junction", arguments: ["3", ""])
+    @Test("An exit with unknown signs is announced by its junction name", arguments: ["3", ""])
     func exitName(number: String) throws {
         var town = Town(
             """
@@ -335,7 +335,7 @@ struct TextTests {
         town.road("BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20)
         (town.exits["B"], town.junctionNames["B"]) = (number, "Avintes / Campo")
         let crossroads = try town.guidance("ABE")
-        #expect(crossroads.maneuvers[1].exitName.isEmpty, "the name of a signal is not that of an exit")
+        #expect(crossroads.maneuvers[1].exitName.isEmpty, "a traffic signal's name is not an exit name")
         town.nodeFlags["B"] = .motorwayJunction
         let guidance = try town.guidance("ABE")
         let said = guidance.options.text.instruction(guidance.maneuvers[1])
@@ -362,7 +362,7 @@ struct LaneTests {
         return try town.maneuvers(path)[1].lanes
     }
 
-    @Test("The lanes that serve the turn are valid, with the arrow to follow")
+    @Test("The lanes that serve the turn are valid, with their active arrow")
     func valid() throws {
         let lanes = try lanes("left|left;through|through|through;right", "SAL")
         #expect(lanes.map(\.isValid) == [true, true, false, false])
@@ -374,7 +374,7 @@ struct LaneTests {
             ])
     }
 
-    @Test("A lane without arrows that leads there is recommended, although there is no arrow to follow")
+    @Test("A lane without arrows that leads to the turn is valid, without an active arrow")
     func noArrows() throws {
         let lanes = try lanes("none|through|right", "SAL")
         #expect(lanes.map(\.isValid) == [true, false, false] && lanes.map(\.active) == [nil, nil, nil])
@@ -387,7 +387,7 @@ struct LaneTests {
         #expect(try lanes(tag, "SAL") == [])
     }
 
-    @Test("A value with more lanes than a road can have is ignored")
+    @Test("A tag with more lanes than a road can have is ignored")
     func tooMany() throws {
         let tag = Array(repeating: "left", count: 40).joined(separator: "|")
         #expect(try lanes(tag, "SAL") == [])

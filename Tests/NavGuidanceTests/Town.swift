@@ -13,7 +13,7 @@ struct Town {
         var to: Character
         var wayID: Int64
         var attributes: RoadAttributes
-        /// Its points after the first, relative to it; empty for a straight road.
+        /// The points after the first, relative to it; empty for a straight road.
         var course: [LocalPoint] = []
     }
 
@@ -44,7 +44,7 @@ struct Town {
         }
     }
 
-    /// Adds a road over the letters of `path`, which may be driven both ways unless it is `oneway`.
+    /// Adds a road over the letters of `path`, two-way unless it is `oneway`.
     mutating func road(
         _ path: String, _ name: String = "", oneway: Bool = false, roadClass: RoadClass = .residential,
         flags: RoadFlags = [], speed: Float = 14, reference: String = "", destination: String = "",
@@ -68,7 +68,7 @@ struct Town {
         }
     }
 
-    /// Adds a place a number of metres below or to the right of another one.
+    /// Adds a place `metres` below or to the right of another one.
     mutating func place(_ letter: Character, below other: Character, _ metres: Double) {
         place(letter, other, east: 0, north: -metres)
     }
@@ -81,8 +81,8 @@ struct Town {
         letters.append(letter)
     }
 
-    /// Adds a winding road, which may be driven both ways unless it is `oneway`; it leads over points, metres east and north of
-    /// its start, to a new letter at the last one.
+    /// Adds a winding road, two-way unless it is `oneway`, over points in metres east and north of its start; the last
+    /// one becomes a new letter.
     mutating func road(
         _ from: Character, _ to: Character, over points: [(Double, Double)], _ name: String, oneway: Bool = false,
         roadClass: RoadClass = .residential
@@ -112,7 +112,7 @@ struct Town {
 
     func graph() throws -> RoadGraph { try graph { _ in true } }
 
-    /// The graph in which only some roads are open to cars, the edges being the same.
+    /// Returns the graph in which only some roads are open to cars, with the same edges.
     private func graph(isOpen: (Road) -> Bool) throws -> RoadGraph {
         var content = TileContent(id: RoadTileID(layer: .local, containing: Town.origin))
         content.nodes = letters.map {
@@ -154,11 +154,11 @@ struct Town {
         return RoadGraph(tiles: [try RoadTile(TileStorage(copying: bytes))], mapVersion: "drawn")
     }
 
-    /// The route over the letters of each leg: the router finds it where all other roads are closed.
+    /// Returns the route over the letters of each leg, which the router finds because all other roads are closed.
     ///
     /// - Parameters:
-    ///   - via: passed in the first leg without a stop.
-    ///   - destination: the last waypoint, when it is not at the last letter.
+    ///   - via: a waypoint of the first leg without a stop.
+    ///   - destination: the last waypoint, if it is not at the last letter.
     func route(
         _ legs: String..., via: Coordinate? = nil, destination: Coordinate? = nil, name: String = ""
     ) throws -> Route {
@@ -183,7 +183,7 @@ struct Town {
         var outcome: String
     }
 
-    /// The instructions along a route without departure and arrival, one maneuver per line.
+    /// Returns the instructions along a route without departure and arrival.
     func told(_ path: String, via: Coordinate? = nil) throws -> [String] {
         let guidance = RouteGuidance(route: try route(path, via: via), graph: try graph())
         return guidance.maneuvers.dropFirst().dropLast().map { guidance.options.text.instruction($0) }

@@ -50,7 +50,7 @@ struct HTTPAddressTests {
         #expect(next.basic == nil)
     }
 
-    @Test("Only addresses of this machine are loopback")
+    @Test("Only addresses of the local host are loopback")
     func loopback() {
         for (text, isLoopback) in [
             ("http://localhost:1/", true), ("http://127.1.2.3/", true), ("http://[::1]/", true),

@@ -60,7 +60,7 @@ struct HTTPClientTests {
         #expect(post.header("User-Agent") == "navbus" && post.header("Expect") == nil)
     }
 
-    @Test("Bodies are read for successes, and for failures only on request")
+    @Test("Bodies are read on success, and on failure only if requested")
     func bodies() async throws {
         for (status, reads, expected) in [
             (200, false, 2), (206, false, 2), (404, false, 0), (404, true, 2), (503, true, 2), (304, true, 0),
@@ -72,7 +72,7 @@ struct HTTPClientTests {
         }
     }
 
-    @Test("A proxy is used for everything, and its tunnel reply is not the server's response")
+    @Test("All requests use the proxy, and its tunnel reply is not the server's response")
     func proxies() async throws {
         let server = try LoopbackServer(.answer(body: [1]))
         let proxy = try LoopbackServer { request, _ in
@@ -115,7 +115,7 @@ struct HTTPClientTests {
         #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
     }
 
-    @Test("Endless bodies and headers are read only up to their limits")
+    @Test("Endless bodies and headers are read up to their limits")
     func endless() async throws {
         let head = Array((Self.head + "Transfer-Encoding: chunked\r\n\r\n").utf8)
         let chunk = Array("1000\r\n".utf8) + [UInt8](repeating: 32, count: 4_096) + Array("\r\n".utf8)
@@ -128,7 +128,7 @@ struct HTTPClientTests {
     private static let body = Array((head + "Content-Length: 100000\r\n\r\n").utf8)
 
     @Test(
-        "A server that stalls is not waited for",
+        "A server that stalls causes a timeout",
         arguments: [Behaviour.silence, .drip(Array((head + "X: ").utf8), UInt8(ascii: "a")), .drip(body, 0)])
     private func stalls(manner: Behaviour) async throws {
         let late = try await failure(manner) { $0.timeout = 0.3 }
@@ -136,7 +136,7 @@ struct HTTPClientTests {
         #expect(try await failure(manner, rules: { $0.limits.totalTimeout = 0.3 })?.code == .timedOut)
     }
 
-    @Test("Idle and slow responses time out by their own limits")
+    @Test("Idle and slow responses have separate timeouts")
     func silence() async throws {
         let silent = try await failure(.silence, rules: { $0.limits.idleTimeout = 0.3 })
         #expect(silent?.code == .timedOut && silent?.message.contains("nothing for 0.3 s") == true)
@@ -160,13 +160,13 @@ struct HTTPClientTests {
         #expect(server.requests.map { $0.header("X-Key") } == ["hidden", "hidden"])
         let ring = try LoopbackServer(.answer(status: 301, headers: ["Location: /a"]))
         guard case .failure(let error) = try await ask(ring, rules: { $0.limits.redirects = 3 }) else {
-            Issue.record("a redirect loop ended")
+            Issue.record("a redirect loop was followed to an answer")
             return
         }
         #expect(error.code == .redirected && ring.requests.count == 4)
     }
 
-    @Test("A redirect that must not be followed is a failure that names the target")
+    @Test("A forbidden redirect is a failure that names the target")
     func refused() async throws {
         let other = try LoopbackServer(.answer(body: [1]))
         for location in ["file:///etc/passwd", other.url + "/x?token=private", "ftp://a/b", "http://127.0.0.1:1\u{1}/"]
@@ -188,7 +188,7 @@ struct HTTPClientTests {
         for headers in [[], ["Location: "]] {
             let server = try LoopbackServer(.answer(status: 302, headers: headers))
             guard case .failure(let error) = try await ask(server) else {
-                Issue.record("a redirect to nowhere was answered")
+                Issue.record("a redirect without Location was answered")
                 return
             }
             #expect(error.code == .redirected && error.message.contains("Location"), "\(error)")

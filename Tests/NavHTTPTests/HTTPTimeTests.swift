@@ -2,7 +2,7 @@ import NavGeo
 import NavHTTP
 import Testing
 
-/// Times in HTTP headers.
+/// Parsing of times in HTTP headers.
 struct HTTPTimeTests {
     @Test func retryAfterIsSecondsOrADateOfTheServerClock() {
         let moment = "Sun, 06 Nov 1994 08:49:47 GMT"
@@ -22,12 +22,12 @@ struct HTTPTimeTests {
         }
     }
 
-    /// The pause of an answer that arrived at 08:49:17 by the machine's clock.
+    /// Returns the pause of an answer that arrived at 08:49:17 by the local clock.
     private func retryAfter(_ text: String?, date: String?) -> Double? {
         HTTPTime.retryAfter(text, date: date, received: Timestamp(nanoseconds: 784_111_757_000_000_000))
     }
 
-    @Test func hugeNumbersAreBounded() {
+    @Test func hugeNumbersAreClamped() {
         #expect(HTTPTime.deltaSeconds("99999999999999999999999") == 2_147_483_648)
         #expect(HTTPTime.deltaSeconds("-1") == nil && HTTPTime.deltaSeconds("1.5") == nil)
     }

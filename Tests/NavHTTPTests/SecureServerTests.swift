@@ -9,7 +9,7 @@ import Testing
         if: Nginx.program != nil && SelfSignedCertificate.isPossible,
         "needs nginx (NAVBUS_NGINX names the program) and openssl"))
 struct SecureServerTests {
-    /// The status of a request to a server with a certificate of its own.
+    /// Returns the status of a request to a server with its own certificate.
     private func ask(_ nginx: Nginx, host: String = "127.0.0.1", authorities: String?) async throws -> Int {
         var rules = HTTPConfiguration()
         rules.authorities = authorities
@@ -40,7 +40,7 @@ struct SecureServerTests {
         #expect(try await ask(nginx, authorities: certificate.certificate) == 404)
     }
 
-    @Test("A certificate for another name is rejected, whatever its authority")
+    @Test("A certificate for another name is rejected, even of a trusted authority")
     func names() async throws {
         let certificate = try SelfSignedCertificate()
         let nginx = try server(certificate)
@@ -48,7 +48,7 @@ struct SecureServerTests {
         #expect(error?.code == .unreachable)
     }
 
-    /// The answers of the redirecting servers: the received credential, and redirects to another server and back.
+    /// The locations of the redirecting servers: the received credential, and redirects to the other server and back.
     private static let ways = """
         location /key { return 200 "key=$http_x_key"; }
         location /away { return 302 https://127.0.0.1:$arg_to/key; }
@@ -57,7 +57,7 @@ struct SecureServerTests {
         """
 
     @Test(
-        "A credential is sent only to its own origin, also after a detour",
+        "A credential is sent only to its own origin, also after a redirect to another origin and back",
         arguments: [("away", "key="), ("detour", "key=hidden")])
     func credentials(path: String, answer: String) async throws {
         let certificate = try SelfSignedCertificate()
@@ -76,7 +76,7 @@ struct SecureServerTests {
         await client.close()
     }
 
-    @Test("Without the file of authorities no request is sent")
+    @Test("Without the configured file of authorities no request is sent")
     func noFile() async throws {
         let nginx = try server(try SelfSignedCertificate())
         let error = await failure(nginx, authorities: NSTemporaryDirectory() + "none-\(UUID().uuidString).pem")

@@ -17,7 +17,7 @@ struct TransferMeterTests {
         TransferMeter(bytesPerSecond: bytesPerSecond, now: { [clock] in clock.now })
     }
 
-    /// Lets bytes arrive, and moves the clock for as long as they have to wait; returns the seconds that it took.
+    /// Notes bytes, advances the clock by their pauses, and returns the total delay in seconds.
     private func take(_ bytes: Int, _ meter: TransferMeter) -> Double {
         let began = clock.now
         guard let ticket = meter.note(bytes) else { return 0 }
@@ -28,7 +28,7 @@ struct TransferMeterTests {
         return (clock.now - began) / .seconds(1)
     }
 
-    @Test("Bytes beyond the rate are delayed correctly however they arrive")
+    @Test("Bytes beyond the rate are delayed correctly in portions of any size")
     func waits() {
         let meter = meter(1_000)
         #expect(abs(take(5_000, meter) - 5) < 0.3)
@@ -36,7 +36,7 @@ struct TransferMeterTests {
         #expect(meter.received == 10_000)
     }
 
-    @Test("Without a rate nothing is delayed, and the rate can change while bytes wait")
+    @Test("Without a rate nothing is delayed, and the rate can change during a delay")
     func changes() throws {
         let meter = meter(nil)
         #expect(take(1 << 30, meter) == 0)

@@ -24,7 +24,7 @@ struct TransferPaceTests {
         #expect(pace.fault(at: .seconds(61)) == nil)
     }
 
-    @Test("A body below the lowest rate is too slow, not counting time spent in the rate limit")
+    @Test("A body below the minimum rate is too slow, excluding time spent in the rate limit")
     func rate() {
         var pace = TransferPace(limits, at: .zero)
         pace.noteSent(at: .zero)
@@ -39,14 +39,14 @@ struct TransferPaceTests {
         #expect(pace.fault(at: .seconds(1_002)) == .slow)
     }
 
-    @Test("The total time ends exactly and is extended by time spent in the rate limit")
+    @Test("The total timeout is exact and is extended by time spent in the rate limit")
     func exactEnd() {
         var pace = TransferPace(limits, at: .seconds(1))
         #expect(pace.nextCheck(after: .seconds(50)) < .seconds(52))
         #expect(pace.nextCheck(after: .seconds(100.5)) == .seconds(101))
         #expect(pace.fault(at: .seconds(101)) == .total)
         pace.hold(at: .seconds(90))
-        #expect(pace.nextCheck(after: .seconds(100.5)) > .seconds(101), "time in the rate limit is not late")
+        #expect(pace.nextCheck(after: .seconds(100.5)) > .seconds(101), "time in the rate limit does not count")
         pace.release(at: .seconds(110))
         #expect(pace.nextCheck(after: .seconds(120.5)) == .seconds(121))
     }

@@ -29,7 +29,7 @@ struct UnpackerTests {
         }
     }
 
-    @Test("A decompression bomb is rejected before it fills memory", arguments: ["gzip", "zstd", "deflate", "raw"])
+    @Test("A decompression bomb is rejected before it exhausts memory", arguments: ["gzip", "zstd", "deflate", "raw"])
     func bomb(packing: String) throws {
         let (kind, bytes) = Self.packed(packing, [UInt8](repeating: 0, count: 20_000_000))
         #expect(throws: Unpacker.Failure.tooLarge) { try Unpacker.unpack(bytes, kind, limit: 1_000_000) }

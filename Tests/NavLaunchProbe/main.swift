@@ -1,5 +1,5 @@
-// Launches one file in a separate process, which tests interrupt and kill; or acts as a node that reports that it is alive, and then stops
-// reporting.
+// Launches one file in a separate process, which tests interrupt and kill, or acts as a node that reports that it is
+// alive and then stops reporting.
 import CProcess
 import Glibc
 import NavLaunch

@@ -57,7 +57,7 @@ struct HostileTileTests {
         }
     }
 
-    @Test("a maneuver outside its path, or of an unknown kind, is left out")
+    @Test("a maneuver outside its path, or of an unknown kind, is ignored")
     func maneuvers() throws {
         for (code, place) in [(UInt32(0x11), UInt32(7)), (0xff, 0)] {
             var bytes = try TestTiles.bytes()
@@ -92,7 +92,7 @@ struct HostileTileTests {
         }
     }
 
-    @Test("any word of the tile set to any extreme is refused or harmless")
+    @Test("a tile with any word set to an extreme value is refused or harmless")
     func everyWord() throws {
         let good = try TestTiles.bytes()
         var accepted = 0
@@ -109,7 +109,7 @@ struct HostileTileTests {
         #expect(accepted > 100)
     }
 
-    /// To reproduce a failure, use the seed in the test's argument.
+    /// Use the seed in the test's argument to reproduce a failure.
     @Test("random damage is refused or harmless", arguments: 1...40 as ClosedRange<UInt64>)
     func random(seed: UInt64) throws {
         let good = try TestTiles.bytes()
@@ -126,7 +126,7 @@ struct HostileTileTests {
         }
     }
 
-    /// A rank file and its tile: the ranks are read only where they fit the tile.
+    /// Ranks are used only with the tile that they match.
     @Test("a rank file that is changed, truncated or of another tile is refused")
     func ranks() throws {
         let good = EdgeRanks(tile: TestTiles.id, values: [3, 3, 1]).encoded()
@@ -160,7 +160,7 @@ struct HostileTileTests {
         TestTiles.exercise(tile)
     }
 
-    @Test("a tile in another tile's place is refused")
+    @Test("a tile at the path of another tile is refused")
     func swapped() throws {
         let bytes = try TestTiles.bytes()
         #expect(throws: TileError.self) {
@@ -168,7 +168,7 @@ struct HostileTileTests {
         }
     }
 
-    @Test("a header with huge counts does not make a reader allocate")
+    @Test("a header with huge counts does not cause allocations")
     func hugeCounts() throws {
         for section in TileLayout.Section.allCases {
             var bytes = [UInt8](repeating: 0, count: TileLayout.firstSectionOffset)

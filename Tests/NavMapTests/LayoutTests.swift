@@ -1,7 +1,7 @@
 import NavMap
 import Testing
 
-/// The numbers of the format article: a change here is a new version of the format.
+/// The numbers of the format article: a change of one requires a new format version.
 @Suite("Road tile layout")
 struct LayoutTests {
     @Test("records have the sizes of the format")

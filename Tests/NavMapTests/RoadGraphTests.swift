@@ -106,7 +106,7 @@ struct RoadGraphTests {
             for hit in found {
                 guard let other = byEdge[hit.edge] else { continue }
                 #expect(abs(hit.distance - other.distance) < 1e-6)
-                // Equal distances on a line that touches itself may be met at either.
+                // On a line that touches itself, equal distances may be found at either place.
                 let same = graph.position(at: hit.offset, of: hit.edge).coordinate
                 #expect(Geodesy.distance(same, hit.coordinate) < 0.02)
                 #expect(abs(Geodesy.distance(place, hit.coordinate) - hit.distance) < 0.02)
@@ -130,7 +130,7 @@ struct RoadGraphTests {
         #expect(map.graph.edges(near: Coordinate(latitude: .nan, longitude: 0), radius: 10).isEmpty)
     }
 
-    @Test("roads across the antimeridian are found as near")
+    @Test("nearby roads across the antimeridian are found")
     func antimeridian() throws {
         let map = try ASCIIMap(
             "A---B", gridMetres: 10, placement: .northWest(Coordinate(latitude: -17, longitude: 179.999)),
@@ -141,7 +141,7 @@ struct RoadGraphTests {
         for hit in hits { #expect(abs(hit.distance - Geodesy.distance(place, try map.coordinate("B"))) < 0.01) }
     }
 
-    @Test("positions along a road across the antimeridian go the short way round")
+    @Test("positions along a road across the antimeridian follow the shorter way")
     func positionsAcross() throws {
         let map = try ASCIIMap(
             "A---B", placement: .northWest(Coordinate(latitude: -17, longitude: 179.999)), ways: ["AB": road])

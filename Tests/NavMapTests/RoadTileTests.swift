@@ -36,10 +36,10 @@ struct RoadTileTests {
         #expect(graph.missingTiles(at: NodeIndex(2)) == [TestTiles.neighbour])
     }
 
-    @Test("perceived directions survive to within a degree, up to 94 degrees from the measured ones")
+    @Test("perceived directions are kept to within a degree, up to 94 degrees from the measured ones")
     func perceivedDirections() throws {
         var content = TestTiles.content()
-        // The first edge ends at a bearing of 117 degrees.
+        // The first edge ends with a bearing of 117 degrees.
         for perceived in [63.0, 64, 90, 116.6, 150, 30] {
             content.edges[0].perceivedEnd = Angle.radians(perceived)
             content.edges[1].perceivedStart = Angle.radians(perceived + 180)
@@ -174,7 +174,7 @@ struct RoadTileTests {
         #expect(read.freeFlowSpeed > 0)
     }
 
-    @Test("a path longer than any real restriction is left out")
+    @Test("a path longer than any real restriction is omitted")
     func longPath() throws {
         var content = TestTiles.content()
         let path = Array(
@@ -183,7 +183,7 @@ struct RoadTileTests {
         #expect(try TestTiles.tile(TileEncoder.encode(content)).prohibitedPathCount == 2)
     }
 
-    @Test("a time condition that readers cannot parse is left out")
+    @Test("a time condition that readers cannot parse is omitted")
     func unknownTimes() throws {
         var content = TestTiles.content()
         content.restrictions.append(

@@ -2,13 +2,13 @@ import NavGeo
 import NavMap
 import NavTestSupport
 
-/// Small tiles made by hand, and their bytes.
+/// Small hand-made tiles and their bytes.
 enum TestTiles {
     static let id = RoadTileID(layer: .local, containing: TestPlaces.insideTiles)
     static let neighbour = RoadTileID(rawValue: id.rawValue + (1 << 12)) ?? id
 
-    /// Two nodes and a third in the next tile: A ⇄ B over a bend, B → C, with names, a feature, a restriction and an
-    /// arrival.
+    /// Returns two nodes and a third in the next tile: A ⇄ B over a bend, B → C, with names, a feature, a restriction
+    /// and an arrival.
     static func content() -> TileContent {
         func position(_ east: Double, _ north: Double) -> FixedCoordinate {
             FixedCoordinate(
@@ -70,7 +70,7 @@ enum TestTiles {
 
     static func tile(_ bytes: [UInt8]) throws -> RoadTile { try RoadTile(TileStorage(copying: bytes)) }
 
-    /// Writes the checksum that fits changed bytes.
+    /// Writes the checksum of changed bytes.
     static func seal(_ bytes: inout [UInt8]) {
         let checksum = bytes.withUnsafeBytes { TileLayout.checksum($0) }
         put(checksum, at: TileLayout.HeaderOffset.checksum, in: &bytes)
@@ -80,7 +80,7 @@ enum TestTiles {
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
     }
 
-    /// The offset of a section and its number of records.
+    /// Returns the offset of a section and its number of records.
     static func section(_ section: TileLayout.Section, of bytes: [UInt8]) -> (offset: Int, count: Int) {
         let entry = TileLayout.headerBytes + section.rawValue * 8
         return bytes.withUnsafeBytes {
@@ -91,7 +91,7 @@ enum TestTiles {
         }
     }
 
-    /// Reads everything in a tile, as a graph of one tile.
+    /// Reads all of a tile, as a graph of one tile.
     static func exercise(_ tile: RoadTile) {
         let graph = RoadGraph(tiles: [tile], mapVersion: "test")
         for number in 0..<graph.edgeCount {
@@ -128,7 +128,8 @@ enum TestTiles {
 }
 
 extension RoadGraph {
-    /// Returns the paths of two or more edges that a kind of vehicle may not drive; without a time, those that never may be driven.
+    /// Returns the paths of two or more edges that are prohibited to a kind of vehicle; without a time, those always
+    /// prohibited.
     func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
         restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Times of day and year")
 struct TimeConditionTests {
-    /// Days of January 2026, whose fifth is a Monday.
+    /// Days of January 2026; the fifth is a Monday.
     private func january(_ day: Int, _ hour: Int, _ minute: Int = 0) throws -> LocalTime {
         try #require(LocalTime(year: 2026, month: 1, day: day, hour: hour, minute: minute))
     }
@@ -45,7 +45,7 @@ struct TimeConditionTests {
     }
 
     @Test(
-        "an unsupported text is not a condition",
+        "unsupported text is not a condition",
         arguments: [
             "", ";", "sunrise-sunset", "wet", "Mo[1] 08:00", "week 1-10", "2026 Jan 01", "08:00+", "25:99-26:00", "Mo-",
             "Mo,", "08:00-", "Mo-Fr 08:00-18:00 x", "07:00-09:00,", "-", "Jan 32 08:00-09:00x",

@@ -16,7 +16,7 @@ struct BadFixTests {
     }
 
     @Test(
-        "a fix without a usable position gives no match and changes nothing",
+        "a fix without a usable position gives no match and changes no state",
         arguments: [
             Coordinate(latitude: .nan, longitude: 9), Coordinate(latitude: 47, longitude: .infinity),
             Coordinate(latitude: 91, longitude: 9), Coordinate(latitude: 47, longitude: -181),
@@ -71,7 +71,7 @@ struct BadFixTests {
         }
     }
 
-    /// Two roads 175 m apart, and 1,175 m by road.
+    /// Returns two roads 175 m apart, which are 1,175 m apart by road.
     private func longWayRound() throws -> DrawnMap {
         try DrawnMap(
             """
@@ -86,7 +86,7 @@ struct BadFixTests {
             """, scale: 25, roads: ["AB", "BC", "CD"])
     }
 
-    @Test("a fix a minute after the previous one is not an outlier, however long the detour by road")
+    @Test("a fix a minute after the previous one is not an outlier, even if the way by road is long")
     func rareFixes() throws {
         let map = try longWayRound()
         let drive = MatchedDrive(
@@ -101,7 +101,7 @@ struct BadFixTests {
         }
     }
 
-    @Test("a frozen fix does not reset the gap after which no fix is an outlier", arguments: [5, 24, 26, 60])
+    @Test("a frozen fix does not reset the gap after which every fix is accepted", arguments: [5, 24, 26, 60])
     func frozenFixInAGap(gap: Double) throws {
         let map = try longWayRound()
         let start = map.coordinate("A", east: 20)
@@ -115,7 +115,7 @@ struct BadFixTests {
         #expect(drive.positions.map(\.isHeld) == [false, true, gap <= MatcherConfig().maximumHoldGap])
     }
 
-    @Test("a fix older than its predecessor changes nothing")
+    @Test("a fix older than its predecessor changes no state")
     func late() throws {
         let map = try road()
         var fixes = map.drive("AB", noise: 2)
@@ -130,7 +130,7 @@ struct BadFixTests {
     }
 
     @Test("a stationary vehicle keeps position, direction and confidence", arguments: [0.1, 1])
-    func standing(interval: Double) throws {
+    func stationary(interval: Double) throws {
         let map = try road()
         let drive = map.drive("AB", noise: 1).prefix(20)
         let stop = try #require(drive.last)
@@ -152,7 +152,7 @@ struct BadFixTests {
     }
 
     @Test("a stationary vehicle without reported speed does not reverse direction")
-    func standingWithoutSpeed() throws {
+    func stationaryWithoutSpeed() throws {
         let map = try road()
         let drive = map.drive("AB", noise: 1, senses: false).prefix(20)
         let stop = try #require(drive.last)
@@ -172,7 +172,7 @@ struct BadFixTests {
         let map = try road()
         var fixes = map.drive("ABC", noise: 1)
         fixes[10].coordinate = map.coordinate("C", north: 3_000)
-        // Because of its noise the last fix is before or behind the end of the road.
+        // Because of its noise the last fix may lie beyond the end of the road.
         let drive = MatchedDrive(map, fixes, includesPartialEnds: true)
         #expect(drive.positions[10].isHeld)
         #expect(drive.positions.allSatisfy { !$0.isTeleport })
@@ -180,9 +180,9 @@ struct BadFixTests {
         #expect(drive.path == ["AB", "BC"])
     }
 
-    @Test("a stationary vehicle keeps its place against a reflection, unless that lasts or follows a gap")
-    func movedWhileStanding() throws {
-        // Two roads that are not connected, 100 m apart.
+    @Test("a stationary vehicle keeps its place during a reflection, unless that lasts or follows a gap")
+    func movedWhileStationary() throws {
+        // Two disconnected roads, 100 m apart.
         let map = try DrawnMap(
             """
             A----------B
@@ -197,15 +197,15 @@ struct BadFixTests {
         let first = stand(0..<300, at: before)
         let there = road(MatchedDrive(map, first).positions.last)
         #expect(["AB", "BA"].contains(there))
-        // A reflection of 50 s.
+        // A reflection that lasts for 50 s.
         let reflected = first + stand(300..<350, at: after) + stand(350..<500, at: before)
         #expect(MatchedDrive(map, reflected).positions.dropFirst(100).allSatisfy { road($0) == there })
-        // The same reflection for longer: the vehicle is relocated, once.
+        // A longer reflection relocates the vehicle, once.
         let moved = MatchedDrive(map, first + stand(300..<500, at: after))
         #expect(moved.positions[300..<358].allSatisfy { road($0) == there })
         #expect(moved.positions[365...].allSatisfy { ["CD", "DC"].contains(road($0)) && !$0.isHeld })
         #expect(moved.positions.count(where: \.isTeleport) == 1)
-        // After a gap there is no place to keep.
+        // After a gap the previous place is not kept.
         let towed = MatchedDrive(map, first + stand(3_000..<3_010, at: after))
         #expect(["CD", "DC"].contains(road(towed.positions.last)))
     }
@@ -274,7 +274,7 @@ struct BadFixTests {
         #expect(last.offRoadProbability < 0.01)
     }
 
-    @Test("without roads nearby there are no candidates")
+    @Test("a fix without roads nearby has no candidates")
     func wilderness() throws {
         let map = try road()
         let drive = MatchedDrive(map, [map.fix(0, map.coordinate("A", north: 5_000))])

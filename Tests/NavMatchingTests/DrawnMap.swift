@@ -8,7 +8,7 @@ import NavTestSupport
 
 /// A road network drawn with letters: each letter is an OSM node, each road a way over some of them.
 ///
-/// Letters keep their meaning as OSM node ids (``id(_:)``), roads get way ids from 100 on in the given order.
+/// The letters are also the OSM node ids (``id(_:)``); roads get way ids from 100 on in the given order.
 struct DrawnMap {
     static let origin = Coordinate(latitude: 47.15, longitude: 9.53)
 
@@ -17,13 +17,13 @@ struct DrawnMap {
     private let frame = LocalFrame(origin: origin)
     private let points: [Character: LocalPoint]
 
-    /// Reads a drawing.
+    /// Creates the map of a drawing.
     ///
     /// - Parameters:
     ///   - scale: metres per column; a row is twice as high.
-    ///   - roads: ways as their letters; a `>` in front makes one a one-way street.
-    ///   - prohibited: turns that may not be made, as three letters.
-    ///   - skipping: letters whose roads are left out, as if their tile was not loaded.
+    ///   - roads: ways as their letters; a leading `>` makes a one-way street.
+    ///   - prohibited: prohibited turns, as three letters.
+    ///   - skipping: letters whose roads are missing, as if their tile was not loaded.
     init(
         _ drawing: String, scale: Double = 10, roads: [String], prohibited: [String] = [], mapVersion: String = "drawn",
         skipping: Set<Character> = []
@@ -101,21 +101,21 @@ struct DrawnMap {
         metric = Metric(TurnGraph(graph), model: CostModel())
     }
 
-    /// OSM id of a letter.
+    /// Returns the OSM id of a letter.
     static func id(_ letter: Character) -> Int64 { Int64(letter.unicodeScalars.first?.value ?? 0) }
 
-    /// The two letters of an OSM segment, such as "AB".
+    /// Returns the two letters of an OSM segment, such as "AB".
     static func name(_ from: Int64, _ to: Int64) -> String {
         String([from, to].compactMap { Unicode.Scalar(UInt32($0)).map(Character.init) })
     }
 
-    /// The place of a letter, moved by some metres.
+    /// Returns the place of a letter, with an offset in metres.
     func coordinate(_ letter: Character, east: Double = 0, north: Double = 0) -> Coordinate {
         let point = points[letter] ?? LocalPoint(east: 0, north: 0)
         return frame.coordinate(of: LocalPoint(east: point.east + east, north: point.north + north))
     }
 
-    /// The edge from one letter to another.
+    /// Returns the edge from one letter to another.
     func edge(_ from: Character, _ to: Character) -> EdgeIndex? {
         (0..<graph.edgeCount).map { EdgeIndex($0) }.first {
             let shape = graph.shape(of: $0)
@@ -123,7 +123,7 @@ struct DrawnMap {
         }
     }
 
-    /// Fixes of a drive in straight lines from letter to letter, the last one at the last letter.
+    /// Returns fixes of a drive in straight lines from letter to letter, the last fix at the last letter.
     func drive(
         _ letters: String, speed: Double = 12, every interval: Double = 1, from start: Double = 0, noise: Double = 0,
         seed: UInt64 = 1, sideways: Double = 0, senses: Bool = true
@@ -156,7 +156,7 @@ struct DrawnMap {
         return fixes
     }
 
-    /// One fix, `seconds` after the tests' epoch.
+    /// Returns one fix, `seconds` after the epoch of the tests.
     func fix(_ seconds: Double, _ coordinate: Coordinate, speed: Double? = nil, course: Double? = nil) -> Fix {
         Fix(
             stamp: Timestamp(nanoseconds: 1_700_000_000_000_000_000).advanced(bySeconds: seconds),
@@ -164,7 +164,7 @@ struct DrawnMap {
     }
 }
 
-/// A matcher with its path, and what it answered.
+/// The positions and path of a drive from a matcher.
 struct MatchedDrive {
     var positions: [MatchedPosition] = []
     var path: [String] = []
@@ -184,7 +184,7 @@ struct MatchedDrive {
         path = segments.map { DrawnMap.name($0.fromNodeID, $0.toNodeID) }
     }
 
-    /// The segments of the positions, repeats left out.
+    /// The segments of the positions, without repetitions.
     var visited: [String] {
         positions.compactMap(\.segmentName).reduce(into: []) { if $0.last != $1 { $0.append($1) } }
     }

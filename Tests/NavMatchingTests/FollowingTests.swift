@@ -17,7 +17,7 @@ struct FollowingTests {
         try DrawnMap(FollowingTests.cross, scale: 40, roads: ["ABC", "EBD"])
     }
 
-    @Test("a straight road is followed without leaving it")
+    @Test("a straight road is followed throughout")
     func straight() throws {
         let map = try cross()
         let drive = MatchedDrive(map, map.drive("ABC", noise: 3, seed: 7), includesPartialEnds: true)
@@ -58,7 +58,7 @@ struct FollowingTests {
         #expect(drive.path == ["AB", "BD"])
     }
 
-    @Test("fixes five seconds apart, without speed or course, are joined by road")
+    @Test("fixes five seconds apart, without speed or course, are connected by road")
     func sparse() throws {
         let map = try DrawnMap(
             """
@@ -71,7 +71,7 @@ struct FollowingTests {
         #expect(drive.path == ["AB", "BD", "DE", "EF"])
     }
 
-    @Test("the direction of a two-way road is known as soon as the vehicle moves")
+    @Test("the direction on a two-way road is determined as soon as the vehicle moves")
     func direction() throws {
         let map = try cross()
         let drive = MatchedDrive(map, map.drive("CBA", senses: false), includesPartialEnds: true)
@@ -81,7 +81,7 @@ struct FollowingTests {
         #expect(drive.positions[2].confidence > 0.9)
     }
 
-    @Test("a course gives the direction on a two-way road at the first fix")
+    @Test("a course determines the direction on a two-way road at the first fix")
     func courseAtFirstFix() throws {
         let map = try cross()
         let first = try #require(map.drive("CBA").first)
@@ -97,12 +97,12 @@ struct FollowingTests {
             A---------B
             C---------D
             """, scale: 12, roads: [">BA", ">CD"])
-        // Two carriageways 24 m apart; the fixes run between them, nearer to the one that leads the other way.
+        // Two carriageways 24 m apart; the fixes lie between them, nearer to that of the opposite direction.
         let drive = MatchedDrive(map, map.drive("CD", noise: 0, sideways: -14), includesPartialEnds: true)
         #expect(drive.visited == ["CD"])
     }
 
-    @Test("single fixes nearer to a parallel road do not switch the match")
+    @Test("single fixes nearer to a parallel road do not change the match")
     func parallel() throws {
         let map = try DrawnMap(
             """

@@ -5,7 +5,7 @@ import NavRouting
 import NavSimulation
 import Testing
 
-@Suite("The driven path, and tiles that arrive during a drive")
+@Suite("The driven path and map changes during a drive")
 struct PathTests {
     private func grid() throws -> DrawnMap {
         try DrawnMap(
@@ -25,7 +25,7 @@ struct PathTests {
         #expect(drive.path == ["EF", "FG", "GH", "HD", "DC", "CG", "GK", "KL"])
     }
 
-    @Test("partially driven end segments are included on request")
+    @Test("partially driven end segments are included if requested")
     func partialEnds() throws {
         let map = try grid()
         let fixes = Array(map.drive("ABCD", speed: 10).dropFirst(3).dropLast(3))
@@ -53,7 +53,7 @@ struct PathTests {
         #expect(early.count >= 6)
     }
 
-    @Test("tiles that arrive during a drive do not disturb the belief", arguments: ["drawn", "another"])
+    @Test("tiles that arrive during a drive do not change the belief", arguments: ["drawn", "another"])
     func adoption(version: String) throws {
         let roads = ["ABCD", "EFGH"]
         let drawing = """
@@ -75,7 +75,7 @@ struct PathTests {
         #expect(!after.isTeleport)
     }
 
-    @Test("a version of the map that divides the road differently does not move the vehicle")
+    @Test("a map version with other nodes on the road does not move the vehicle")
     func division() throws {
         let drawing = """
             A---B---C---D
@@ -97,7 +97,7 @@ struct PathTests {
         }
     }
 
-    @Test("a stationary vehicle is matched again when roads appear around it", arguments: ["drawn", "another"])
+    @Test("a stationary vehicle is matched when roads are loaded around it", arguments: ["drawn", "another"])
     func arrivalOfRoads(version: String) throws {
         let roads = ["AB", "EF"]
         let drawing = """

@@ -7,9 +7,9 @@ import NavRouting
 import NavTestKit
 import Testing
 
-/// Real and generated drives with known truth.
+/// Real and generated drives with ground truth.
 private enum DriveData {
-    /// The cells of a CSV file by column, empty ones left out.
+    /// The cells of a CSV file by column, without empty cells.
     static func rows(_ url: URL) throws -> [[String: Double]] {
         let lines = try String(contentsOf: url, encoding: .utf8).split(whereSeparator: \.isNewline)
         let names = lines.first.map { $0.split(separator: ",").map(String.init) } ?? []
@@ -34,7 +34,7 @@ private enum DriveData {
     }
 }
 
-/// A map with the length of each OSM segment, to score paths on it.
+/// A map with the length of each OSM segment, by which paths are scored.
 private struct ScoredMap {
     let metric: Metric
     private var positions: [Int64: Coordinate] = [:]
@@ -51,7 +51,8 @@ private struct ScoredMap {
         metric = Metric(TurnGraph(graph), model: CostModel())
     }
 
-    /// The length driven by mistake and missed, with the truth's: the route mismatch fraction of Newson and Krumm (2009) is their quotient.
+    /// Returns the length driven wrongly or missed, and the length of the truth; their quotient is the route mismatch
+    /// fraction of Newson and Krumm (2009).
     func mismatch(_ path: [DrivenSegment], truth: [[String: Double]]) -> (wrong: Double, length: Double) {
         struct Pair: Hashable {
             let from: Int64
@@ -88,8 +89,8 @@ private struct ScoredMap {
     }
 }
 
-// These need data that is not part of the project; without it they are skipped.
-@Suite("Drives with known truth")
+// These tests are skipped without their data, which is not part of the project.
+@Suite("Drives with ground truth")
 struct RealDriveTests {
     @Test(
         "158 real drives with only positions every five seconds are matched",
@@ -109,14 +110,14 @@ struct RealDriveTests {
             length += score.length
             fractions.append(score.wrong / score.length)
         }
-        // An offline matcher that sees the whole drive reaches 0.040 pooled and 0.0007 in the median.
+        // An offline matcher with access to the whole drive reaches 0.040 pooled and 0.0007 in the median.
         #expect(fractions.count == 158)
         #expect(wrong / length <= (isSmoothed ? 0.03 : 0.035))
         #expect(fractions.sorted()[fractions.count / 2] <= 0.003)
     }
 
     @Test(
-        "clean drives through towns are matched without a wrong road",
+        "clean drives through towns are matched without wrong roads",
         .needs("gnss/synth/liechtenstein", "osm/liechtenstein.osm.pbf"),
         arguments: ["suburban_1hz", "suburban_10hz"])
     func clean(profile: String) throws {
@@ -125,7 +126,7 @@ struct RealDriveTests {
             let folder = URL(fileURLWithPath: TestData.gnss("synth/liechtenstein/0\(drive)"))
             let fixes = try DriveData.fixes(folder.appending(path: "gnss/\(profile)/trace.csv"))
             let truth = try DriveData.rows(folder.appending(path: "driven_edges.csv"))
-            // The segments of which the drive's ends are part contribute some 0.005.
+            // The partially driven segments at the ends contribute about 0.005.
             for path in [map.causal(fixes), map.smoothed(fixes)] {
                 let score = map.mismatch(path, truth: truth)
                 #expect(score.wrong / score.length < 0.006, "drive \(drive)")

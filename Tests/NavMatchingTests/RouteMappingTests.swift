@@ -6,7 +6,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-@Suite("Provided routes on this map")
+@Suite("Mapping of provided routes")
 struct RouteMappingTests {
     private let road = ["highway": "residential"]
 
@@ -25,7 +25,7 @@ struct RouteMappingTests {
             ])
     }
 
-    /// A leg over nodes of a drawing, each segment in some seconds.
+    /// Returns a leg over nodes of a drawing, with a duration per segment in seconds.
     private func leg(
         _ nodes: String, on map: ASCIIMap, seconds: Double = 20, turns: Double = 0, withNodes: Bool = true
     ) throws -> ProvidedRoute.Leg {
@@ -44,7 +44,7 @@ struct RouteMappingTests {
         RouteMapping(Router(Metric(map.turns, model: CostModel())))
     }
 
-    @Test("a provided route over known nodes is taken even if it is not the fastest", arguments: [true, false])
+    @Test("a provided route over known nodes is kept even if it is not the fastest", arguments: [true, false])
     func known(withNodes: Bool) throws {
         let map = try grid()
         let provided = ProvidedRoute(legs: [try leg("ABFGCDHLK", on: map, withNodes: withNodes)])
@@ -55,7 +55,7 @@ struct RouteMappingTests {
         #expect(mapped.route.mapVersion == map.graph.mapVersion)
     }
 
-    @Test("durations and traffic are the provider's, and turns take the remainder")
+    @Test("durations and traffic are the provider's, and turns get the remaining time")
     func times() throws {
         let map = try grid()
         var leg = try leg("ABFG", on: map, turns: 12)
@@ -71,13 +71,13 @@ struct RouteMappingTests {
         #expect(abs(mapped.route.duration - 102) < 0.1)
         #expect(edges.allSatisfy { $0.freeFlowDuration <= $0.duration && $0.freeFlowDuration > 0 })
         #expect((mapped.route.trafficDelay ?? 0) > 10)
-        // Without times for segments those of the map are scaled.
+        // Without segment durations those of the map are scaled.
         leg.durations = []
         let scaled = try mapping(map).map(ProvidedRoute(legs: [leg]), for: request("AG", on: map))
         #expect(abs(scaled.route.duration - 102) < 0.1)
     }
 
-    @Test("a route begins and ends inside edges where its line does")
+    @Test("a route begins and ends within edges if its line does")
     func parts() throws {
         let map = try grid()
         var leg = try leg("ABFG", on: map)
@@ -124,7 +124,7 @@ struct RouteMappingTests {
         var request = try request("AFBFK", on: map)
         for index in 1...3 { request.waypoints[index].isStop = false }
         let provided = ProvidedRoute(legs: [try leg("ABFBFGK", on: map)])
-        // Turning round at B and F is not allowed here: the route is not driven as it was given.
+        // U-turns at B and F are not permitted, so the route is not mapped exactly as provided.
         if let mapped = try? mapping(map).map(provided, for: request) {
             let offsets = mapped.route.waypoints.map(\.routeOffset)
             #expect(offsets == offsets.sorted() && offsets.count == 5)
@@ -136,7 +136,7 @@ struct RouteMappingTests {
 
     // MARK: Differences
 
-    @Test("a node missing in the map is no gap if the road is the same")
+    @Test("a node missing in the map is not a gap if the road is the same")
     func newNode() throws {
         let map = try grid()
         var leg = try leg("ABCD", on: map)
@@ -149,9 +149,9 @@ struct RouteMappingTests {
         #expect(abs(mapped.route.duration - 80) < 0.5)
     }
 
-    @Test("a short new road is bridged, and lowers the share")
+    @Test("a short unknown road is bridged and lowers the mapped share")
     func shortGap() throws {
-        // The provider's road from F to G is another one, 30 m south of ours.
+        // The provider's road from F to G differs from that of the map, 30 m south.
         let map = try ASCIIMap(
             "A------------------------------B-C------------------------------D\n                               | |\n                               E-F",
             gridMetres: 50,
@@ -171,7 +171,7 @@ struct RouteMappingTests {
         #expect(mapped.route.edges.allSatisfy { $0.duration.isFinite && $0.duration > 0 })
     }
 
-    @Test("a route with too much unmapped length is rejected")
+    @Test("a route whose unmapped length exceeds the limit is rejected")
     func longGap() throws {
         let map = try grid()
         let south = try map.coordinate("L", north: -400)
@@ -185,7 +185,7 @@ struct RouteMappingTests {
         #expect(error?.code == .unmapped && (error?.share ?? 1) < 0.5)
     }
 
-    @Test("forbidden turns and closed roads of this map are not used")
+    @Test("prohibited turns and closed roads of the map are not used")
     func rules() throws {
         let forbidden = try ASCIIMap(
             """
@@ -219,7 +219,7 @@ struct RouteMappingTests {
         !map.letters(of: route).contains(way)
     }
 
-    @Test("excluded roads are not on the route")
+    @Test("excluded roads are not used")
     func exclusions() throws {
         let map = try grid()
         var request = try request("AK", on: map)
@@ -229,7 +229,7 @@ struct RouteMappingTests {
         #expect(error?.code == .unmapped)
     }
 
-    @Test("a road on a missing tile is unmapped, and the tile is named")
+    @Test("a road on a missing tile is unmapped, and the tile is reported")
     func missingTile() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E---F", gridMetres: 40, placement: .localTileCorner,
@@ -246,7 +246,7 @@ struct RouteMappingTests {
 
     // MARK: Invalid input
 
-    @Test("invalid provided routes are refused")
+    @Test("invalid provided routes are rejected")
     func nonsense() throws {
         let map = try grid()
         let good = try leg("ABFG", on: map)
@@ -288,7 +288,7 @@ struct RouteMappingTests {
     // MARK: Random routes
 
     @Test(
-        "a route of this map is reproduced from its nodes and from its line alone",
+        "a route of the map is reproduced from its nodes, and from its line alone",
         arguments: 1...30 as ClosedRange<UInt64>)
     func foundAgain(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 8, gridMetres: 150)
@@ -314,7 +314,7 @@ struct RouteMappingTests {
         }
     }
 
-    @Test("a line without node ids is limited by its length, one with them is not")
+    @Test("only lines without node ids are limited in length")
     func distantPoints() throws {
         let map = try RandomMap(seed: 1, size: 8, gridMetres: 150)
         let router = Router(Metric(TurnGraph(map.graph), model: CostModel()))
@@ -336,7 +336,7 @@ struct RouteMappingTests {
         #expect(error?.message.hasSuffix("at most 20 are matched") == true)
     }
 
-    @Test("lines that go round the world more than once are refused, also with node ids")
+    @Test("lines longer than the Earth's circumference are rejected, even with node ids")
     func misplacedPoints() throws {
         let map = try grid()
         let (zero, far) = (Coordinate(latitude: 0, longitude: 0), Coordinate(latitude: 0, longitude: 179))
@@ -354,7 +354,7 @@ struct RouteMappingTests {
         }
     }
 
-    @Test("searches between roads that do not continue one another are limited in sum")
+    @Test("the total effort of searches between disconnected roads is limited")
     func scatteredNodes() throws {
         let map = try grid()
         func mapped(_ legs: [String], _ stops: String, settled: Int) throws -> MappedRoute {
@@ -364,7 +364,7 @@ struct RouteMappingTests {
             let mapping = RouteMapping(Router(Metric(map.turns, model: CostModel())), config: config)
             return try mapping.map(provided, for: request(stops, on: map))
         }
-        // Connected roads need no search.
+        // Connected roads require no search.
         #expect(try mapped(["ABFGCDHLK"], "AK", settled: 0).share == 1)
         let least = try #require((1...1_000).first { (try? mapped(["ABKL"], "AL", settled: $0)) != nil })
         #expect(try mapped(["ABKL", "LKBA"], "ALA", settled: 1_000).route.legs.count == 2)
@@ -374,7 +374,7 @@ struct RouteMappingTests {
         #expect(error?.code == .interrupted && error?.message.contains("do not continue one another") == true)
     }
 
-    @Test("in a real town the line alone gives the same roads")
+    @Test("in a real town the line alone determines the same roads")
     func helsinki() throws {
         let router = try RealMap.helsinki.get().router()
         let graph = router.metric.turns.graph
@@ -398,7 +398,7 @@ struct RouteMappingTests {
             provided.legs[0].nodeIDs = []
             let byLine = try RouteMapping(router).map(provided, for: request)
             #expect(byLine.share > 0.97 && abs(byLine.route.duration - route.duration) < 0.05 * route.duration + 5)
-            // The ends may be touched by less than a metre; everything between them is the same.
+            // The ends may differ by less than a metre; everything between them is the same.
             let kept = Set(driven(byLine.route))
             length += route.length
             for edge in route.edges where !kept.contains(edge.key) {
@@ -410,7 +410,7 @@ struct RouteMappingTests {
         #expect(missed < 0.000_5 * length)
     }
 
-    /// The edges of a route; an edge that a waypoint divides occurs once.
+    /// Returns the edges of a route; an edge that a waypoint divides occurs once.
     private func driven(_ route: Route) -> [EdgeKey] {
         route.edges.indices.filter { $0 == 0 || route.edges[$0].key != route.edges[$0 - 1].key }
             .map { route.edges[$0].key }
@@ -442,7 +442,7 @@ struct RouteMappingTests {
 }
 
 extension ProvidedRoute {
-    /// A route of this map as a provider would give it, in another time.
+    /// Creates a route of the map as a provider would return it, with other durations.
     fileprivate init(_ route: Route, factor: Double) {
         self.init(
             legs: route.legs.map { leg in

@@ -2,9 +2,9 @@ import NavMap
 import NavMatching
 import Testing
 
-@Suite("The route as a prior")
+@Suite("The route prior")
 struct RoutePriorTests {
-    /// A fork whose branches run side by side, 16 m apart.
+    /// Returns a fork with parallel branches, 16 m apart.
     private func fork() throws -> DrawnMap {
         try DrawnMap(
             """
@@ -29,7 +29,7 @@ struct RoutePriorTests {
         #expect(lower.positions.last?.road?.edge == map.edge("B", "F"))
     }
 
-    @Test("a vehicle that leaves the route is matched off it")
+    @Test("a vehicle that leaves the route is matched to its actual road")
     func leaving() throws {
         let map = try fork()
         let fixes = map.drive("ABDF", noise: 2, seed: 4)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Smoothed drives and receiver noise")
 struct SmoothingTests {
     private func fork() throws -> DrawnMap {
-        // Two streets that run side by side after a fork, 40 m apart.
+        // Two streets that run in parallel after a fork, 40 m apart.
         try DrawnMap(
             """
             A-----B------------------C
@@ -16,7 +16,7 @@ struct SmoothingTests {
             """, scale: 10, roads: ["ABC", "BD", "DE"])
     }
 
-    @Test("a smoothed drive has a position for each fix, and the path of all")
+    @Test("a smoothed drive has a position for each fix and the path of the whole drive")
     func wholeDrive() throws {
         let map = try fork()
         let fixes = map.drive("ABC", noise: 3, seed: 4)
@@ -33,7 +33,7 @@ struct SmoothingTests {
     @Test("later fixes resolve earlier ambiguity")
     func lookAhead() throws {
         let map = try fork()
-        // The first fixes after the fork are nearer to the wrong street; the following ones are not.
+        // The first fixes after the fork are nearer to the wrong street, the following ones to the right one.
         var fixes = map.drive("ABC", every: 1)
         for index in fixes.indices where (8...11).contains(index) {
             fixes[index].coordinate = LocalFrame(origin: fixes[index].coordinate)
@@ -67,7 +67,7 @@ struct SmoothingTests {
             let position = matcher.match(fix)
             guard let step = matcher.step else { continue }
             path += tracker.append(step)
-            // Everything before the current road has been emitted.
+            // The path before the current road is complete.
             if position.segmentName == "DE" { #expect(path.count == 2) }
         }
         #expect((path + tracker.finish()).map { DrawnMap.name($0.fromNodeID, $0.toNodeID) } == ["AB", "BD", "DE"])
@@ -97,7 +97,7 @@ struct SmoothingTests {
             |
             E
             """, scale: 20, roads: ["AB", "CD", "CE", "AC"])
-        // On AB, and for four seconds by a reflection more than half of the way to the street beside it, 40 m away.
+        // On AB, with a reflection for four seconds more than halfway to the parallel street 40 m away.
         var fixes = map.drive("AB", speed: 10, noise: 1)
         for index in fixes.indices where (20...23).contains(index) {
             fixes[index].coordinate = LocalFrame(origin: fixes[index].coordinate)

@@ -8,7 +8,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// The position filter against references, without a map.
+/// The position filter compared with references, without a map.
 @Suite(.needs("gnss/nagoya/trace.csv", "gnss/synth/liechtenstein", "osm/liechtenstein.osm.pbf"))
 struct CalibrationTests {
     private struct Row {
@@ -67,7 +67,7 @@ struct CalibrationTests {
         }
     }
 
-    /// The matched positions of a drive: from raw fixes, from the filter, and from the filter with road aid.
+    /// Adds the matched positions of a drive: from raw fixes, from the filter, and from the filter with road aid.
     private static func match(_ tables: inout [CalibrationTable], _ folder: String, _ metric: Metric) throws {
         var plain = StreamingMatcher(metric: metric)
         var matcher = StreamingMatcher(metric: metric)
@@ -144,7 +144,7 @@ struct CalibrationTests {
         #expect(tables[1].error(quantile: 0.5) < tables[0].error(quantile: 0.5))
         #expect(tables[2].error(quantile: 0.5) < 0.95 * tables[1].error(quantile: 0.5))
         #expect(tables[2].error(quantile: 0.95) < tables[1].error(quantile: 0.95))
-        // The truth of these drives is on the lines of the map: across the road, the errors are those of wrong roads.
+        // The truth of these drives lies on the lines of the map, so errors across the road are those of wrong roads.
         for side in [tables[2].along, tables[2].across] {
             #expect(side.share(within: 1) > 0.65)
             #expect(side.share(within: 2) > 0.94)

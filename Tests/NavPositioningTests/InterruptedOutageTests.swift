@@ -6,7 +6,7 @@ import NavRouting
 import NavTestSupport
 import Testing
 
-/// Outages with some fixes or odometry in them.
+/// Outages interrupted by single fixes or odometry.
 @Suite struct InterruptedOutageTests {
     /// A vehicle on and beside a straight road from west to east.
     private struct Drive {
@@ -35,10 +35,10 @@ import Testing
 
         static func stamp(_ seconds: Double) -> Timestamp { start.advanced(bySeconds: seconds) }
 
-        /// Metres east of the road's start and north of the road.
+        /// Returns metres east of the road's start and north of the road.
         func place(_ coordinate: Coordinate) -> LocalPoint { frame.point(coordinate) }
 
-        /// Drives east with a fix per second.
+        /// Drives east with one fix per second.
         mutating func drive(_ seconds: ClosedRange<Int>) {
             for second in seconds { fix(Double(second), east: Drive.speed * Double(second)) }
         }
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// The vehicle leaves unmapped ground, and turns onto the road while there are no fixes.
-    @Test func fixAfterAnOutageBesideTheRoadsIsBelieved() throws {
+    /// The vehicle leaves unmapped ground and turns onto the road during an outage.
+    @Test func fixAfterAnOutageOffTheRoadIsAccepted() throws {
         var drive = try Drive()
         for second in 0...40 {
             drive.fix(Double(second), east: 1_000, north: -8 * Double(47 - second), speed: 8, course: 0)
@@ -83,7 +83,7 @@ import Testing
         #expect(drive.rejections.isEmpty)
     }
 
-    @Test(arguments: [1, 2]) func fixOnARoadContinuesAnOutageThatBeganBesideIt(count: Int) throws {
+    @Test(arguments: [1, 2]) func fixOnARoadContinuesAnOutageThatBeganOffTheRoad(count: Int) throws {
         var drive = try Drive()
         for second in 0...40 {
             drive.fix(Double(second), east: 20 * Double(second), north: -8 * Double(50 - second), course: atan2(20, 8))
@@ -101,7 +101,7 @@ import Testing
         var drive = try Drive()
         for tenth in 0...400 {
             let seconds = Double(tenth) / 10
-            // Between two predictions, which are a second apart.
+            // The fix arrives between two predictions, which are a second apart.
             if tenth <= 200, tenth % 10 == 0 { drive.fix(seconds, east: 20 * seconds) }
             if tenth == 309 { drive.fix(seconds, east: 20 * seconds) }
             drive.odometry(seconds + 0.05)
@@ -112,8 +112,8 @@ import Testing
         #expect(abs(error) < 5, "\(error) m")
     }
 
-    /// The fixes before the outage contradict the road, so that the vehicle's place is an older one.
-    @Test func predictionCountsTheMetresSinceTheLastPlaceOnTheRoad() throws {
+    /// The fixes before the outage contradict the road, so the last place on the road is older.
+    @Test func predictionIncludesTheDistanceSinceTheLastPlaceOnTheRoad() throws {
         var drive = try Drive()
         for tenth in 0...450 {
             let seconds = Double(tenth) / 10
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// At the stop, the matcher repeats the place from before the fixes that contradict the road.
-    @Test func predictionCountsTheMetresBeforeAStop() throws {
+    @Test func predictionIncludesTheDistanceBeforeAStop() throws {
         var drive = try Drive()
         for tenth in 0...480 {
             let seconds = Double(tenth) / 10
@@ -153,11 +153,11 @@ import Testing
         drive.fireTimers(until: 40)
         let stamps = drive.positions.map(\.stamp).filter { $0 > Drive.stamp(30) }
         #expect(stamps.count >= 8)
-        // The first one waits for another fix.
+        // The first prediction is delayed by the wait for another fix.
         #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $1.seconds(since: $0) < 1.1 })
     }
 
-    @Test func vehicleWhoseWheelsFallSilentAcceleratesAsVehiclesDo() throws {
+    @Test func predictedSpeedRisesRealisticallyAfterOdometryEnds() throws {
         var drive = try Drive()
         drive.drive(0...20)
         for tenth in 200...400 {
@@ -172,7 +172,7 @@ import Testing
         #expect(zip(speeds, speeds.dropFirst()).allSatisfy { $1 - $0 < 2 }, "\(speeds)")
     }
 
-    @Test func vehicleThatWasHeldUpBeforeAnOutageContinuesAtTheSpeedOfItsWheels() throws {
+    @Test func predictionContinuesAtTheLastOdometrySpeed() throws {
         var drive = try Drive()
         for second in 0...20 {
             let crawled = Double(max(second - 15, 0))
@@ -188,8 +188,8 @@ import Testing
         #expect(speeds.count > 5 && speeds.allSatisfy { $0 > 15 }, "\(speeds)")
     }
 
-    /// Odometry that is ten minutes ahead arrives before the first good fix.
-    @Test func odometryOfAnotherClockDelaysNoPrediction() throws {
+    /// Odometry with a clock ten minutes ahead arrives before the first good fix.
+    @Test func odometryOfAnotherClockDoesNotDelayPrediction() throws {
         var drive = try Drive()
         for second in 0...30 {
             drive.fix(Double(second), east: 20 * Double(second), sigma: second < 5 ? 90 : 3)

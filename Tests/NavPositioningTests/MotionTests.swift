@@ -4,7 +4,7 @@ import NavMatching
 import NavPositioning
 import Testing
 
-/// Fixes and odometry of a vehicle driving straight to the north-east, with their faults.
+/// Fixes and odometry of a vehicle that drives straight to the north-east, and their faults.
 @Suite struct MotionTests {
     private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
     private static let origin = Coordinate(latitude: 47, longitude: 9)
@@ -74,14 +74,14 @@ import Testing
         #expect(take(10, arriving: 13).rejection == .stale)
         #expect(take(13, arriving: 13.1) == .accepted)
         #expect(take(15, arriving: 14.1).rejection == .future)
-        // A receiver that learns of a leap second continues with another clock.
+        // A receiver that applies a leap second continues with another clock.
         #expect(take(16, arriving: 15.1).rejection == .future)
         #expect(take(17, arriving: 16.1) == .acceptedAfterClockSet)
         #expect(take(18, arriving: 17.1) == .accepted)
     }
 
     @Test(arguments: [1.0, 10])
-    func fixesQueuedDuringAStallAreNoSetClock(rate: Double) {
+    func fixesQueuedDuringAStallAreNotAClockChange(rate: Double) {
         var tracker = PositionTracker()
         func take(_ seconds: Double, arriving: Double) -> FixVerdict {
             var fix = MotionTests.fix(seconds)
@@ -90,17 +90,17 @@ import Testing
         }
         let stamps = (0..<Int(20 * rate)).map { Double($0) / rate }
         for stamp in stamps where stamp < 10 { #expect(take(stamp, arriving: stamp + 0.1) == .accepted) }
-        // The host stands still for five seconds, and then finds all of their fixes at once.
+        // The host stalls for five seconds, and then receives all fixes of that time at once.
         for stamp in stamps where stamp >= 10 && stamp < 15 {
             let verdict = take(stamp, arriving: 15.1 + (stamp - 10) / 1_000)
             #expect(verdict.rejection == (stamp < 13.05 ? .stale : nil), "\(stamp)")
         }
         for stamp in stamps where stamp >= 15 { #expect(take(stamp, arriving: stamp + 0.1) == .accepted, "\(stamp)") }
-        // A clock that is set back delays all fixes alike.
+        // A clock that is set back delays all fixes equally.
         #expect((20..<23).map { take(Double($0), arriving: Double($0) + 9).isAccepted } == [false, false, true])
     }
 
-    @Test func carriedVehicleIsFollowedAfterAJump() {
+    @Test func relocatedVehicleIsFollowedAfterAJump() {
         var tracker = MotionTests.warm()
         let away = Coordinate(latitude: 47.5, longitude: 9)
         var verdicts: [FixVerdict] = []
@@ -122,7 +122,8 @@ import Testing
         }
         var switches: [(second: Int, change: ReceiverChange)] = []
         for second in 0..<60 {
-            // The first falls silent at 40; until then the other is better only from 10 to 12, and from 20 on.
+            // The first receiver falls silent at 40 s; before, the second is better only from 10 to 12 s and from 20 s
+            // on.
             let isBetter = (10...12).contains(second) || second >= 20
             if second < 40 { _ = take(Double(second), 1, sigma: 6) }
             if let change = tracker.receiverChange { switches.append((second, change)) }
@@ -132,7 +133,7 @@ import Testing
         #expect(switches.count == 1)
         #expect(switches.first.map { (25...30).contains($0.second) } == true)
         #expect(switches.first?.change == ReceiverChange(old: 1, new: 2, reason: .better))
-        // The better one fails: the other is used immediately.
+        // The better receiver fails, and the other is used at once.
         for second in 60..<66 { _ = take(Double(second), 1, sigma: 6) }
         #expect(tracker.receiver == 1)
     }
@@ -158,7 +159,7 @@ import Testing
         drive(until: 180, hasFixes: false)
         guard let newest = tracker.newest else { return #expect(Bool(false)) }
         let truth = MotionTests.place(newest.stamp.seconds(since: MotionTests.start))
-        // 1,200 m without a fix.
+        // An outage of 1,200 m.
         #expect(Geodesy.distance(newest.coordinate, truth) < 36)
         #expect(newest.covariance.perAxis > before)
     }
@@ -177,7 +178,7 @@ import Testing
                     stamp: MotionTests.start.advanced(bySeconds: 19.025 + Double(index) * 0.05),
                     speed: MotionTests.speed))
         }
-        // Measured at 20, arriving after the odometry of 20.9.
+        // The fix was measured at 20 s and arrives after the odometry of 20.9 s.
         #expect(tracker.take(MotionTests.fix(20)) == .accepted)
         #expect(tracker.estimate?.stamp == MotionTests.start.advanced(bySeconds: 20))
         guard let newest = tracker.newest else { return #expect(Bool(false)) }

@@ -7,9 +7,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// The aid of the matched road to the position filter.
+/// Feedback from the matched road to the position filter.
 @Suite struct RoadFeedbackTests {
-    /// A drive with an error of the receiver that never changes.
+    /// The results of a drive with a constant receiver error.
     private struct Run {
         var free: [MotionEstimate] = []
         var aided: [MotionEstimate?] = []
@@ -64,7 +64,7 @@ import Testing
             |
             A
             """, gridMetres: 100, ways: ["ABC": RoadFeedbackTests.street("High Street")])
-        // Across the first road and along the second one.
+        // The error is across the first road and along the second.
         let run = try RoadFeedbackTests.run(map, "ABC", bias: LocalPoint(east: 5, north: 0))
         let last = run.truth.count - 25
         let aided = try #require(run.aided[last])
@@ -85,7 +85,7 @@ import Testing
                         D--------E
             """, gridMetres: 50,
             ways: ["ABC": RoadFeedbackTests.street("Road"), "BDE": RoadFeedbackTests.street("Fork")])
-        // The error leads to the other branch.
+        // The error leads to the wrong branch.
         let bias = LocalPoint(east: 0, north: 12)
         let aided = try RoadFeedbackTests.run(map, "ABDE", bias: bias)
         let alone = try RoadFeedbackTests.run(map, "ABDE", bias: bias, isAided: false)

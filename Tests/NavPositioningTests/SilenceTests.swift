@@ -11,13 +11,13 @@ import Testing
     /// The effect of a fix 30 m beside the road, 30 s after the previous fix.
     private struct Return {
         var endsPrediction = false
-        /// Metres between the filter and the fix.
+        /// The distance between the filter and the fix, metres.
         var distance = 0.0
     }
 
     /// - Parameters:
-    ///   - rejected: seconds after the last good fix at which a fix is too inaccurate.
-    ///   - wheels: seconds after the last good fix at which one odometry message arrives.
+    ///   - rejected: the times of fixes that are too inaccurate, seconds after the last good fix.
+    ///   - wheels: the times of odometry messages, seconds after the last good fix.
     private static func `return`(rejected: [Double] = [], wheels: [Double] = []) throws -> Return {
         let map = try ASCIIMap(
             "A---------------------------------------B", gridMetres: 100,
@@ -56,7 +56,7 @@ import Testing
         #expect(back.endsPrediction && back.distance < 1)
     }
 
-    /// The next fix may be bad, too.
+    /// A fix after bad ones may also be bad.
     @Test func filterAndPredictionDoubtAFixAfterBadOnes() throws {
         let back = try Self.return(rejected: [3, 29])
         #expect(!back.endsPrediction && back.distance > 3)

@@ -5,9 +5,9 @@ import NavRouting
 import NavTestSupport
 import Testing
 
-/// Positions without a speed, seconds apart, as trackers and phones report them.
+/// Positions without speed at intervals of seconds, as reported by trackers and phones.
 @Suite struct SparseFixTests {
-    /// Verdicts on fixes at places given in metres east and north of the first, `seconds` apart.
+    /// Returns the verdicts on fixes at places in metres east and north of the first, `seconds` apart.
     private static func verdicts(
         every seconds: Double, _ places: [(east: Double, north: Double)]
     ) throws -> [FixVerdict] {
@@ -25,13 +25,13 @@ import Testing
         return verdicts
     }
 
-    /// 25 m/s from the first fix on, while speed and course are still unknown.
+    /// The vehicle moves at 25 m/s from the first fix on, while speed and course are still unknown.
     @Test func secondSparseFixIsAccepted() throws {
         let verdicts = try Self.verdicts(every: 15, [(0, 0), (375, 0), (750, 0)])
         #expect(verdicts == [.accepted, .accepted, .accepted])
     }
 
-    /// A stationary vehicle departs in another direction than the one in which it arrived.
+    /// A stationary vehicle departs in a direction other than that of its arrival.
     @Test(arguments: [4.0, 5, 10]) func departureInANewDirectionIsAccepted(seconds: Double) throws {
         let aside = seconds * seconds / 2 * 2.5
         let places: [(east: Double, north: Double)] = [

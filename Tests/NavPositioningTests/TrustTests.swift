@@ -5,7 +5,7 @@ import NavPositioning
 import NavSimulation
 import Testing
 
-/// Receivers that fail silently, and the health that positioning then reports.
+/// Receivers that fail without notice, and the reported health of positioning.
 @Suite struct TrustTests {
     private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
     private static let origin = Coordinate(latitude: 47, longitude: 9)
@@ -17,8 +17,8 @@ import Testing
     }
 
     /// - Parameters:
-    ///   - clock: by how much the receiver's clock is ahead, seconds.
-    ///   - aside: metres beside the truth.
+    ///   - clock: the lead of the receiver's clock, seconds.
+    ///   - aside: the error across the road, metres.
     private static func fix(
         _ seconds: Double, _ receiver: UInt8 = 1, clock: Double = 0, aside: Double = 0, sigma: Double? = 3
     ) -> Fix {
@@ -79,7 +79,7 @@ import Testing
         var switches = 0
         for second in 0..<600 {
             let seconds = Double(second)
-            // The preferred receiver works for 20 s of every 30.
+            // The preferred receiver works for 20 s of every 30 s.
             var front = TrustTests.fix(seconds, 0)
             if second % 30 >= 20 { front.coordinate = TrustTests.place(Double(second - second % 30 + 19)) }
             for fix in [front, TrustTests.fix(seconds + 0.4, 1)] {
@@ -107,7 +107,7 @@ import Testing
         var tracker = PositionTracker()
         var switches = 0
         for second in 0..<100 {
-            // All but the fifth fall silent.
+            // All receivers but the fifth fall silent.
             for receiver in 1...5 where second < 50 || receiver == 5 {
                 _ = tracker.take(TrustTests.fix(Double(second) + Double(receiver) * 0.1, UInt8(receiver)))
                 if tracker.receiverChange != nil { switches += 1 }
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [5_000.0, 500])
-    func distantFixesAreRejectedWhileTheWheelsTurn(distance: Double) {
+    func distantFixesAreRejectedWhileOdometryShowsMotion(distance: Double) {
         for (wheels, isBelieved) in [(TrustTests.speed, false), (0, true)] {
             var tracker = PositionTracker()
             var believed = 0
@@ -139,19 +139,19 @@ import Testing
                 let seconds = Double(tenth) / 10
                 tracker.take(TrustTests.odometry(seconds, speed: seconds < 29 ? TrustTests.speed : wheels))
                 guard tenth % 10 == 0 else { continue }
-                // For ten seconds to the side: 500 m are what a vehicle can drive in seven.
+                // Ten seconds to the side: a vehicle can drive 500 m in seven seconds.
                 let isAway = (30..<40).contains(seconds)
                 let verdict = tracker.take(TrustTests.fix(seconds, aside: isAway ? distance : 0))
                 if isAway, verdict.isAccepted { believed += 1 }
             }
-            #expect((believed > 0) == isBelieved, "\(believed) believed with wheels at \(wheels) m/s")
+            #expect((believed > 0) == isBelieved, "\(believed) accepted with wheels at \(wheels) m/s")
         }
     }
 
     // MARK: Wrong signals
 
-    /// A drive around one block after the other, 20 s straight on and 4 s around the corner to the right, at 10 Hz: the fixes each second,
-    /// the odometry, and the true positions; the worst error is that after the first seconds.
+    /// Drives around a block repeatedly, 20 s straight on and 4 s around the corner to the right, at 10 Hz, with a fix
+    /// each second and odometry. The worst error excludes the first seconds.
     private static func blocks(
         _ seconds: Int, from start: Double = 120, _ change: (inout Fix, inout Odometry, Double) -> Void
     ) -> (tracker: PositionTracker, rejected: Int, worst: Double) {
@@ -164,7 +164,7 @@ import Testing
             course += rate / 10
             place = Geodesy.destination(from: place, bearing: course, distance: 1.2)
             let stamp = TrustTests.start.advanced(bySeconds: time)
-            // The receiver's error wanders by some metres.
+            // The receiver's error drifts by some metres.
             let error = Geodesy.destination(
                 from: place, bearing: time / 7, distance: 3 * (time / 40).truncatingRemainder(dividingBy: 1))
             var fix = Fix(
@@ -184,7 +184,7 @@ import Testing
 
     @Test func correctSignalsAreTrusted() {
         let drive = TrustTests.blocks(600) { fix, _, time in
-            // A reflection every minute, for ten seconds.
+            // A reflection lasts for ten seconds of every minute.
             guard time.truncatingRemainder(dividingBy: 60) >= 50 else { return }
             fix.coordinate = Geodesy.destination(from: fix.coordinate, bearing: time, distance: 30)
         }
@@ -250,8 +250,8 @@ import Testing
         #expect(TrustTests.blocks(900) { fix, _, _ in fix.speed = 12 * 1.2 }.tracker.distrusted == .receiverSpeed)
     }
 
-    /// Straight on for two hours, with a receiver whose positions have an independent error at each fix, as large as it states, at speeds
-    /// at which a leg is not much longer than that error.
+    /// The vehicle drives straight on for two hours; the receiver's positions have independent errors as large as it
+    /// states, at speeds at which a leg is not much longer than these errors.
     @Test(arguments: [(3.0, 4.0), (3, 5.8), (5, 9.7), (5, 12), (8, 14)])
     func correctSpeedIsTrustedDespiteNoisyPositions(sigma: Double, speed: Double) {
         var random = SeededRandom(seed: UInt64(speed * 10))

@@ -1,7 +1,7 @@
 import NavRemote
 import Testing
 
-/// The circuit breaker: when a failing server is tried again.
+/// The states of the circuit breaker for a failing server.
 struct CircuitBreakerTests {
     private func breaker() -> CircuitBreaker {
         CircuitBreaker(
@@ -9,7 +9,7 @@ struct CircuitBreakerTests {
             longestRetryAfter: .seconds(60))
     }
 
-    /// Sends a request if the breaker admits it; returns whether it did.
+    /// Sends a request if the breaker admits it, and returns whether it was sent.
     private func ask(_ breaker: inout CircuitBreaker, at now: Duration) -> Bool {
         guard breaker.admits(at: now) else { return false }
         breaker.noteRequest(at: now)
@@ -20,7 +20,7 @@ struct CircuitBreakerTests {
         breaker.noteFailure("down", at: now, atLeast: atLeast)
     }
 
-    @Test func opensAfterConsecutiveFailuresAndThenTriesOneRequest() {
+    @Test func opensAfterConsecutiveFailuresAndThenAdmitsOneTrial() {
         var breaker = breaker()
         for second in 0..<3 {
             #expect(ask(&breaker, at: .seconds(second)) && breaker.failures == second)
@@ -28,9 +28,9 @@ struct CircuitBreakerTests {
         }
         #expect(!ask(&breaker, at: .seconds(3)) && breaker.failures == nil && breaker.reason == "down")
         #expect(breaker.remainingPause(at: .seconds(3)) == .seconds(4) && breaker.opens == .seconds(7))
-        #expect(breaker.remainingPause(at: .seconds(7)) == nil, "a caller that waited out the rest may send again")
+        #expect(breaker.remainingPause(at: .seconds(7)) == nil, "after the pause a request is admitted")
         #expect(ask(&breaker, at: .seconds(7)))
-        #expect(!ask(&breaker, at: .seconds(7)), "one request until it is answered")
+        #expect(!ask(&breaker, at: .seconds(7)), "only one trial is admitted until it is answered")
         #expect(breaker.remainingPause(at: .seconds(7)) == .seconds(5) && breaker.opens == nil)
         breaker.noteAnswer()
         #expect(ask(&breaker, at: .seconds(8)) && ask(&breaker, at: .seconds(8)))
@@ -47,7 +47,7 @@ struct CircuitBreakerTests {
         #expect(breaker.admits(at: .seconds(10)))
     }
 
-    @Test func restsGrowUpToTheMaximum() {
+    @Test func pausesGrowUpToTheMaximum() {
         var breaker = breaker()
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         var now = Duration.zero

@@ -8,7 +8,7 @@ private let road = ["highway": "secondary"]
 
 @Suite("Alternatives on drawn maps")
 struct AlternativesDrawnTests {
-    /// Two bridges over a river, the northern one on the shorter way.
+    /// Two bridges over a river, of which the northern one is on the shorter way.
     static func bridges(tail: Int = 4, south: Int = 3) throws -> ASCIIMap {
         let indent = String(repeating: " ", count: tail)
         let way = String(repeating: "-", count: tail - 1)
@@ -39,7 +39,7 @@ struct AlternativesDrawnTests {
 
     @Test("the same detour on two legs has two ids")
     func twoLegs() throws {
-        // A circuit: out over the bridges, back on the road in the north that leads one way only, and out again.
+        // A circuit: out over the bridges, back on the one-way road in the north, and out again.
         let map = try ASCIIMap(
             """
             H---------------------G
@@ -77,7 +77,7 @@ struct AlternativesDrawnTests {
         #expect(legs.sorted { $0.lexicographicallyPrecedes($1) } == [[0], [2]])
     }
 
-    @Test("moving an end to a connected road does not change which detours are alternatives")
+    @Test("moving an end to a connected road does not change the alternatives")
     func movedEnd() throws {
         let map = try ASCIIMap(
             """
@@ -149,9 +149,9 @@ struct AlternativesDrawnTests {
         #expect(try Self.bridges(south: 9).alternatives("ZY").alternatives.isEmpty)
     }
 
-    @Test("a route with a needless detour is not an alternative")
+    @Test("a route with an unnecessary detour is not an alternative")
     func localOptimality() throws {
-        // Over K it is longer than straight on from M to N, but by less than what stretch allows.
+        // The way over K is longer than straight on from M to N, but within the stretch limit.
         let map = try ASCIIMap(
             """
                 B---------------C
@@ -168,7 +168,7 @@ struct AlternativesDrawnTests {
         #expect(Set(shown) == ["ZABCDY", "ZAGMNHDY"])
     }
 
-    @Test("two ends on one edge have no alternative")
+    @Test("two ends on one edge have no alternatives")
     func oneEdge() throws {
         let map = try Self.bridges()
         let ends = [try map.position(between: "Z", "A", at: 0.2), try map.position(between: "Z", "A", at: 0.8)]
@@ -194,7 +194,7 @@ struct AlternativesDrawnTests {
             Set(routes.alternatives.map { map.letters(of: $0.route) }) == ["ZAEFDSPGHQY", "ZABCDSPIJQY"])
         for alternative in routes.alternatives {
             #expect(alternative.route.legs.count == 2 && alternative.sharing < 0.8)
-            RouteInvariants.check(alternative.route, map.graph, "a leg replaced")
+            RouteInvariants.check(alternative.route, map.graph, "with a replaced leg")
         }
     }
 
@@ -226,7 +226,7 @@ struct AlternativesDrawnTests {
         #expect(try !map.alternatives([off, goal], to: current).mainIsCurrent)
     }
 
-    @Test("a road behind the vehicle that is closed or no longer exists does not end the route being driven")
+    @Test("a road behind the vehicle that is closed or no longer exists does not invalidate the route being driven")
     func closedBehind() throws {
         let map = try Self.bridges()
         let current = try #require(try map.alternatives("ZY").alternatives.first?.route)
@@ -248,7 +248,7 @@ struct AlternativesDrawnTests {
                 Issue.record("no route with \(street) closed: \(outcome)")
                 continue
             }
-            #expect(found.mainIsCurrent == isCurrent, "\(street) is closed")
+            #expect(found.mainIsCurrent == isCurrent, "with \(street) closed")
         }
     }
 
@@ -262,7 +262,7 @@ struct AlternativesDrawnTests {
         let routes = try map.alternatives(rest, to: current)
         #expect(routes.mainIsCurrent && routes.main.legs.count == 2)
         #expect(abs(routes.main.length - (current.length - 200)) < 2)
-        RouteInvariants.check(routes.main, map.graph, "what is left of a route")
+        RouteInvariants.check(routes.main, map.graph, "the remaining route")
     }
 
     @Test("a detour keeps its id while the vehicle approaches")
@@ -285,7 +285,7 @@ struct AlternativesDrawnTests {
         let map = try Self.bridges()
         let request = RouteRequest(waypoints: [Waypoint(try map.coordinate("Z")), Waypoint(try map.coordinate("Y"))])
         guard case .notFound(.invalid) = map.router().alternatives(request, workspace: SearchWorkspace()) else {
-            Issue.record("alternatives without a hierarchy")
+            Issue.record("alternatives were found without a hierarchy")
             return
         }
         let router = try map.fastRouter()
@@ -300,20 +300,20 @@ struct AlternativesDrawnTests {
         var odd = request
         odd.waypoints.removeLast()
         guard case .notFound(.invalid) = router.alternatives(odd, workspace: SearchWorkspace()) else {
-            Issue.record("alternatives to nowhere")
+            Issue.record("alternatives were found to an unreachable place")
             return
         }
     }
 }
 
 extension ASCIIMap {
-    /// A router over a hierarchy.
+    /// Returns a router over a hierarchy.
     func fastRouter() throws -> Router {
         let hierarchy = try #require(ContractionHierarchy(turns))
         return Router(HierarchyMetric(hierarchy, Metric(turns, model: CostModel())))
     }
 
-    /// The routes between places.
+    /// Returns the routes between places.
     func alternatives(
         _ waypoints: [Waypoint], to current: Route? = nil, criteria: AlternativeCriteria = AlternativeCriteria()
     ) throws -> AlternativeRoutes {
@@ -322,12 +322,12 @@ extension ASCIIMap {
         switch outcome {
         case .found(let routes): return routes
         case .notFound(let reason):
-            Issue.record("no route but \(reason)")
+            Issue.record("no route: \(reason)")
             return AlternativeRoutes(main: try route(waypoints))
         }
     }
 
-    /// The routes that stop at nodes.
+    /// Returns the routes that stop at the given nodes.
     func alternatives(_ stops: String, criteria: AlternativeCriteria = AlternativeCriteria()) throws
         -> AlternativeRoutes
     {

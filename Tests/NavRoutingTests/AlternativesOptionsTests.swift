@@ -8,7 +8,7 @@ private let road = ["highway": "secondary"]
 
 @Suite("Alternatives respect the route options")
 struct AlternativesOptionsTests {
-    /// Three ways from Z to Y: over B and C, over G and H, over E and F; the last the longest.
+    /// Three ways from Z to Y: over B and C, over G and H, and over E and F, which is the longest.
     static func ways() throws -> ASCIIMap {
         try ASCIIMap(
             """
@@ -25,7 +25,7 @@ struct AlternativesOptionsTests {
             ])
     }
 
-    /// Lenient, so that all three ways are shown.
+    /// Lenient criteria, so that all three ways are alternatives.
     static let criteria = AlternativeCriteria(stretch: 2, detourStretch: 2.5, sharing: 0.95, localOptimality: 0.05)
 
     private static func ask(_ map: ASCIIMap, _ options: RouteOptions) throws -> [String] {
@@ -59,7 +59,7 @@ struct AlternativesOptionsTests {
         let request = RouteRequest(waypoints: try "ZY".map { Waypoint(try map.coordinate($0)) }, options: options)
         let outcome = Router(graph: map.graph).alternatives(request, workspace: SearchWorkspace())
         guard case .notFound(.invalid) = outcome else {
-            Issue.record("an area without corners is accepted: \(outcome)")
+            Issue.record("an area without corners was accepted: \(outcome)")
             return
         }
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Every alternative meets its criteria")
 struct AlternativesOracleTests {
-    /// To reproduce a failure, use `RandomMap(seed:size:gridMetres:)` with the number in its message.
+    /// Use `RandomMap(seed:size:gridMetres:)` with the number in the message to reproduce a failure.
     @Test("on random towns, checked with plain Dijkstra", arguments: 1...40 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 9, gridMetres: 250)
@@ -57,7 +57,7 @@ struct AlternativesOracleTests {
             guard case .found(let routes) = outcome else { continue }
             found.routes += 1
             guard case .found(let best) = plain.route(request, workspace: workspace) else {
-                Issue.record("\(comment): alternatives without a route")
+                Issue.record("\(comment): alternatives were found without a route")
                 continue
             }
             #expect(routes.main.cost == best.cost, comment)
@@ -86,9 +86,9 @@ struct AlternativesOracleTests {
         #expect(route.cost >= shown[0].cost && alternative.stretch <= criteria.detourStretch, comment)
         let graph = oracle.graph
         let path = try route.edges.map { try #require(graph.edge($0.key), comment) }
-        let states = try #require(oracle.states(of: path), "\(comment): an alternative makes a forbidden turn")
+        let states = try #require(oracle.states(of: path), "\(comment): an alternative includes a forbidden turn")
         let costs = oracle.costs(of: path, startingAt: route.edges[0].startOffset)
-        // Sharing: the cost of common edges with their turns.
+        // Sharing: the cost of common edges, with their turns.
         for other in shown {
             let keys = Set(other.edges.map(\.key))
             var shared = 0.0
@@ -105,13 +105,13 @@ struct AlternativesOracleTests {
             #expect(shared <= best * criteria.sharing + 1_000, comment)
             #expect(own >= criteria.detour * 0.99, comment)
         }
-        // Local optimality: no part up to the limit can be driven faster. The last edge may be a part of one.
+        // Local optimality: no part within the limit has a faster connection. The last edge may be driven in part.
         let reach = UInt64(best * criteria.localOptimality)
         var end = 0
         for start in 0..<(states.count - 1) {
             let before = end
             while end + 1 < states.count - 1, costs[end + 1] - costs[start] <= reach { end += 1 }
-            // A part of a shortest part is a shortest path.
+            // Each part of a shortest path is a shortest path.
             guard end > before, end > start else { continue }
             let edge = path[start]
             let seed = Oracle.Seed(edge: edge, offset: length(edge, graph), state: states[start])
@@ -119,7 +119,7 @@ struct AlternativesOracleTests {
             let least = oracle.cost(tree, states[end])
             #expect(least == costs[end] - costs[start], "\(comment): a detour from edge \(start) to \(end)")
         }
-        // Crossings are passed once, except where the best route passes them again, too.
+        // Junctions are passed once, unless the best route also passes them twice.
         let common = Set(shown[0].edges.map(\.key))
         var heads: [NodeIndex: Bool] = [:]
         for (index, edge) in path.dropLast().enumerated() {

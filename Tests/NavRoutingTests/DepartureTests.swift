@@ -8,7 +8,7 @@ private let road = ["highway": "residential"]
 
 @Suite("One turn graph for all vehicles and times of departure")
 struct DepartureTests {
-    /// Turning left at B is forbidden in the morning, to goods vehicles always; BC is closed at night.
+    /// A left turn at B is forbidden in the morning, to goods vehicles always; BC is closed at night.
     static func town() throws -> ASCIIMap {
         try ASCIIMap(
             """
@@ -105,7 +105,7 @@ struct DepartureTests {
         #expect(try Self.letters(map, none.router(for: Self.truck, at: nil), "AD") != "ABD" && none.count == 0)
     }
 
-    @Test("the last priced metric is kept while the same vehicle, conditions and traffic are wanted")
+    @Test("the last priced metric is reused for the same vehicle, conditions and traffic")
     func metricCache() throws {
         let base = Router(graph: try Self.town().graph).live(
             TrafficTests.overlay(TrafficTests.speed("BE", "B", "E", 2)))
@@ -139,7 +139,7 @@ struct DepartureTests {
             try Self.letters(map, live.serving(CostModel(), at: Self.monday(23)).live(TrafficOverlay()), "AE") == "ABE")
     }
 
-    @Test("a route keeps its times under the conditions it was found in, whatever the router's own")
+    @Test("a route keeps its times for its departure when another router reprices it")
     func pricing() throws {
         let road = ["highway": "residential", "maxspeed": "50", "maxspeed:conditional": "30 @ (22:00-06:00)"]
         let map = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
@@ -166,7 +166,7 @@ struct DepartureTests {
 
     @Test("a path forbidden to trucks may be the start of a path forbidden to cars")
     func nested() throws {
-        // Trucks may not drive A B C; cars may not drive A B C D. The states of the longer path continue past the
+        // Trucks may not drive A B C; cars may not drive A B C D. The states of the longer path continue beyond the
         // shorter one.
         let map = try ASCIIMap(
             """

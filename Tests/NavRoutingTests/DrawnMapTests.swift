@@ -70,7 +70,7 @@ struct DrawnMapTests {
         #expect(try map.route("AD") == "ABD")
     }
 
-    @Test("a via-way restriction applies only to vehicles from its first way")
+    @Test("a via-way restriction applies only to vehicles that come from its first way")
     func viaWay() throws {
         let map = try ASCIIMap(
             """
@@ -88,7 +88,7 @@ struct DrawnMapTests {
         #expect(map.turns.stateCount > map.graph.edgeCount)
         #expect(try map.route("CF") == "CDEF")
         #expect(try map.route("AH") == "ABCDGH")
-        // From A the turn at D is forbidden: round by J, K and G, to come into D from G.
+        // From A the turn at D is forbidden; the detour over J, K and G enters D from G.
         #expect(try map.route("AF") == "ABJKGDEF")
     }
 
@@ -120,7 +120,7 @@ struct DrawnMapTests {
         #expect(map.letters(of: try map.route([start, goal])) == "ABA")
     }
 
-    @Test("private ground is closed to through traffic but can be reached and left")
+    @Test("private ground is closed to through traffic but open to traffic to and from it")
     func privateGround() throws {
         let map = try ASCIIMap(
             """
@@ -142,7 +142,7 @@ struct DrawnMapTests {
         #expect(map.letters(of: try map.route([inside, Waypoint(try map.coordinate("G"))])) == "BCG")
     }
 
-    @Test("the bearing at the origin decides the direction")
+    @Test("the bearing at the origin determines the direction")
     func heading() throws {
         let map = try ASCIIMap(
             """
@@ -160,7 +160,7 @@ struct DrawnMapTests {
         #expect(map.names(of: try map.route([across, goal])).first != "ABC")
     }
 
-    @Test("two places on one edge are connected in either order")
+    @Test("two places on one edge are connected in both directions")
     func sameEdge() throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
         let first = Waypoint(try map.position(between: "A", "B"))
@@ -216,24 +216,24 @@ struct DrawnMapTests {
         #expect(map.outcome([a]) == .invalid("a route needs a start and a destination"))
         for odd in [Double.nan, .infinity, 91] {
             guard case .invalid = map.outcome([a, Waypoint(Coordinate(latitude: odd, longitude: 0))]) else {
-                Issue.record("latitude \(odd) is accepted")
+                Issue.record("latitude \(odd) was accepted")
                 continue
             }
         }
         for radius in [Double.nan, .infinity, -1, 1e300] {
             let request = RouteRequest(waypoints: [a, a], snapRadius: radius)
             guard case .invalid = map.router().route(request, workspace: SearchWorkspace()) else {
-                Issue.record("snap radius \(radius) is accepted")
+                Issue.record("snap radius \(radius) was accepted")
                 continue
             }
         }
         guard case .invalid = map.outcome([a, Waypoint(a.coordinate, bearing: .nan)]) else {
-            Issue.record("a bearing that is no number is accepted")
+            Issue.record("a bearing that is NaN was accepted")
             return
         }
     }
 
-    @Test("islands are unreachable; a waypoint on an isolated road moves to the next road")
+    @Test("islands are unreachable; a waypoint on an isolated road moves to the nearest connected road")
     func islands() throws {
         let apart = try ASCIIMap("A---B" + String(repeating: " ", count: 30) + "C---D", ways: ["AB": road, "CD": road])
         let outcome = apart.outcome([Waypoint(try apart.coordinate("A")), Waypoint(try apart.coordinate("D"))])
@@ -251,7 +251,7 @@ struct DrawnMapTests {
         #expect(near.names(of: route) == ["ABC"])
     }
 
-    @Test("avoided roads are driven round, and used where there is no other way")
+    @Test("avoided roads are bypassed, and used where there is no other way")
     func avoidance() throws {
         let map = try ASCIIMap(
             """
@@ -316,7 +316,7 @@ struct DrawnMapTests {
         #expect(try turn(["AB": road, "BC": road]) == 0)
     }
 
-    @Test("a roundabout is never left by an exit before the entry")
+    @Test("a route never leaves a roundabout by an exit before its entry")
     func exitBeforeEntry() throws {
         let drawing = """
             A-------C
@@ -330,7 +330,7 @@ struct DrawnMapTests {
         #expect(try entry.route("AC") == "ABHGEBC")
         let exit = try ASCIIMap(drawing, ways: ["CB": oneway, "BA": oneway, "BHGEB": ring])
         #expect(try exit.route("CA") == "CBA")
-        // Driven the other way round.
+        // The same roundabout in the opposite direction.
         let mirrored = try ASCIIMap(drawing, ways: ["CB": oneway, "BA": oneway, "BEGHB": ring])
         #expect(try mirrored.route("CA") == "CBEGHBA")
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The router is exact")
 struct ExactnessTests {
-    /// To reproduce a failure, use `RandomMap(seed:)` with the number in its message.
+    /// Use `RandomMap(seed:)` with the number in the message to reproduce a failure.
     @Test(
         "on random towns the cost equals Dijkstra's and the path is legal",
         arguments: 1...150 as ClosedRange<UInt64>)
@@ -74,7 +74,7 @@ struct ExactnessTests {
         }
     }
 
-    /// Least costs from the places of the last query.
+    /// The least costs from the origin of the last query, cached.
     private final class Plain {
         let oracle: Oracle
         private var tree: (origin: EdgePlace, tree: Oracle.Tree)?
@@ -99,7 +99,7 @@ struct ExactnessTests {
         }
     }
 
-    /// A place some metres beside a random road.
+    /// Returns a place a few metres beside a random road.
     static func place(on graph: RoadGraph, _ random: inout SeededRandom) -> Coordinate {
         let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))
         let offset = random.uniform() * Double(graph.edgeLengths[edge.index])
@@ -140,7 +140,7 @@ struct ExactnessTests {
                 }
             }
             guard let best else {
-                // The nearest roads are not connected; the router may have found others.
+                // The nearest roads are not connected; the router may have used others.
                 #expect(outcome != .offRoad(waypoint: 0), comment)
                 continue
             }
@@ -158,7 +158,7 @@ struct ExactnessTests {
         #expect(found > pairs / 8, comment)
     }
 
-    /// The snapped places of a waypoint.
+    /// Returns the snapped places of a waypoint.
     private static func nearest(_ waypoint: Waypoint, _ router: Router, _ oracle: Oracle) -> [EdgeProjection] {
         let hits = router.metric.turns.graph.edges(near: waypoint.coordinate, radius: 1_000)
         return oracle.places(waypoint, hits.filter { router.metric.allows($0.edge) })

@@ -22,7 +22,7 @@ struct MissingTilesTests {
             """, gridMetres: 50, placement: .localTileCorner, ways: ["AB": tags, "BC": tags, "CD": tags])
     }
 
-    @Test("a missing tile in the middle is reported and not taken for the end of the road", arguments: [road, oneway])
+    @Test("a missing tile in the middle is reported, not treated as the end of the road", arguments: [road, oneway])
     func gap(tags: [String: String]) throws {
         let map = try Self.corner(tags)
         for missing in ["B", "C"] as [Character] {
@@ -58,16 +58,16 @@ struct MissingTilesTests {
         let beyond = try map.position(between: "D", "E", at: 0.5)
         #expect(outcome(start, beyond) == .tilesNeeded([tile]))
         guard case .found = outcome(start, try map.position(between: "C", "D", at: 0.9)) else {
-            Issue.record("the street CD is on the tile of C")
+            Issue.record("a loaded street CD was not found: it is on the tile of C")
             return
         }
         #expect(router.metric.turns.graph.missingTiles([.local], within: 0, of: beyond) == [tile])
         #expect(map.graph.missingTiles([.local], within: 0, of: beyond).isEmpty)
     }
 
-    @Test("a destination near a missing tile requests it where it may hold a nearer road")
+    @Test("a destination near a missing tile requests it if it may contain a nearer road")
     func besideBorder() throws {
-        // The border is 50 m west of CD and between the lines of C and D.
+        // The border is 50 m west of CD and runs between the latitudes of C and D.
         let map = try ASCIIMap(
             """
             A        C      E
@@ -86,17 +86,17 @@ struct MissingTilesTests {
         #expect(graph.hasLoaded(RoadTileID(layer: .local, containing: destination)) == true)
         #expect(outcome(graph, destination) == .tilesNeeded(missing.sorted()))
         guard case .found(let route) = outcome(map.graph, destination) else {
-            Issue.record("all tiles are loaded")
+            Issue.record("no route although all tiles are loaded")
             return
         }
         #expect(map.letters(of: route) == "ABDC")
         guard case .found = outcome(graph, try map.position(between: "A", "B", at: 0.2, right: 25)) else {
-            Issue.record("the nearest road is nearer than the border")
+            Issue.record("a tile was requested although the nearest road is nearer than the border")
             return
         }
     }
 
-    @Test("missing tiles around a place come by their distances, also beyond the antimeridian")
+    @Test("missing tiles around a place are sorted by distance, also beyond the antimeridian")
     func aroundPlaces() throws {
         func tile(_ latitude: Double, _ longitude: Double) -> RoadTileID {
             RoadTileID(layer: .local, containing: Coordinate(latitude: latitude, longitude: longitude))
@@ -112,7 +112,7 @@ struct MissingTilesTests {
         }
     }
 
-    @Test("with a known tile list, an end on an unconnected missing tile is not off-road")
+    @Test("with a known tile list, an end on a disconnected missing tile is not off-road")
     func listedEnds() throws {
         let map = try ASCIIMap(
             """
@@ -139,7 +139,7 @@ struct MissingTilesTests {
     @Test("a one-way road from a missing tile is an open end for the backward search")
     func arrivals() throws {
         let map = try Self.corner(oneway)
-        // A's tile has A→B; D's tile has no edge that leads back: only its arrivals show that an edge arrives from C.
+        // A's tile has A→B; no edge of D's tile leads back: only its arrivals show that an edge arrives from C.
         let tile = try map.tile(.local, at: "B")
         let graph = map.graph(without: [tile])
         let node = try #require(graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID("C")))
@@ -148,7 +148,7 @@ struct MissingTilesTests {
         #expect(map.graph.nodeOSMIDs.indices.allSatisfy { !map.graph.isIncomplete(NodeIndex($0)) })
     }
 
-    @Test("a missing layer creates no false dead end")
+    @Test("a missing layer does not create false dead ends")
     func noFalseDeadEnds() throws {
         let map = try ASCIIMap(
             """
@@ -163,7 +163,7 @@ struct MissingTilesTests {
         #expect(router.route(request, workspace: SearchWorkspace()) == .tilesNeeded([arterial]))
     }
 
-    @Test("open ends too far away for a faster route are ignored")
+    @Test("open ends that are too far away for a faster route are ignored")
     func farEnds() throws {
         let map = try ASCIIMap(
             """
@@ -176,15 +176,15 @@ struct MissingTilesTests {
             Waypoint(try map.coordinate("A")), Waypoint(try map.position(between: "B", "C")),
         ])
         guard case .found(let route) = router.route(request, workspace: SearchWorkspace()) else {
-            Issue.record("a route inside one tile needs its neighbour")
+            Issue.record("a route inside one tile requested the neighbouring tile")
             return
         }
         #expect(map.letters(of: route) == "ABC")
     }
 
-    /// To reproduce a failure, use `RandomMap(seed:size:gridMetres:)` with the number in its message.
+    /// Use `RandomMap(seed:size:gridMetres:)` with the number in the message to reproduce a failure.
     @Test(
-        "with missing tiles the answer equals that of all tiles or names tiles to load",
+        "with missing tiles the outcome equals that with all tiles, or requests tiles",
         arguments: 1...120 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 7, gridMetres: 150)
@@ -210,11 +210,11 @@ struct MissingTilesTests {
         let all = Router(graph: graph)
         var random = SeededRandom(seed: seed &+ 5_000)
         for _ in 0..<rounds {
-            // The radius is smaller than the area kept below, because snapping is not under test here.
+            // The radius is smaller than the area kept below, since snapping is not under test here.
             let request = RouteRequest(waypoints: [Waypoint(place(&random)), Waypoint(place(&random))], snapRadius: 60)
             let full = all.route(request, workspace: SearchWorkspace())
             guard case .found(let best) = full else { continue }
-            // The tiles of the waypoints' roads stay, because snapping is not under test here.
+            // The tiles of the waypoints' roads are kept, since snapping is not under test here.
             let kept = Set(
                 request.waypoints.flatMap { waypoint in
                     graph.edges(near: waypoint.coordinate, radius: 250).compactMap { graph.key(of: $0.edge).tile }
@@ -237,12 +237,12 @@ struct MissingTilesTests {
                 #expect(Set(needed).isSubset(of: tiles.map(\.id)), comment)
                 try converges(request, best, tiles, loaded.map(\.id), graph.mapVersion, comment)
             case let other:
-                Issue.record("\(comment): \(other) though all tiles give a route")
+                Issue.record("\(comment): \(other) although a route exists with all tiles")
             }
         }
     }
 
-    /// Loading the requested tiles leads to the route in a few steps.
+    /// Expects that loading the requested tiles leads to the route.
     private static func converges(
         _ request: RouteRequest, _ best: Route, _ tiles: [RoadTile], _ loaded: [RoadTileID], _ version: String,
         _ comment: Comment
@@ -256,10 +256,10 @@ struct MissingTilesTests {
                 #expect(route.cost == best.cost, comment)
                 return
             case let other:
-                Issue.record("\(comment): \(other) after loading what was asked for")
+                Issue.record("\(comment): \(other) after loading the requested tiles")
                 return
             }
         }
-        Issue.record("\(comment): asks for tiles forever")
+        Issue.record("\(comment): requests tiles endlessly")
     }
 }

@@ -9,7 +9,7 @@ private let road = ["highway": "residential"]
 
 @Suite("Route options")
 struct OptionsTests {
-    /// The route with options, by both searches alike.
+    /// Returns the route with options, which both searches must find alike.
     static func route(_ map: ASCIIMap, _ waypoints: [Waypoint], _ options: RouteOptions) throws -> Route? {
         let request = RouteRequest(waypoints: waypoints, options: options)
         let fast = Router(graph: map.graph)
@@ -42,7 +42,7 @@ struct OptionsTests {
         #expect(map.letters(of: try #require(try Self.route(map, Self.ends(map, "FA"), options))) == "FCBA")
     }
 
-    @Test("an excluded area is not entered, nor is a road that only crosses it")
+    @Test("an excluded area is not entered, and a road that crosses it is not used")
     func areas() throws {
         let map = try Self.block()
         let middle = try map.position(between: "B", "C")
@@ -52,7 +52,7 @@ struct OptionsTests {
                 corners: [0.0, 2.1, 4.2].map { Geodesy.destination(from: middle, bearing: $0, distance: 60) })
         ]
         #expect(map.letters(of: try #require(try Self.route(map, Self.ends(map, "AF"), options))) == "ADECF")
-        // Its hole does not count.
+        // The hole of an area is not excluded.
         let rings = [900.0, 350].map { radius in
             [0.0, 1.6, 3.1, 4.7].map { Geodesy.destination(from: middle, bearing: $0, distance: radius) }
         }
@@ -72,7 +72,7 @@ struct OptionsTests {
         #expect(try Self.route(map, Self.ends(map, "AE"), options).map { map.letters(of: $0) } == "ADE")
     }
 
-    @Test("invalid options are refused")
+    @Test("invalid options are rejected")
     func refusals() throws {
         let map = try Self.block()
         let waypoints = try Self.ends(map, "AF")
@@ -97,13 +97,13 @@ struct OptionsTests {
             let outcome = map.router().route(
                 RouteRequest(waypoints: waypoints, options: options), workspace: SearchWorkspace())
             guard case .invalid = outcome else {
-                Issue.record("\(options) is accepted")
+                Issue.record("\(options) was accepted")
                 continue
             }
         }
     }
 
-    @Test("near the start the route goes straight on rather than turning")
+    @Test("near the start, going straight on is preferred to turning")
     func initialManeuvers() throws {
         let map = try ASCIIMap(
             """
@@ -121,7 +121,7 @@ struct OptionsTests {
         let careful = try #require(try Self.route(map, [start, goal], options))
         #expect(map.letters(of: careful) == "ABCEF")
         #expect(careful.duration < usual.duration + 120)
-        // Where every way has maneuvers the one with the fewest wins.
+        // Where every way has maneuvers, the way with the fewest is used.
         options.initialManeuverAvoidance = 3_000
         let toD = try Self.route(map, [start, Waypoint(try map.position(between: "B", "D", at: 0.1))], options)
         #expect(toD.map { map.letters(of: $0) } == "ABD")
@@ -148,7 +148,7 @@ struct OptionsTests {
         #expect(kept.edges.map(\.key) == options.chosenRoute)
     }
 
-    @Test("the side of the kerb decides the direction, mirrored in left-hand traffic", arguments: [false, true])
+    @Test("the side of the kerb determines the direction, mirrored in left-hand traffic", arguments: [false, true])
     func kerb(left: Bool) throws {
         let map = try ASCIIMap(
             """
@@ -208,7 +208,7 @@ struct OptionsTests {
             options.chosenRouteFactor = 0.6
             let edges = try chosen.edges.map { try #require(map.graph.edge($0.key)) }
             let end = try #require(chosen.edges.last)
-            // The same end, in the chosen route's direction, so that one place is meant.
+            // The same end in the chosen route's direction, so that only one place is possible.
             let goal = Waypoint(
                 chosen.waypoints[1].snapped,
                 bearing: map.graph.position(at: end.endOffset, of: edges[edges.count - 1]).bearing,
@@ -243,7 +243,7 @@ struct OptionsTests {
 }
 
 extension RoadGraph {
-    /// The edge between two drawn nodes.
+    /// Returns the edge between two drawn nodes.
     fileprivate func edge(_ from: Character, _ to: Character) -> EdgeIndex? {
         (0..<edgeCount).map { EdgeIndex($0) }.first {
             nodeOSMIDs[edgeTails[$0.index].index] == ASCIIMap.nodeID(from)

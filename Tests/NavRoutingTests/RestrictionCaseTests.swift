@@ -2,7 +2,7 @@ import Foundation
 import NavTestSupport
 import Testing
 
-/// The texts of the folder `Restrictions`: one behaviour per file, after the OSM wiki. ``DrawnCase`` explains them.
+/// The cases of the folder `Restrictions`: one behaviour per file, after the OSM wiki. ``DrawnCase`` documents them.
 @Suite("Restrictions, access and barriers on drawn maps")
 struct RestrictionCaseTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -3,7 +3,7 @@ import NavMap
 import NavRouting
 import Testing
 
-/// The invariants of every route.
+/// The invariants that every route must keep.
 enum RouteInvariants {
     static func check(_ route: Route, _ graph: RoadGraph, _ comment: Comment) {
         #expect(route.coordinates.count >= 2, comment)
@@ -37,7 +37,7 @@ enum RouteInvariants {
             let drawn =
                 route.line.cumulativeLengths[piece.coordinates.upperBound]
                 - route.line.cumulativeLengths[piece.coordinates.lowerBound]
-            // Lengths of edges are stored with 24 bits.
+            // Edge lengths are stored with 24 bits.
             #expect(abs(drawn - piece.length) < max(1e-6 * Double(graph.edgeLengths[edge.index]), 0.002), comment)
             checkSegments(of: piece, index, route, graph.shape(of: edge), comment)
             end = piece.coordinates.upperBound
@@ -45,7 +45,7 @@ enum RouteInvariants {
         #expect(end == route.coordinates.count - 1, comment)
     }
 
-    /// The nodes of a piece's segments follow each other on the edge's shape, and its points lie between them.
+    /// Checks that the nodes of an edge's segments are consecutive on its shape, and that the points lie between them.
     private static func checkSegments(
         of piece: RouteEdge, _ index: Int, _ route: Route, _ shape: EdgeShape, _ comment: Comment
     ) {

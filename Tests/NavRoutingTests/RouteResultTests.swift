@@ -76,7 +76,7 @@ struct RouteResultTests {
         #expect(Congestion(duration: 0, freeFlow: 0) != .unknown)
     }
 
-    @Test("the driving side is the country's")
+    @Test("the driving side is that of the country")
     func drivingSide() throws {
         let ways: KeyValuePairs<String, [String: String]> = ["AB": road]
         for left in [false, true] {
@@ -87,7 +87,7 @@ struct RouteResultTests {
         }
     }
 
-    @Test("countries come in travel order with border crossings and driving sides")
+    @Test("countries are listed in travel order with border crossings and driving sides")
     func countries() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E",
@@ -124,7 +124,7 @@ struct RouteResultTests {
         #expect(told.map(\.kind) == [.privateGround, .width, .timeDependent, .destinationOnly])
         #expect(told.map(\.limit) == [nil, 2.6, nil, nil] && told.map(\.own) == [nil, 2.55, nil, nil])
         #expect(told.map(\.wayID) == route.edges.map(\.wayID))
-        // A car has no width here, but the same rules.
+        // A car without a width here, but with the same rules.
         #expect(RouteSummary(route, for: VehicleProfile()).restrictions.count == 3)
     }
 
@@ -165,7 +165,7 @@ struct RouteResultTests {
         #expect(route.legs[0].freeFlowDuration < route.legs[0].duration)
         #expect(abs(route.edges[1].speed - 2) < 0.05)
     }
-    @Test("a road closed by traffic is shown as closed, and one with hardly any speed is not closed")
+    @Test("a road closed by traffic is reported as closed, but not one with almost no speed")
     func closedByTraffic() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "primary"], "BC": ["highway": "primary"]])
         let router = Router(graph: map.graph)

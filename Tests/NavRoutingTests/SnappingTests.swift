@@ -8,7 +8,7 @@ private let track = ["highway": "track", "tracktype": "grade2"]
 
 @Suite("Snapping places to roads")
 struct SnappingTests {
-    /// A fast road AB, far from E a slow one, and an island EF between them; the place E is nearer to the slow road.
+    /// A fast road ABC, a slow road GH and an island EF between them; E is nearer to the slow road.
     private static let island = """
         A---B---C
         |       |
@@ -31,10 +31,10 @@ struct SnappingTests {
         #expect(map.names(of: route).first == "GH")
     }
 
-    @Test("the end that is not on the island does not move")
+    @Test("the end outside the island does not move")
     func otherEndStays() throws {
         let map = try island()
-        // From here it would be quicker to walk south and set out on GH.
+        // From here it would be faster to walk south and start on GH.
         let place = try map.position(between: "A", "G", at: 0.3)
         for ends in [[place, try map.coordinate("E")], [try map.coordinate("E"), place]] {
             let route = try map.route(ends.map { Waypoint($0) })
@@ -45,7 +45,7 @@ struct SnappingTests {
 
     @Test("an end moves off an island of many roads")
     func largeIsland() throws {
-        // 20 roads off one street that leads nowhere, and a through road 150 m away.
+        // 20 roads branch off a street that is not connected; a through road is 150 m away.
         let rows = 4
         let letters = Array("abcdefghijklmnopqrstuvwxyz")
         var drawing = ""
@@ -69,7 +69,7 @@ struct SnappingTests {
         #expect(map.names(of: route) == ["12"])
         let distance = route.waypoints[0].snapDistance
         #expect(distance > 150)
-        // Beyond the radius, the reported distance is that of the road beyond the island, not that of the island.
+        // Beyond the radius, the reported distance is that of the connected road, not of the island.
         let outcome = map.router().route(RouteRequest(waypoints: ends, snapRadius: 100), workspace: SearchWorkspace())
         guard case .unreachable(waypoint: 0, let nearest?) = outcome else {
             Issue.record("\(outcome)")
@@ -95,7 +95,7 @@ struct SnappingTests {
             }
             #expect(route.waypoints.allSatisfy { $0.snapDistance < 51 })
             cancellation.cancel()
-            if case .found = router.route(request, workspace: workspace) { Issue.record("the search was not ended") }
+            if case .found = router.route(request, workspace: workspace) { Issue.record("not cancelled") }
             cancellation.reset()
             #expect(router.route(request, workspace: workspace) == outcome)
         }
@@ -119,10 +119,10 @@ struct SnappingTests {
         }
         #expect(isMoved(try outcome(495)))
         #expect(tells(try outcome(505), 505))
-        #expect(isMoved(try outcome(700, radius: 705)), "who asks may allow more")
-        #expect(tells(try outcome(60, radius: 50), 60), "and less")
+        #expect(isMoved(try outcome(700, radius: 705)), "a waypoint's limit may be larger")
+        #expect(tells(try outcome(60, radius: 50), 60), "or smaller")
         #expect(isMoved(try outcome(300, position: 150)) == (waypoint > 0), "only the start is the vehicle's position")
-        #expect(try outcome(7_000) == .offRoad(waypoint: waypoint), "farther than the next road is looked for")
+        #expect(try outcome(7_000) == .offRoad(waypoint: waypoint), "the nearest road is beyond the search radius")
     }
 
     @Test("the bearing of a vehicle off the road is only a hint")
@@ -138,10 +138,10 @@ struct SnappingTests {
             Issue.record("no route from where the vehicle is parked")
             return
         }
-        #expect(try outcome(nil) == .offRoad(waypoint: 0), "the direction of a place is what is asked for")
+        #expect(try outcome(nil) == .offRoad(waypoint: 0), "the bearing of a place is binding")
     }
 
-    /// A street and a track some metres beside it; both lead to the road in the east.
+    /// Returns a street and a parallel track; both lead to the road in the east.
     private func beside(_ tags: [String: String], metres: Double = 28) throws -> ASCIIMap {
         try ASCIIMap(
             """
@@ -152,20 +152,20 @@ struct SnappingTests {
     }
 
     @Test("a place beside a street snaps to the street, not to a nearby track")
-    func trackGivesWay() throws {
+    func streetBeforeTrack() throws {
         let map = try beside(track)
         let place = try map.position(between: "C", "D", at: 0.4)
         let near = try map.route([Waypoint(place), Waypoint(try map.coordinate("B"))])
         #expect(map.names(of: near) == ["AB"])
-        #expect(abs(near.waypoints[0].snapDistance - 28) < 1, "the distance says that a road was passed over")
-        // A little farther away the track is where the place is.
+        #expect(abs(near.waypoints[0].snapDistance - 28) < 1, "the distance shows that a nearer road was skipped")
+        // At a greater distance from the street, the place snaps to the track.
         let apart = try beside(track, metres: 34)
         let field = try apart.position(between: "C", "D", at: 0.4)
         let far = try apart.route([Waypoint(field), Waypoint(try apart.coordinate("B"))])
         #expect(apart.names(of: far).first == "CD")
     }
 
-    @Test("a place beside a track does not snap to a motorway")
+    @Test("a place beside a track does not snap to a motorway instead")
     func trackBesideMotorway() throws {
         let map = try ASCIIMap(
             """

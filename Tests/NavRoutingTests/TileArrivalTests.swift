@@ -6,10 +6,10 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-@Suite("A tile arrives")
+@Suite("Adding a tile")
 struct TileArrivalTests {
-    /// To reproduce a failure, use `RandomMap(seed:size:)` with the number in its message.
-    @Test("adding a tile gives the same map as building from all tiles", arguments: 1...12 as ClosedRange<UInt64>)
+    /// Use `RandomMap(seed:size:)` with the number in the message to reproduce a failure.
+    @Test("adding a tile gives the same graph as building it from all tiles", arguments: 1...12 as ClosedRange<UInt64>)
     func sameAsFresh(seed: UInt64) throws {
         let comment: Comment = "RandomMap(seed: \(seed), size: 7)"
         let (map, other) = (try RandomMap(seed: seed, size: 7), try RandomMap(seed: seed, size: 7))
@@ -116,7 +116,7 @@ struct TileArrivalTests {
     }
 
     @Test(
-        "the sort handles any range of numbers and is stable", arguments: [0, 1, 2, 1_000, 70_000])
+        "the sort is stable and handles any range of numbers", arguments: [0, 1, 2, 1_000, 70_000])
     func order(count: Int) {
         var random = SeededRandom(seed: UInt64(count))
         for span in [1, 2, 4_095, 4_096, 1 << 34, 1 << 48, .max] as [UInt64] {

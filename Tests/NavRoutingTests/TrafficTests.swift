@@ -52,7 +52,7 @@ struct TrafficTests {
     }
 
     @Test(
-        "an edge takes the sum of its segments, and the route reports it, also across the antimeridian",
+        "an edge's duration is the sum of its segments, and the route reports it, also across the antimeridian",
         arguments: [
             ASCIIMap.Placement.insideTiles, .northWest(Coordinate(latitude: -17, longitude: 179.999)),
         ])
@@ -85,7 +85,7 @@ struct TrafficTests {
         guard
             case .found(let route) = shut.route(RouteRequest(waypoints: [start, goal]), workspace: SearchWorkspace())
         else {
-            Issue.record("nobody turns round before the closed road")
+            Issue.record("no route with a U-turn before the closed road")
             return
         }
         #expect(line.letters(of: route) == "ABA")
@@ -119,7 +119,7 @@ struct TrafficTests {
         #expect(abs(try #require(try Self.route(map, both, "AB")).duration - 200) < 0.5)
     }
 
-    @Test("speeds expire and are replaced, and invalid ones are refused")
+    @Test("speeds expire and are replaced, and invalid ones are rejected")
     func upkeep() throws {
         let map = try Self.ring()
         let noon = Timestamp(nanoseconds: 1_000_000)
@@ -156,7 +156,7 @@ struct TrafficTests {
                         toNodeID: shape.nodeID(point), speed: next(50) == 0 ? 0 : Double(next(30)) / 2 + 1))
             }
         }
-        // Many at one node, some of them on no map.
+        // Many speeds at one node, some of nodes that are not on the map.
         for index in 0..<200 {
             speeds.append(TrafficSpeed(fromNodeID: .min, toNodeID: Int64(next(40)), speed: Double(index % 90) + 1))
         }
@@ -209,7 +209,7 @@ struct TrafficTests {
 
     private enum PlainDuration { case closed, unknown, seconds(Double) }
 
-    /// The duration of an edge, segment by segment, from every speed of its node.
+    /// Returns the duration of an edge, segment by segment, from all speeds.
     private static func plainDuration(
         _ edge: EdgeIndex, _ graph: RoadGraph, _ speeds: ContiguousArray<TrafficSpeed>, _ free: Metric
     ) -> PlainDuration {
@@ -249,7 +249,7 @@ struct TrafficTests {
         let router = Router(graph: map.graph)
         let jam = router.live(Self.overlay(Self.speed("", "B", "C", 0)))
         #expect(map.letters(of: try #require(try Self.route(map, jam.live(TrafficOverlay()), "AC"))) == "ABC")
-        // Another vehicle has the same traffic.
+        // A router for another vehicle uses the same traffic.
         let truck = CostModel(profile: VehicleProfile(kind: .truck))
         #expect(map.letters(of: try #require(try Self.route(map, router.serving(truck), "AC"))) == "ABC")
         #expect(map.letters(of: try #require(try Self.route(map, jam.serving(truck), "AC"))) == "ADEC")
@@ -283,7 +283,7 @@ struct TrafficTests {
         }
         let current = Mutex(first)
         let mistakes = Mutex(0)
-        // One thread applies traffic, the other searches with the new and the old metric.
+        // One thread applies traffic; the other searches with the new and the old metric.
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             if thread == 0 {
                 for overlay in overlays {
@@ -307,7 +307,7 @@ struct TrafficTests {
 }
 
 extension RouteOutcome {
-    /// The cost of a route that was found.
+    /// The cost of a found route.
     var cost: UInt64? {
         if case .found(let route) = self { route.cost } else { nil }
     }

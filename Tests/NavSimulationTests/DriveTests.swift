@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Simulated drives")
 struct DriveTests {
-    /// Drives over Helsinki between random places.
+    /// Returns drives over Helsinki between random places.
     static func drives(_ count: Int, seed: UInt64) throws -> [(drive: Drive, route: Route)] {
         let map = try RealMap.helsinki.get()
         let router = map.router()
@@ -51,7 +51,7 @@ struct DriveTests {
                 let change = (after.speed - before.speed) / (after.time - before.time)
                 #expect(change <= Drive.acceleration + 0.01)
                 #expect(change >= -Drive.deceleration - 0.01)
-                // The position moves by the mean speed, except for a small error where the acceleration changes.
+                // The position advances by the mean speed, except for a small error where the acceleration changes.
                 #expect(abs(after.offset - before.offset - (before.speed + after.speed) / 20) < 0.05)
             }
         }
@@ -78,7 +78,7 @@ struct DriveTests {
         #expect(corner.contains { $0.speed > 2 })
     }
 
-    @Test("a junction that is driven straight on does not slow a drive down")
+    @Test("driving straight on at a junction does not reduce the speed")
     func straightOn() throws {
         let plain = try ASCIIMap("A---------C", ways: ["AC": ["highway": "primary"]])
         let cut = try ASCIIMap(
@@ -133,7 +133,7 @@ struct DetourTests {
             let end = try #require(drive.line.coordinates.last)
             misses.append(Geodesy.distance(end, try #require(route.coordinates.last)))
         }
-        // If the destination's road cannot be reached after the wrong turn, the drive ends on a road beside it.
+        // If the destination's road cannot be reached after the wrong turn, the drive ends on a nearby road.
         #expect(misses.allSatisfy { $0 < 50 } && misses.filter { $0 >= 1 }.count <= 1)
         #expect(made >= 20)
     }
@@ -159,7 +159,7 @@ struct DetourTests {
         #expect(try visits(after: 850) == 1)
     }
 
-    @Test("there is no wrong turn where every other way is closed")
+    @Test("there is no wrong turn if all other ways are closed")
     func noOpportunity() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "residential"], "BC": ["highway": "residential"]])
         let route = try map.route([Waypoint(try map.coordinate("A")), Waypoint(try map.coordinate("C"))])

@@ -6,7 +6,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-@Suite("Simulated motion of the vehicle itself")
+@Suite("Simulated motion of the vehicle")
 struct MotionTests {
     /// A straight road with a tunnel in the middle.
     static func drive() throws -> (map: ASCIIMap, drive: Drive) {
@@ -23,7 +23,7 @@ struct MotionTests {
         return (map, try #require(Drive(router.metric, edges: path.edges, from: path.start, to: path.end)))
     }
 
-    @Test("a vehicle backs up to the start, stops and drives off", arguments: [1.0, 5, 50])
+    @Test("a vehicle reverses to the start, stops and drives off", arguments: [1.0, 5, 50])
     func backingUp(rate: Double) throws {
         let (_, drive) = try Self.drive()
         let states = drive.states(rate: rate, backingUp: 12)
@@ -37,7 +37,7 @@ struct MotionTests {
             #expect(
                 abs(first.offset - second.offset - (first.speed + second.speed) / 2 / rate) < 0.4 / rate / rate + 1e-9)
         }
-        // It travels against its heading.
+        // The vehicle travels against its heading.
         #expect(back.allSatisfy { Angle.separation($0.course, forward[0].course) > 3 })
         #expect(back.allSatisfy { Angle.separation($0.heading, forward[0].course) < 0.1 })
         let standing = states.dropFirst(back.count).prefix { $0.speed == 0 }
@@ -63,7 +63,7 @@ struct MotionTests {
         #expect(abs(driven) < 0.02 * all)
     }
 
-    @Test("the seed chooses sensor errors of a realistic size")
+    @Test("the seed determines sensor errors of a realistic size")
     func cars() {
         let cars = (0..<400 as Range<UInt64>).map { OdometryModel.car(seed: $0) }
         #expect(OdometryModel.car(seed: 7) == cars[7] && Set(cars).count == 400)

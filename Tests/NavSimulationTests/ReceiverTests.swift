@@ -24,7 +24,7 @@ struct ReceiverTests {
         #expect((try Self.drive(environment, seed: 4).fixes == first) == (environment == .none))
     }
 
-    @Test("stamps follow the drive, and outages have no fixes")
+    @Test("stamps are those of the drive, and there are no fixes during outages")
     func outages() throws {
         let whole = try Self.drive(.open)
         #expect(whole.fixes.count == whole.states.count)
@@ -37,7 +37,7 @@ struct ReceiverTests {
             return (20...30).contains(time) || (100...105.5).contains(time)
         }
         #expect(silent.isEmpty && broken.fixes.count == whole.fixes.count - 11 - 6)
-        // The reported fixes do not depend on the suppressed ones.
+        // The suppressed fixes do not affect the others.
         #expect(broken.fixes.allSatisfy(whole.fixes.contains))
     }
 
@@ -55,7 +55,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test("a stationary vehicle has no course, a moving one has about its own")
+    @Test("a stationary vehicle has no course, and a moving one has approximately its true course")
     func courses() throws {
         let drive = try Self.drive(.open)
         let first = try #require(drive.fixes.first)

@@ -10,24 +10,24 @@ final class CacheBench {
     var settings = CacheSettings()
     /// Seconds since the start.
     private(set) var seconds = 0.0
-    /// Regions whose load ended, with success or without.
+    /// Regions whose load ended, successfully or not.
     private(set) var finished: [(id: String, isSuccess: Bool)] = []
-    /// The reasons why requested regions are not loaded.
+    /// The reasons why requested region loads were refused.
     private(set) var refusals: [TileFailure] = []
     /// The owners whose running downloads were cancelled.
     private(set) var abandoned: [DownloadOwner] = []
-    /// The number of times that each tile was fetched.
+    /// The number of downloads of each tile.
     private(set) var fetched: [TileAddress: Int] = [:]
     /// The lines of the log.
     private(set) var logged: [String] = []
     private var servers: [String: SimServer] = [:]
     private var plan: DownloadPlan
-    /// Unanswered requests for the editions of sources.
+    /// Pending edition requests to sources.
     private(set) var questions: [(tileset: String, known: Validators?)] = []
     private var random = SeededRandom(seed: 1)
     private var tokens: UInt64 = 0
 
-    /// A cache that has just started.
+    /// Creates a cache and starts it.
     init(_ servers: [SimServer], budget: Int64 = 100_000_000, isPredictive: Bool = false) {
         settings.budgetBytes = budget
         settings.isPredictive = isPredictive
@@ -44,15 +44,15 @@ final class CacheBench {
         handle(.start)
     }
 
-    /// Road tiles with a list, in editions.
+    /// Creates a source of road tiles with a tile list, in editions.
     static var roads: SimServer {
         SimServer(TilesetSettings("roads", .navigation), isListed: true, expiry: nil)
     }
-    /// Map tiles of this machine, in editions.
+    /// Creates a local source of map tiles, in editions.
     static var local: SimServer {
         SimServer(TilesetSettings("local", .maps, isRemote: false), isListed: false, expiry: nil)
     }
-    /// Map tiles of a server, which change one by one.
+    /// Creates a remote source of map tiles, which change one by one.
     static func map(expiry: Double) -> SimServer {
         SimServer(TilesetSettings("map", .maps), isListed: false, expiry: expiry)
     }
@@ -67,7 +67,7 @@ final class CacheBench {
 
     func handle(_ event: CacheEvent) { perform(cache.handle(event, at: instant)) }
 
-    /// Reports a vehicle at ``middle`` that begins a route of some 34 km to the east.
+    /// Reports a vehicle at ``middle`` at the start of a route of about 34 km to the east.
     func beginRoute() {
         var update = VehicleUpdate()
         update.position = Self.middle
@@ -119,7 +119,7 @@ final class CacheBench {
         }
     }
 
-    /// Performs the downloads that may begin now.
+    /// Completes the downloads that may start now.
     func fetch() -> [DownloadResult] {
         var results: [DownloadResult] = []
         while true {
@@ -147,7 +147,7 @@ final class CacheBench {
         for result in results { plan.release(result) }
     }
 
-    /// Advances the time and performs everything that becomes due.
+    /// Advances the time and performs all actions that become due.
     func run(seconds duration: Int) {
         for _ in 0..<duration {
             tick()
@@ -158,7 +158,7 @@ final class CacheBench {
         tick()
     }
 
-    /// Advances the time without doing anything.
+    /// Advances the time without performing any action.
     func pass(to moment: Double) { seconds = max(seconds, moment) }
 
     /// Informs the cache of a source's current content, even without a request.
@@ -169,7 +169,7 @@ final class CacheBench {
 
     func publish(_ tileset: String) { servers[tileset]?.publish() }
 
-    /// Sets another budget.
+    /// Changes the budget.
     func setBudget(_ bytes: Int64) {
         settings.budgetBytes = bytes
         handle(.settings(settings))
@@ -182,7 +182,7 @@ final class CacheBench {
         handle(.vehicle(update))
     }
 
-    /// Orders a region around ``middle``.
+    /// Requests a region around ``middle``.
     func load(_ id: String, _ tilesets: [String] = ["roads"], radius: Int = 4_000) {
         tokens += 1
         let descriptors = tilesets.map {
@@ -197,13 +197,13 @@ final class CacheBench {
 
     // MARK: State
 
-    /// A region as it is stored on the disk.
+    /// Returns a region as stored on the disk.
     func region(_ id: String) -> StoredRegion? { store.disk.regions[id]?.stored }
 
-    /// The version of a tileset that is in use.
+    /// Returns the version of a tileset in use.
     func version(_ tileset: String) -> String? { store.disk.current[tileset]?.version }
 
-    /// The existing tiles that the vehicle will need, and those of them that are on board.
+    /// Returns the existing tiles that the vehicle will need, and those of them that are stored.
     func wanted(_ name: String) -> (all: Set<TileID>, present: Set<TileID>) {
         guard let tileset = cache.tileset(name), let newest = tileset.newest else { return ([], []) }
         let all = cache.wanted(of: tileset).map(\.tile).filter { newest.has($0) && SimServer.has($0) }

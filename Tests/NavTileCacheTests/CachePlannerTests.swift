@@ -2,7 +2,7 @@ import NavGeo
 import NavTileCache
 import Testing
 
-/// The tiles that are kept ahead of a vehicle.
+/// The tiles kept ahead of a vehicle.
 @Suite struct CachePlannerTests {
     private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
 
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func driveTilesStayWantedUntilLeftBehind() {
+    @Test func tilesOfADriveStayWantedUntilPassed() {
         var planner = CachePlanner(Self.local)
         let line = Self.line(60)
         _ = planner.follow(PlannedLine(line))
@@ -140,7 +140,7 @@ import Testing
         #expect(planners[1].wanted == Array(planners[0].wanted.prefix(count)))
     }
 
-    @Test func lineThatPassesItsTilesAgainAndAgainIsLeft() {
+    @Test func lineThatRepeatsItsTilesIsCutAtTheLimit() {
         let places = [41.0, 47, 53].map { Coordinate(latitude: $0, longitude: -8.04) }
         let line = (0..<10).flatMap { _ in places[..<2] } + [places[2]]
         var profile = Self.local
@@ -151,7 +151,7 @@ import Testing
             planner.isWanted(TileID(containing: Coordinate(latitude: latitude, longitude: -8.04), zoom: 12))
         }
         #expect(wants(44) && wants(47) && !wants(50))
-        // Each part alone is no longer than the limit.
+        // Each part alone is within the limit.
         _ = planner.follow(PlannedLine(Polyline(places)))
         #expect(wants(44) && wants(47) && wants(50))
     }

@@ -43,7 +43,7 @@ struct DownloadPlanTests {
 
     private static func indices(_ starts: [DownloadPlan.Start]) -> [Int] { starts.map { Int($0.key.address.tile.x) } }
 
-    /// Fetches everything, one after the other; the order.
+    /// Fetches everything, one tile at a time, and returns the order.
     private static func drain(_ plan: inout DownloadPlan, at now: Duration = .zero) -> [Int] {
         var order: [Int] = []
         var running = plan.starts(at: now)
@@ -69,7 +69,7 @@ struct DownloadPlanTests {
         #expect(Self.drain(&plan) == [9, 1, 2, 3, 20, 21, 22])
     }
 
-    @Test("Awaited tiles come two at a time and before later ones, unless those are requested")
+    @Test("Awaited tiles are fetched two at a time before tiles needed later, but not before requested ones")
     func awaited() {
         var plan = Self.plan { $0.concurrency = 4 }
         let awaited = (1...3).map { TileDemand(TileAddress("map", Self.tile($0)), need: Double($0), isAwaited: true) }
@@ -83,7 +83,7 @@ struct DownloadPlanTests {
         for start in first where start.key.address.tileset == "map" {
             _ = plan.finish(start.key, start.demand.need == 1 ? Self.failed(.server) : Self.fetched(start), at: .zero)
         }
-        // One of them failed: until its retry the others may use the network.
+        // One of the downloads failed: until its retry, other tiles may use the network.
         let third = plan.starts(at: .zero)
         #expect(Self.indices(third) == [3])
         for start in third { _ = plan.finish(start.key, Self.fetched(start), at: .zero) }
@@ -91,7 +91,7 @@ struct DownloadPlanTests {
     }
 
     @Test("An awaited tile that does not arrive delays others only briefly")
-    func awaitedInVain() {
+    func awaitedTimesOut() {
         var plan = Self.plan { $0.concurrency = 4 }
         let awaited = (1...2).map { TileDemand(TileAddress("map", Self.tile($0)), need: 9, isAwaited: true) }
         plan.setDemands(awaited + [Self.demand(4, need: 1)], for: Self.predicted)
@@ -100,7 +100,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: .seconds(10))) == [4] && plan.wake(at: .seconds(10)) == nil)
     }
 
-    @Test("A due tile without room begins once there is room, without polling until then")
+    @Test("A due tile that does not fit starts as soon as there is room, without polling")
     func dueWithoutRoom() throws {
         var plan = Self.plan {
             $0.concurrency = 4
@@ -150,7 +150,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: .zero).isEmpty)
     }
 
-    @Test("A tile awaiting pickup is not fetched again when a set is replaced")
+    @Test("A tile that awaits its reader is not fetched again when a set is replaced")
     func heldCounts() throws {
         var plan = Self.plan()
         plan.setDemands([Self.demand(1)], for: Self.predicted)
@@ -177,7 +177,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "A failing source counts as unreachable only when it does not answer",
+        "A failing source counts as unreachable only if it does not respond",
         arguments: [(TileSourceError.Code.unreachable, true), (.timedOut, true), (.server, false), (.mismatch, false)])
     func unreachable(code: TileSourceError.Code, isUnreachable: Bool) throws {
         var plan = Self.plan { $0.failuresToOpen = 1 }
@@ -188,7 +188,7 @@ struct DownloadPlanTests {
         #expect(condition.reachability == .offline && condition.isUnreachable == isUnreachable)
     }
 
-    @Test("A failed tile is retried with doubling pauses and then given up, without delaying others")
+    @Test("A failed tile is retried with doubling pauses and then fails, without delaying others")
     func retries() throws {
         var plan = Self.plan {
             $0.retries = 3
@@ -217,16 +217,16 @@ struct DownloadPlanTests {
         let result = plan.finish(start.key, Self.failed(.server), at: now)
         #expect(result?.attempts == 4)
         guard case .failure? = result?.outcome else { throw TileSourceError(.system, "no failure") }
-        // Wanted again soon: the same failure at once, without a request.
+        // A new demand during the cooldown fails at once, without a request.
         plan.setDemands([Self.demand(1)], for: Self.predicted)
         #expect(plan.starts(at: now).isEmpty)
         #expect(plan.takeEarly().map(\.attempts) == [0])
-        // Requested, or wanted after the pause: a new request.
+        // A caller's request, or a demand after the cooldown, starts a download.
         plan.request(Self.demand(1))
         #expect(plan.starts(at: now).count == 1)
     }
 
-    @Test("A tile that was given up reports its cooldown, which a caller's request ends")
+    @Test("A failed tile reports its cooldown, which a caller's request ends")
     func forgottenFailures() throws {
         var plan = Self.plan { $0.failureCooldown = 100 }
         plan.setDemands([Self.demand(1)], for: Self.region)
@@ -257,7 +257,7 @@ struct DownloadPlanTests {
         #expect(pause(1) != pause(2))
     }
 
-    @Test("An unreachable source is paused; its tiles wait and are not given up")
+    @Test("An unreachable source is paused; its tiles wait and do not fail")
     func outage() throws {
         var plan = Self.plan {
             $0.retries = 1
@@ -271,7 +271,7 @@ struct DownloadPlanTests {
         for rest in [5.0, 10, 20, 40, 80, 120, 120] {
             now = try #require(plan.wake(at: now))
             let trials = plan.starts(at: now)
-            #expect(trials.count == 1, "one request tests whether it is back")
+            #expect(trials.count == 1, "one request tests whether the source has recovered")
             #expect(plan.finish(trials[0].key, Self.failed(.unreachable), at: now) == nil)
             let next = try #require(plan.wake(at: now))
             #expect(next - now == .seconds(min(rest * 2, 120)))
@@ -293,14 +293,14 @@ struct DownloadPlanTests {
         #expect(plan.wake(at: .seconds(50)) == .seconds(150))
     }
 
-    @Test("Requests without a break are fetched in their order, and one that failed is retried after them")
+    @Test("Continuous requests are fetched in order, and a failed one is retried after them")
     func continuousRequests() throws {
         var plan = Self.plan()
         plan.request(Self.demand(0))
         var running = plan.starts(at: .zero)
         var order = Self.indices(running)
         for index in 1...5_000 {
-            // A request is open at any time, so the requests before it are only dropped as they grow many.
+            // A request is always pending, so earlier requests are only dropped once there are many.
             plan.request(Self.demand(index))
             let starts = plan.starts(at: .zero)
             order += Self.indices(starts)
@@ -319,7 +319,7 @@ struct DownloadPlanTests {
     }
 
     @Test("A permanent failure is reported at once")
-    func hopeless() throws {
+    func permanentFailure() throws {
         var plan = Self.plan()
         for code in [.unauthorized, .tooLarge, .refused, .redirected, .editionChanged] as [TileSourceError.Code] {
             plan.setDemands([], for: Self.predicted)
@@ -330,7 +330,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "Offline only local sources are read, metered excludes regions, paused allows only requested tiles"
+        "Offline permits only local sources, metered excludes regions, and paused permits only requested tiles"
     )
     func network() {
         var plan = Self.plan { $0.concurrency = 10 }
@@ -352,7 +352,7 @@ struct DownloadPlanTests {
     }
 
     @Test("Downloads cancelled by the network mode are fetched later without counting as attempts")
-    func brokenOff() {
+    func cancelledByNetworkMode() {
         var plan = Self.plan { $0.retries = 0 }
         plan.setDemands([Self.demand(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
@@ -374,7 +374,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(first) == [0])
         let huge = plan.finish(first[0].key, Self.fetched(first[0], bytes: 5_000), at: .zero)
         if let huge { plan.hold(huge) }
-        #expect(plan.starts(at: .zero).isEmpty, "held until its reader is done")
+        #expect(plan.starts(at: .zero).isEmpty, "the buffer is full until the reader releases it")
         if let huge { plan.release(huge) }
         #expect(Self.indices(plan.starts(at: .zero)) == [1, 2])
     }

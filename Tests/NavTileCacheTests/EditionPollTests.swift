@@ -1,11 +1,11 @@
 import NavTileCache
 import Testing
 
-/// The polls of sources for their edition.
+/// The polls of sources for their editions.
 struct EditionPollTests {
     private static let second: Int64 = 1_000_000_000
 
-    /// The first whole second at which its source is asked.
+    /// Returns the first whole second at which the source is polled.
     private static func next(_ inquiry: EditionPoll, from moment: Int64) -> Int64? {
         (0...10_000).lazy.map { moment + $0 * second }.first { inquiry.isDue(at: $0) }
     }
@@ -32,7 +32,7 @@ struct EditionPollTests {
         inquiry.begin()
         inquiry.succeed(isNews: true, interval: 3_600 * Self.second, at: moment)
         #expect(!inquiry.isSuperseded && Self.next(inquiry, from: moment) == moment + 3_600 * Self.second)
-        // Where nothing failed before it is asked at once.
+        // After a success, a change of tiles makes the poll due at once.
         inquiry.noteChange()
         #expect(inquiry.isDue(at: moment))
     }
@@ -48,16 +48,16 @@ struct EditionPollTests {
             moment = next
             inquiry.begin()
             inquiry.succeed(isNews: false, interval: 3_600 * Self.second, at: moment)
-            // Its tiles are tried again all the same.
+            // The source's tiles are still tried again.
             #expect(!inquiry.isSuperseded)
         }
         #expect(pauses == [0, 2, 4])
     }
 
-    @Test func alternatingEditionsArePolledLessAndLessOften() {
+    @Test func alternatingEditionsArePolledWithGrowingPauses() {
         var inquiry = EditionPoll()
         var moment: Int64 = 0
-        /// Polls as soon as possible after a tile of another edition; the pause before the poll, seconds.
+        /// Polls as soon as possible after a tile of another edition, and returns the pause before the poll, seconds.
         func pause() -> Int64 {
             inquiry.noteChange()
             let next = Self.next(inquiry, from: moment) ?? .max
@@ -67,7 +67,7 @@ struct EditionPollTests {
             return (next - moment) / Self.second
         }
         #expect((0..<8).map { _ in pause() } == [0, 0, 2, 4, 8, 16, 32, 60])
-        // An edition that stayed for a while is replaced at once.
+        // After an edition that lasted for a while, a change is polled at once.
         moment += 600 * Self.second
         #expect((0..<3).map { _ in pause() } == [0, 0, 2])
         inquiry.restart(isUrgent: false)

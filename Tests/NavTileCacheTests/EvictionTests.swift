@@ -3,7 +3,7 @@ import NavGeo
 import NavTileCache
 import Testing
 
-/// Tiles of a store in memory, by how long ago they were needed.
+/// A store in memory, whose tiles are ordered by the time since they were needed.
 struct MemoryEvictionSource: EvictionSource {
     struct Tile {
         var number: Int64
@@ -11,7 +11,7 @@ struct MemoryEvictionSource: EvictionSource {
         var isPinned = false
     }
 
-    /// The least recently needed first.
+    /// The tiles, the least recently needed first.
     var tiles: [Tile]
     private var next = 0
 
@@ -35,7 +35,7 @@ struct MemoryEvictionSource: EvictionSource {
     }
 }
 
-/// The eviction order of a full store.
+/// Tests of the eviction order of a full store.
 struct EvictionTests {
     private static func hash(_ number: Int64) throws -> ContentHash {
         try #require(ContentHash(of: Array("\(number)".utf8)))
@@ -51,7 +51,7 @@ struct EvictionTests {
         TileID(zoom: 14, x: id, y: 0).map { TileNumber.of($0, edition: 1) } ?? 0
     }
 
-    /// Returns the evicted ones of some tiles, the least recently needed first; nil when they do not suffice.
+    /// Returns the tiles to evict, the least recently needed first; nil when all of them do not suffice.
     private static func victims(
         _ tiles: [MemoryEvictionSource.Tile], freeing excess: Int64, needed need: Double?,
         wanted needs: [UInt32: Double] = [:],

@@ -4,7 +4,7 @@ import NavSimulation
 import NavTileCache
 import Testing
 
-/// Areas of offline regions and their tiles, against points and against a search tile by tile.
+/// Areas of offline regions and their tiles, checked against points and against a search tile by tile.
 @Suite struct RegionAreaTests {
     private static let porto = Coordinate(latitude: 41.15, longitude: -8.61)
 
@@ -73,13 +73,13 @@ import Testing
                 Coordinate(latitude: -17 + $0.0, longitude: $0.1)
             }
         }
-        // The hole is entirely on the other side of the antimeridian from the ring's first corner.
+        // The hole is entirely beyond the antimeridian, seen from the ring's first corner.
         let area = try RegionArea(polygons: [[box(179, -178, 1), box(-179.6, -178.6, 0.5)]])
         let tiles = try Self.tiles(area, 11)
         let inside = { TileID(containing: Coordinate(latitude: -17, longitude: $0), zoom: 11) }
         #expect(tiles.contains(inside(179.5)) && tiles.contains(inside(-179.9)) && tiles.contains(inside(-178.2)))
         #expect(!tiles.contains(inside(-179.1)) && !tiles.contains(inside(0)) && !tiles.contains(inside(178.7)))
-        // As two polygons, cut at the antimeridian, it has the same tiles.
+        // Cut at the antimeridian into two polygons, the area has the same tiles.
         let cut = try RegionArea(polygons: [[box(179, 180, 1)], [box(-180, -178, 1), box(-179.6, -178.6, 0.5)]])
         #expect(try Self.tiles(cut, 11).isSuperset(of: tiles))
     }
@@ -95,7 +95,7 @@ import Testing
         #expect(throws: RegionFault.tooManyTiles(zoom: 22, limit: 1_000)) { try world.tiles(zoom: 22, limit: 1_000) }
         let layers = RegionLayer.maps(0...9)
         #expect(throws: RegionFault.tooManyTiles(zoom: 8, limit: 50_000)) { try world.tiles(of: layers, limit: 50_000) }
-        // Counting a large area takes no tiles: the effort grows with the length of the boundary.
+        // Counting a large area lists no tiles: the effort grows with the length of the boundary.
         #expect(try world.tiles(zoom: 11, limit: 5_000_000).count == 1 << 22)
     }
 
@@ -109,8 +109,8 @@ import Testing
         }
     }
 
-    @Test func zigzagOutlineIsRejectedAsTooComplicated() throws {
-        // 40 tiles of zoom level 12, repeatedly.
+    @Test func zigzagOutlineIsRejectedAsTooComplex() throws {
+        // The outline crosses the same 40 tiles of zoom level 12 repeatedly.
         let (west, east) = (Self.porto.longitude, Self.porto.longitude + 3.5)
         let ring = (0..<10_000).map { number in
             Coordinate(
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func corridorCoversTilesNearTheLineAndFewMore() throws {
+    @Test func corridorCoversTilesNearTheLineAndFewOthers() throws {
         var random = SeededRandom(seed: 11)
         var place = Self.porto
         var course = 0.5
@@ -214,11 +214,11 @@ import Testing
     }
 }
 
-/// The tiles that polygons touch, found by checking each tile: an edge crosses it, or its middle is inside.
+/// Returns the tiles that polygons touch, by checking each tile: an edge crosses it, or its middle is inside.
 private enum BruteForceCover {
     private typealias Point = (x: Double, y: Double)
 
-    /// - Parameter polygons: None of them over the antimeridian.
+    /// - Parameter polygons: polygons that do not cross the antimeridian.
     static func tiles(_ polygons: [[[Coordinate]]], zoom: UInt8) -> Set<TileID> {
         let count = Double(1 << Int(zoom))
         func point(_ place: Coordinate) -> Point {
@@ -250,7 +250,7 @@ private enum BruteForceCover {
         return crossed.count % 2 == 1
     }
 
-    /// Whether a segment and the square at a place have a common point: neither a side of the square nor the segment
+    /// Returns whether a segment and the square of a place intersect: neither a side of the square nor the segment
     /// separates them.
     private static func crosses(_ x: Double, _ y: Double, _ start: Point, _ end: Point) -> Bool {
         guard max(start.x, end.x) >= x, min(start.x, end.x) <= x + 1, max(start.y, end.y) >= y,
@@ -264,12 +264,12 @@ private enum BruteForceCover {
 }
 
 extension SeededRandom {
-    /// Draws a number of a range.
+    /// Draws a number from a range.
     fileprivate mutating func number(in range: ClosedRange<Double>) -> Double {
         range.lowerBound + uniform() * (range.upperBound - range.lowerBound)
     }
 
-    /// Draws a star around a place: it may be any shape but does not cross itself.
+    /// Draws a star around a place: of any shape, but without self-intersections.
     fileprivate mutating func star(around centre: Coordinate, _ radii: ClosedRange<Double>, corners: Int)
         -> [Coordinate]
     {

@@ -2,7 +2,7 @@ import NavGeo
 import NavTileCache
 import Testing
 
-/// How a region that is being loaded handles arriving tiles.
+/// Arriving tiles of a region that is being loaded.
 struct RegionLoadTests {
     private static let middle = address(7)
 
@@ -43,7 +43,7 @@ struct RegionLoadTests {
         var load = Self.load("two")
         #expect(load.drop(Self.middle, of: "two", at: 1) == RegionTile(Self.middle, edition: "two"))
         #expect(load.progress.requiredCount == 1 && load.window.isEmpty)
-        // A tile counted once stays counted.
+        // A tile that was counted once remains counted.
         load = Self.load("two", isOnBoard: true)
         #expect(load.drop(Self.middle, of: "two", at: 1) == nil && load.settled == [Self.middle])
         load = Self.load("two")
@@ -68,7 +68,7 @@ struct RegionLoadTests {
             load.window[tile.address] = RegionLoad.Asked(edition: "", isOnBoard: false)
             load.take(tile, bytes: 1, at: 1)
         }
-        // More than one window of the following tiles has been fetched already.
+        // More than one window of the following tiles is already fetched.
         let all = Self.tiles(0..<2 * windowSize + 30)
         load.toRevalidate = all.reversed()
         let first = load.takeToRevalidate()

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: [1, 5_000, 250_000, 100_000_000] as [Int64])
     func longRunRateMatchesTheLimit(rate: Int64) {
         var pace = ScrubPace(bytesPerSecond: rate)
-        // Files of 300 kB: a step ends with the file that exceeds its limit.
+        // Files of 300 kB: a step ends with the file that exceeds the step's limit.
         let file: Int64 = 300_000
         var (moment, bytes, steps) = (Int64(0), Int64(0), 0)
         while steps < 1_000 {

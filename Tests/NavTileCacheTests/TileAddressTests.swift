@@ -2,7 +2,7 @@ import NavDigest
 import NavTileCache
 import Testing
 
-@Suite("Names of tilesets and hashes of content")
+@Suite("Tileset names and content hashes")
 struct TileAddressTests {
     @Test(
         "A tileset name that could escape its folder is invalid",
@@ -10,7 +10,7 @@ struct TileAddressTests {
     func refused(name: String) { #expect(!TilesetName.isValid(name)) }
 
     @Test("Letters, digits, hyphens and underscores are valid", arguments: ["roads", "roads-2026_11", "7"])
-    func taken(name: String) { #expect(TilesetName.isValid(name)) }
+    func accepted(name: String) { #expect(TilesetName.isValid(name)) }
 
     @Test("A hash round-trips through its 64 digits; any other count is invalid")
     func hash() throws {

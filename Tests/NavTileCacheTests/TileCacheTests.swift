@@ -3,7 +3,7 @@ import NavStorage
 import NavTileCache
 import Testing
 
-/// Decisions of the cache over time.
+/// The decisions of the cache over time.
 @Suite struct TileCacheTests {
     // MARK: Tiles ahead
 
@@ -31,16 +31,16 @@ import Testing
         #expect(bench.wanted("roads").present == all && bench.cache.refusedCount == 0)
     }
 
-    @Test func tilesWithoutRoomAreNotFetchedAgainUntilThereMayBeSome() {
+    @Test func tilesWithoutRoomAreNotFetchedAgainUntilThereMayBeRoom() {
         let bench = CacheBench([CacheBench.roads], budget: 150_000, isPredictive: true)
         bench.drive(to: CacheBench.middle)
         bench.run(seconds: 180)
         let (all, some) = bench.wanted("roads")
         let refused = bench.cache.refusedCount
-        // At most one tile is fetched to learn that there is no room for it.
+        // At most one tile is fetched to find that there is no room.
         #expect(some.count > 5 && refused == all.count - some.count)
         #expect(bench.fetched.values.reduce(0, +) <= some.count + 1 && bench.fetched.values.max() == 1)
-        // Tiles come into reach at the end of the order, and others leave it.
+        // Tiles come within reach at the end of the order, and others leave it.
         for step in 1...120 {
             bench.drive(to: Coordinate(latitude: 41.15, longitude: -8.4 + 0.0024 * Double(step)))
             bench.run(seconds: 1)
@@ -58,7 +58,8 @@ import Testing
         #expect(try bench.cache.routeCoverage() == Double(some.count) / Double(all.count))
     }
 
-    /// A bench whose vehicle follows a route, with its road tiles on board, when its source publishes another edition.
+    /// Returns a bench whose vehicle follows a route, with its road tiles stored, when its source publishes another
+    /// edition.
     private static func benchOnRoute(
         _ roads: SimServer, beforeNews: (CacheBench) -> Void = { _ in }
     ) -> (bench: CacheBench, all: Set<TileID>) {
@@ -96,7 +97,7 @@ import Testing
         #expect(try bench.cache.routeCoverage() == 1)
     }
 
-    @Test func editionWhoseTilesMayNotBeStoredDoesNotComeIntoUse() throws {
+    @Test func editionWithUnstorableTilesDoesNotComeIntoUse() throws {
         var roads = CacheBench.roads
         roads.publishesUnstorable = true
         let (bench, all) = Self.benchOnRoute(roads)
@@ -138,7 +139,7 @@ import Testing
         bench.run(seconds: 10)
         let (all, present) = bench.wanted("map")
         #expect(!all.isEmpty && present == all)
-        // All of them have expired and are revalidated.
+        // All tiles have expired and are revalidated.
         bench.run(seconds: 150)
         bench.settings.isPredictive = false
         bench.handle(.settings(bench.settings))
@@ -146,7 +147,7 @@ import Testing
         bench.handle(.settings(bench.settings))
         bench.tick()
         let results = bench.fetch()
-        // Tiles that the source does not have are requested as well.
+        // Tiles that the source lacks are requested as well.
         let held = results.filter { SimServer.has($0.address.tile) }
         #expect(!held.isEmpty)
         #expect(held.allSatisfy { if case .success(.notModified) = $0.outcome { true } else { false } })
@@ -177,7 +178,7 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [false, true])
     }
 
-    @Test func absentAndConfirmedTilesOfABatchAreOneChangeEach() throws {
+    @Test func absentTilesAndConfirmedTilesOfABatchAreOneChangeEach() throws {
         let bench = CacheBench([CacheBench.map(expiry: 1_000)])
         bench.run(seconds: 2)
         bench.load("home", ["map"], radius: 100_000)
@@ -211,7 +212,7 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [true, true])
     }
 
-    @Test func missingTileOfARegionIsNamedUntilTheRegionIsComplete() throws {
+    @Test func missingTileOfARegionIsReportedUntilTheRegionIsComplete() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")
@@ -236,7 +237,7 @@ import Testing
         bench.load("home")
         bench.run(seconds: 5)
         #expect(bench.region("home")?.state == .complete && bench.cache.scrub.problem == nil)
-        // All tiles of the second region are those of the first one.
+        // All tiles of the second region belong to the first one too.
         bench.store.isGone = true
         bench.load("again")
         bench.run(seconds: 10)
@@ -260,7 +261,7 @@ import Testing
         bench.tick()
         bench.answerQuestions()
         bench.tick()
-        // Some tiles of the update are on board, and the rest is on its way.
+        // Some tiles of the update are stored, and the others are being fetched.
         let results = bench.fetch()
         bench.deliver(Array(results.prefix(2)))
         #expect(bench.region("home")?.staged?.editions == ["roads": "v2"])
@@ -271,13 +272,13 @@ import Testing
         }
         #expect(told.state == .complete && told.failure == nil)
         bench.deliver(Array(results.dropFirst(2)))
-        // Longer than unused editions are kept.
+        // Longer than unused editions are retained.
         bench.run(seconds: 100)
         let after = try #require(bench.store.disk.regions["home"])
         #expect(after.pins == before.pins && after.staged == nil && after.stored.state == .complete)
         #expect(after.stored.editions == ["roads": "v1"] && bench.store.disk.isWhole(after.pins))
         #expect(bench.version("roads") == "v1" && bench.finished.map(\.isSuccess) == [true, false])
-        // It may be updated again.
+        // The region may be updated again.
         _ = try bench.command { cache throws(TileFailure) in
             try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
         }
@@ -285,7 +286,7 @@ import Testing
         #expect(bench.region("home")?.editions == ["roads": "v2"] && bench.version("roads") == "v2")
     }
 
-    @Test func budgetBelowWhatRegionsNeedIsKnownUntilThereIsRoom() throws {
+    @Test func budgetBelowTheNeedOfRegionsIsReportedUntilThereIsRoom() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")
@@ -382,7 +383,7 @@ import Testing
         bench.answerQuestions()
         bench.tick()
         #expect(bench.finished.map(\.isSuccess) == [true, false, true])
-        // A network that is switched off answers nothing, either.
+        // An offline network does not answer either.
         bench.pass(to: 20)
         try revalidate()
         bench.settings.network = .offline
@@ -392,12 +393,12 @@ import Testing
         #expect(bench.finished.map(\.isSuccess) == [true, false, true, false])
     }
 
-    @Test func cancelledLoadBreaksOffItsDownloadsAndCountsLateTiles() throws {
+    @Test func cancelledLoadCancelsItsDownloadsAndCountsLateTiles() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")
         bench.tick()
-        // All of them have arrived, and some are not stored yet when the load is cancelled.
+        // All tiles have arrived, but some are not stored yet when the load is cancelled.
         let results = bench.fetch()
         bench.deliver(Array(results.prefix(2)))
         func progress(_ status: RegionStatus) throws -> StoredRegionProgress {
@@ -427,7 +428,7 @@ import Testing
         bench.answerQuestions()
         bench.tick()
         bench.deliver(bench.fetch())
-        // The third edition finds no room beside the load of the second, and waits for it.
+        // The third edition finds no room while the second is loaded, and waits for it.
         bench.setBudget(1_000)
         bench.publish("roads")
         bench.tellEdition("roads")
@@ -440,7 +441,7 @@ import Testing
 
     // MARK: Editions
 
-    @Test func impossibleSizesInAListAreSummedWithoutOverflow() throws {
+    @Test func implausibleSizesInAListAreSummedWithoutOverflow() throws {
         let bench = CacheBench([CacheBench.roads], isPredictive: true)
         bench.drive(to: CacheBench.middle)
         bench.tick()
@@ -449,14 +450,14 @@ import Testing
         bench.handle(.edition("roads", .success(.edition(edition, Validators()))))
         bench.load("home")
         bench.run(seconds: 5)
-        // No tile is believed to fit.
+        // No tile is assumed to fit.
         #expect(bench.region("home") == nil && bench.cache.refusedCount > 0)
         let index = EditionIndex(edition)
         let all = try #require(edition.tiles).map(\.tile)
         #expect(index.size(of: all) == Int64(all.count) * EditionIndex.greatestSize)
     }
 
-    @Test func requestedRevalidationTakesNoConfirmationFromTheSource() throws {
+    @Test func requestedRevalidationIsUnconditional() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")
@@ -472,7 +473,7 @@ import Testing
         #expect(bench.questions.map { $0.known == nil } == [true])
     }
 
-    /// A bench whose vehicle has all its road tiles on board when its source publishes a list of half of them.
+    /// Returns a bench whose vehicle has all its road tiles stored when its source publishes a list of half of them.
     private static func benchWithShortList() -> (bench: CacheBench, all: Set<TileID>) {
         var roads = CacheBench.roads
         roads.publishesShortLists = true
@@ -487,7 +488,7 @@ import Testing
         return (bench, all)
     }
 
-    @Test func editionThatLacksTilesAheadWaitsForAWholeOne() throws {
+    @Test func editionThatLacksTilesAheadWaitsForACompleteOne() throws {
         let (bench, all) = Self.benchWithShortList()
         let tileset = try #require(bench.cache.tileset("roads"))
         let lacking = all.filter { tileset.newest?.has($0) == false }.sorted()
@@ -504,10 +505,10 @@ import Testing
         #expect(bench.wanted("roads").present == all)
     }
 
-    @Test func editionThatLacksTilesIsUsedOnceTheVehicleNeedsOthersSooner() throws {
+    @Test func incompleteEditionIsUsedOnceTheVehicleNeedsOtherTilesSooner() throws {
         let (bench, _) = Self.benchWithShortList()
         let tileset = try #require(bench.cache.tileset("roads"))
-        // Out of the surroundings whose tiles are on board: its source no longer has the former edition.
+        // The vehicle leaves the area of the stored tiles; the source no longer has the former edition.
         var place = CacheBench.middle
         while bench.version("roads") == "v1", place.longitude < CacheBench.middle.longitude + 2 {
             place = Coordinate(latitude: place.latitude, longitude: place.longitude + 0.01)
@@ -520,7 +521,7 @@ import Testing
         #expect(former.contains { wanted.contains($0) && tileset.newest?.has($0) == false })
     }
 
-    @Test func editionThatLacksTilesIsUsedOnceTheVehicleNeedsThemNoMore() throws {
+    @Test func incompleteEditionIsUsedOnceItsMissingTilesAreNotNeeded() throws {
         let (bench, _) = Self.benchWithShortList()
         bench.drive(to: Coordinate(latitude: 48, longitude: 11))
         bench.run(seconds: 5)
@@ -546,7 +547,7 @@ import Testing
             bench.tick()
         }
         #expect(bench.logged.count { $0.contains("answers again") } == 1 && tileset.complaint(nil) == nil)
-        // A queue that stops because the process ends says nothing about the source.
+        // A queue that stops because the process ends does not indicate the state of the source.
         bench.handle(.edition("roads", .failure(TileSourceError(.closed, "the queue has stopped"))))
         #expect(tileset.problem == nil && !bench.logged.contains { $0.contains("has stopped") })
     }
@@ -604,7 +605,7 @@ import Testing
         bench.pass(to: 130)
         bench.tick()
         bench.answerQuestions()
-        // This region holds back the roads, and with them the local tiles of the other region.
+        // This region holds back the roads, and thereby the local tiles of the other region.
         _ = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
         bench.run(seconds: 100)
         #expect(bench.version("roads") == "v1" && bench.version("local") == "v1")
@@ -626,7 +627,7 @@ import Testing
         bench.answerQuestions()
         bench.tick()
         bench.deliver(bench.fetch())
-        // The second edition is complete; the third one appears before this is noticed, and finds no room.
+        // The third edition appears before the completion of the second is noticed, and finds no room.
         bench.setBudget(1_000)
         bench.publish("roads")
         bench.tellEdition("roads")

@@ -2,12 +2,12 @@ import NavGeo
 import NavTileCache
 import Testing
 
-/// Tiles that areas touch, against a search by points.
+/// Tiles that areas touch, checked against a search by points.
 @Suite struct TileCoverTests {
     private static let porto = Coordinate(latitude: 41.15, longitude: -8.61)
 
     @Test(arguments: [(UInt8(9), 10_000.0), (12, 2_000), (12, 5_000), (14, 700), (16, 300)])
-    func aDiscHasExactlyTheTilesWithAPointInside(zoom: UInt8, radius: Double) {
+    func discCoversExactlyTheTilesWithAPointInside(zoom: UInt8, radius: Double) {
         var tiles: Set<TileID> = []
         TileCover.disc(around: Self.porto, radius: radius, zoom: zoom) { tile, distance in
             #expect(distance <= radius)
@@ -23,7 +23,7 @@ import Testing
             }
         }
         #expect(sampled.isSubset(of: tiles))
-        // Only tiles that a slightly larger circle touches.
+        // No tile is listed that a slightly larger circle does not touch.
         var larger: Set<TileID> = []
         for turn in 0..<3600 {
             for share in [0.25, 0.5, 0.75, 1.003] {
@@ -58,12 +58,12 @@ import Testing
             let half = Geodesy.distance(centre, tile.northWest)
             let place = line.project(centre)
             #expect(place.map { $0.distance <= 500 + half * 1.02 } == true)
-            // The offset is that of a piece of at most four tiles.
+            // The offset is that of a segment of at most four tiles.
             #expect(place.map { offset <= $0.offset + 1 } == true)
         }
     }
 
-    @Test func lineAcrossAntimeridianTakesTheShortWay() {
+    @Test func lineAcrossAntimeridianTakesTheShorterWay() {
         let line = Polyline([
             Coordinate(latitude: -17, longitude: 179.9), Coordinate(latitude: -17, longitude: -179.9),
         ])

@@ -3,11 +3,11 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Tiles of the region.
+/// The number of tiles of the region.
 let regionSize: Int64 = 48
 
-/// Updates a region of road tiles from edition to edition endlessly, while map tiles come and go in a narrow budget
-/// beside it. Prints `region N` when the region has edition `eN`, and `tile N` when a map tile that stays is on board.
+/// Updates a region of road tiles from edition to edition endlessly, while map tiles are stored and evicted within a
+/// small budget. Prints `region N` when the region has edition `eN`.
 func churn(_ folder: String, seed: UInt64) throws {
     var options = TileStoreOptions()
     options.reserveBytes = 1 << 20
@@ -61,6 +61,6 @@ func churn(_ folder: String, seed: UInt64) throws {
 
 private func require(_ report: CommitReport, of count: Int) throws {
     guard report.stored.count == count else {
-        throw StoreError(.system, "of \(count) tiles of the region \(report.stored.count) were stored")
+        throw StoreError(.system, "\(report.stored.count) of \(count) tiles of the region were stored")
     }
 }

@@ -3,14 +3,14 @@ import NavGeo
 import NavTileCache
 import NavTileStore
 
-/// The `number`th tile of a zoom level.
+/// Returns the `number`th tile of a zoom level.
 func tile(_ number: Int64, zoom: UInt8) -> TileID {
     let side = Int64(1) << Int64(zoom)
     return TileID(zoom: zoom, x: UInt32(number % side), y: UInt32(number / side % side))
         ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: zoom)
 }
 
-/// Bytes that begin with a text, as many as requested.
+/// Returns `count` bytes that begin with a text.
 func content(_ text: String, count: Int) -> [UInt8] {
     let start = Array((text + "\n").utf8)
     return start + [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: max(count - start.count, 0))
@@ -21,18 +21,18 @@ func part(_ part: TilePart, _ bytes: [UInt8]) -> FetchedPart {
     return FetchedPart(part, data: bytes, hash: hash)
 }
 
-/// A road tile of an edition: both its files name edition and tile.
+/// Returns a road tile of an edition, with both in the content of its two files.
 func roadTile(_ number: Int64, edition: String) -> FetchedTile {
     FetchedTile(
         TileAddress("roads", tile(number, zoom: 12)), edition: edition,
         parts: [
             part(.body, content("road \(edition) \(number)", count: 3_000 + Int(number * 37 % 5_000))),
-            // Ranks stay the same from one edition to the next.
+            // Ranks are the same in all editions.
             part(.ranks, content("rank \(number)", count: 500)),
         ], validators: Validators())
 }
 
-/// A map tile; every tenth is the same sea.
+/// Returns a map tile; every tenth has the same content.
 func mapTile(_ number: Int64, count: Int) -> FetchedTile {
     let text = number % 10 == 0 ? "sea" : "map \(number)"
     return FetchedTile(

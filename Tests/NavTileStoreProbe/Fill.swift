@@ -4,8 +4,8 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Stores tiles until the disk is full or, if `greatestFile` is not 0, until a file would exceed that many bytes; then
-/// shows that the store still reads, evicts and stores.
+/// Stores tiles until the disk is full or, if `greatestFile` is not 0, until a file would exceed that many bytes, then
+/// prints whether the store can still read, evict and store.
 func fill(_ folder: String, greatestFile: Int64) throws {
     var options = TileStoreOptions()
     options.budgetBytes = 1 << 40
@@ -21,7 +21,7 @@ func fill(_ folder: String, greatestFile: Int64) throws {
     var failure: StoreError?
     while failure == nil, stored < 100_000 {
         do throws(StoreError) {
-            // Ever larger files reach the limit of a file, many small ones the limit of the disk.
+            // Growing files reach the limit of a file, many small ones that of the disk.
             let size = greatestFile > 0 ? 1_000 << Int(stored / 8) : 20_000
             let batch = (1...8).map { mapTile((stored + $0) * 10 + 1, count: size) }
             _ = try store.commit(batch, now: Timestamp(nanoseconds: stored))

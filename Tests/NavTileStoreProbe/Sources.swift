@@ -4,7 +4,7 @@ import NavHTTP
 import NavTileCache
 import NavTileStore
 
-/// Opens a source of a map at an address once while no more files can be opened, and once while they can.
+/// Opens a map source at an address twice: without free file descriptors, and with them.
 func exhaust(_ address: String) {
     var files: [Int32] = []
     while true {
@@ -23,7 +23,7 @@ func exhaust(_ address: String) {
     }
 }
 
-/// Requests all tiles of a list at once for a second, and prints by how many bytes its address space has grown at most.
+/// Requests all tiles of a list at once for a second, and prints the maximum growth of the address space, bytes.
 func announced(_ address: String) throws {
     var configuration = TileSourceConfiguration("roads", .navigation, address: address)
     configuration.concurrency = 64
@@ -44,7 +44,7 @@ func announced(_ address: String) throws {
     done.wait()
 }
 
-/// The greatest size so far of this process's address space, bytes.
+/// Returns the peak size of this process's address space, bytes.
 private func greatestSize() -> Int {
     let file = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     defer { close(file) }

@@ -5,8 +5,8 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Checks everything in a store, and tries to repair it, with a libcrypto that refuses to make hashes: `settings` is the configuration file
-/// that makes it refuse.
+/// Checks a store and tries to repair it with a libcrypto that cannot compute hashes because of the configuration file
+/// `settings`.
 func unhashed(_ folder: String, settings: String) throws {
     setenv("OPENSSL_CONF", settings, 1)
     say(ContentHash(of: [1]) == nil ? "no hashes" : "hashes")

@@ -1,4 +1,4 @@
-// A separate process that owns a tile store, which tests kill and starve of disk space, or that uses a source:
+// A separate process for tests that owns a tile store, and is killed or runs out of disk space, or that uses a source:
 // NavTileStoreProbe ROLE FOLDER|ADDRESS ...
 import Glibc
 import NavStorage
@@ -31,7 +31,8 @@ func say(_ line: String) {
     fflush(nil)
 }
 
-/// True once the test's end of the standard input is closed: the test has ended, or wants this process to end.
+/// Returns whether the test has closed its end of the standard input: it has ended, or requests the end of this
+/// process.
 func isOrphaned() -> Bool {
     var entry = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0

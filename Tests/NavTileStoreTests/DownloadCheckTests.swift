@@ -6,7 +6,7 @@ import NavTileStore
 import Synchronization
 import Testing
 
-/// A source whose tiles are compressed, and are checked by the queue.
+/// A source of compressed tiles, which the queue checks.
 private final class PackedTestSource: TileSource {
     let tileset = "map"
     let place = "a test"
@@ -104,7 +104,7 @@ struct DownloadCheckTests {
     }
 
     @Test("A requested tile is delivered whatever else is pending")
-    func asked() async throws {
+    func requestedTileFirst() async throws {
         let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         queue.setDemands(
             (0..<500).map { TileDemand(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
@@ -146,13 +146,13 @@ struct DownloadCheckTests {
         #expect(plan.totals.runningCount == 2 && plan.totals.pendingCount == 1)
         let answer = DownloadTestSource.tile("map", first[0].key.address.tile)
         #expect(plan.finish(first[0].key, .success(answer), at: .zero) != nil)
-        #expect(plan.starts(at: .zero).isEmpty, "the second has its place")
+        #expect(plan.starts(at: .zero).isEmpty, "the second tile occupies the only slot")
         #expect(plan.finish(second[0].key, .success(answer), at: .zero) != nil)
         #expect(plan.starts(at: .zero).count == 1)
     }
 
     @Test("A single arrival is handled at once, later ones in the next batch")
-    func beat() {
+    func batches() {
         var beat = BatchTimer()
         func step(_ milliseconds: Double, isUrgent: Bool = false) -> Duration? {
             switch beat.step(isUrgent: isUrgent, at: .milliseconds(milliseconds)) {
@@ -163,7 +163,7 @@ struct DownloadCheckTests {
         }
         #expect(step(0) == .zero)
         #expect(step(1) == .milliseconds(4))
-        #expect(step(2) == nil, "another worker handles it")
+        #expect(step(2) == nil, "another worker handles the pending batch")
         #expect(step(3, isUrgent: true) == .zero)
         beat.wake()
         #expect(step(5) == .milliseconds(7))

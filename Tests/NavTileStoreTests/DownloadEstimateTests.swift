@@ -11,7 +11,7 @@ struct DownloadEstimateTests {
         return (0..<side).flatMap { x in (0..<side).map { SourceFixture.tile(zoom, x, $0) } }
     }
 
-    /// Towns and much sea in between: a few tiles are large, most are small, some do not exist.
+    /// Returns sizes as of towns with much sea in between: a few tiles are large, most are small, some do not exist.
     @Sendable private static func size(_ tile: TileID) -> Int64? {
         let (x, y) = (Double(tile.x) / 80, Double(tile.y) / 80)
         if (tile.x + tile.y) % 11 == 0 { return nil }
@@ -43,7 +43,7 @@ struct DownloadEstimateTests {
         await queue.stop()
     }
 
-    @Test("Impossible sizes, as of sparse files, are summed without overflow")
+    @Test("Implausibly large sizes, such as those of sparse files, are added up without overflow")
     func impossibleSizes() async throws {
         let queue = try DownloadQueue([DownloadTestSource(knowsSizes: true, size: { _ in .bytes(.max) })])
         let estimate = try await queue.estimate(Array(Self.tiles.suffix(9)), of: "map")

@@ -27,7 +27,7 @@ struct DownloadQueueTests {
         return try DownloadQueue([source], configuration, clock: clock.clock)
     }
 
-    /// Reads results until there are some number of them.
+    /// Reads results until there are at least `count`.
     private static func results(_ queue: DownloadQueue, _ count: Int) async -> [DownloadResult] {
         var results: [DownloadResult] = []
         while results.count < count, let batch = await queue.next() { results += batch }
@@ -52,10 +52,10 @@ struct DownloadQueueTests {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
         queue.setDemands((0..<10).map { Self.demand($0, need: Double($0)) }, for: Self.owner)
-        try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
+        try await eventually("the tiles are requested") { source.waitingTiles.count == 3 }
         #expect(source.waitingTiles == (0..<3).map(Self.tile))
         for index in 0..<10 {
-            try await eventually("the tiles are asked for") { source.waitingTiles.contains(Self.tile(index)) }
+            try await eventually("the tiles are requested") { source.waitingTiles.contains(Self.tile(index)) }
             source.answer(Self.tile(index), .success(.absent(Validators())))
         }
         _ = await Self.results(queue, 10)
@@ -63,16 +63,16 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("A taken tile is fetched again only after its reader has released it")
+    @Test("A delivered tile is fetched again only after its reader has released it")
     func released() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
         let queue = try Self.queue(source)
         queue.setDemands([Self.demand(1)], for: Self.owner)
         #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
-        // Its reader may be storing it.
+        // The reader may be storing the tile.
         queue.setDemands([Self.demand(1)], for: Self.owner)
         #expect(queue.statistics.pendingCount == 0 && queue.statistics.runningCount == 0)
-        // It could not: whoever wants it now wants it for good, before anything else is asked for.
+        // The reader released the tile without storing it: a new demand downloads it again.
         queue.release()
         queue.setDemands([Self.demand(1)], for: Self.owner)
         try await eventually("the requests are made") { source.asked.count == 2 }
@@ -100,7 +100,7 @@ struct DownloadQueueTests {
         let queue = try Self.queue(source)
         queue.setDemands([Self.demand(1)], for: Self.owner)
         let waiters = (0..<5).map { _ in Task { try await queue.fetch(Self.demand(1)) } }
-        // A caller that came after the answer would start a download of its own.
+        // A caller that arrives after the answer starts another download.
         try await eventually("all callers wait") { source.waitingTiles == [Self.tile(1)] && queue.callerCount == 5 }
         source.answer(Self.tile(1), .success(DownloadTestSource.tile("map", Self.tile(1))))
         for waiter in waiters { #expect(try await waiter.value.tile?.address.tile == Self.tile(1)) }
@@ -109,11 +109,11 @@ struct DownloadQueueTests {
     }
 
     @Test("A caller may cancel; a pending download without callers is dropped")
-    func leaves() async throws {
+    func callerCancels() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source) { $0.concurrency = 1 }
         queue.setDemands([Self.demand(0)], for: Self.owner)
-        try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(0)] }
+        try await eventually("the tiles are requested") { source.waitingTiles == [Self.tile(0)] }
         let waiter = Task { try await queue.fetch(Self.demand(1)) }
         try await eventually("the queue has taken the tiles") { queue.statistics.pendingCount == 1 }
         waiter.cancel()
@@ -130,12 +130,12 @@ struct DownloadQueueTests {
         let queue = try Self.queue(source) { $0.concurrency = 4 }
         let region = DownloadOwner(.region, "porto")
         queue.setDemands((0..<10).map { Self.demand($0, need: Double($0)) }, for: region)
-        try await eventually("the tiles are asked for") { source.waitingTiles == (0..<4).map(Self.tile) }
+        try await eventually("the tiles are requested") { source.waitingTiles == (0..<4).map(Self.tile) }
         queue.setDemands([Self.demand(1)], for: Self.owner)
         let waiter = Task { try await queue.fetch(Self.demand(2)) }
         try await eventually("the queue has taken the tiles") { queue.statistics.pendingCount >= 8 }
         queue.abandon(region)
-        try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(1), Self.tile(2)] }
+        try await eventually("the tiles are requested") { source.waitingTiles == [Self.tile(1), Self.tile(2)] }
         for tile in [1, 2] { source.answer(Self.tile(tile), .success(.absent(Validators()))) }
         _ = try await waiter.value
         #expect(Set(await Self.results(queue, 2).map(\.address.tile)) == [Self.tile(1), Self.tile(2)])
@@ -170,7 +170,7 @@ struct DownloadQueueTests {
         let waiter = Task { () -> TileSourceError? in
             await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(2)) }
         }
-        try await eventually("the tiles are asked for") { source.waitingTiles.count == 2 }
+        try await eventually("the tiles are requested") { source.waitingTiles.count == 2 }
         queue.network = .offline
         #expect(await waiter.value?.code == .offline)
         try await eventually("no download runs") { source.waitingTiles.isEmpty && queue.statistics.runningCount == 0 }
@@ -180,7 +180,7 @@ struct DownloadQueueTests {
         #expect(edition?.code == .offline)
         #expect(source.asked.count == 2)
         queue.network = .unmetered
-        try await eventually("the tiles are asked for") { source.waitingTiles == [Self.tile(1)] }
+        try await eventually("the tiles are requested") { source.waitingTiles == [Self.tile(1)] }
         source.answer(Self.tile(1), .success(.absent(Validators())))
         #expect(await Self.results(queue, 1).map(\.address.tile) == [Self.tile(1)])
         await queue.stop()
@@ -203,7 +203,7 @@ struct DownloadQueueTests {
         #expect(released?.code == .offline)
         let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(3)) }
         #expect(late?.code == .offline && late?.message.contains("the network mode is metered") == true)
-        // Its edition may be polled all the same.
+        // The edition may still be polled.
         _ = try await queue.edition(of: "map")
         #expect(queue.callerCount == 1 && source.asked.count == 1)
         source.answer(running, .success(.absent(Validators())))
@@ -211,7 +211,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("No download begins while the reader holds too much")
+    @Test("No download begins while its reader holds too many bytes")
     func backPressure() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 10)) })
         let queue = try Self.queue(source) { $0.undeliveredBytes = 40 }
@@ -220,7 +220,7 @@ struct DownloadQueueTests {
         #expect(source.asked.count == 4)
         let first = await queue.next()
         #expect(first?.count == 4)
-        #expect(source.asked.count == 4, "the reader still holds them")
+        #expect(source.asked.count == 4, "the reader still holds the tiles")
         let rest = await Self.results(queue, 16)
         #expect(rest.count == 16)
         await queue.stop()
@@ -235,7 +235,7 @@ struct DownloadQueueTests {
             await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.demand(2)) }
         }
         let reader = Task { await queue.next() }
-        try await eventually("the tiles are asked for") { source.waitingTiles.count == 3 }
+        try await eventually("the tiles are requested") { source.waitingTiles.count == 3 }
         await queue.stop()
         #expect(source.waitingTiles.isEmpty)
         let code = await waiter.value?.code

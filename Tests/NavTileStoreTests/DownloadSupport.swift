@@ -65,7 +65,7 @@ final class DownloadTestClock: Sendable {
     }
 }
 
-/// A source whose answers a test gives one by one or by a rule.
+/// A source whose answers are given one by one, or by a rule.
 final class DownloadTestSource: TileSource {
     typealias Answer = Result<TileAnswer, TileSourceError>
 

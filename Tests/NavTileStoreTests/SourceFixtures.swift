@@ -29,7 +29,7 @@ enum SourceFixture {
 
     static func hash(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
 
-    /// Some road tiles around Porto with random content.
+    /// Returns road tiles around Porto with random content.
     static func roadTiles(seed: UInt64, count: Int = 4) -> [(id: RoadTileID, road: [UInt8], rank: [UInt8])] {
         var random = SeededRandom(seed: seed)
         return (0..<count).map { index in
@@ -69,7 +69,7 @@ enum SourceFixture {
         try folder.write("tileset.json", try list(tiles, version: version))
     }
 
-    /// A vector tile of one layer of some bytes.
+    /// Returns a vector tile with one layer of `size` bytes.
     static func vectorTile(_ size: Int, seed: UInt64 = 1) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var header: [UInt8] = [0x1a]
@@ -86,7 +86,7 @@ enum SourceFixture {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]
         + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
 
-    /// The error of an asynchronous request; nil when it succeeded.
+    /// Returns the error of an asynchronous request; nil when it succeeded.
     static func failure(
         _ ask: () async throws(TileSourceError) -> some Any
     ) async -> TileSourceError? {

@@ -95,7 +95,7 @@ struct SourceFolderTests {
         }
     }
 
-    @Test("MBTiles have rows from the south and sizes, and a replaced file is a new edition")
+    @Test("MBTiles rows count from the south, sizes are known, and a replaced file is a new edition")
     func mbtiles() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/map.mbtiles"
@@ -111,7 +111,7 @@ struct SourceFolderTests {
         #expect(tile.tile?.parts.map(\.data) == [packed])
         #expect(tile.tile?.parts[0].contentEncoding == "gzip")
         guard case .absent = try await source.fetch(SourceFixture.tile(3, 1, 5), edition: nil, known: nil, meter: nil)
-        else { throw Failure("rows are the wrong way up") }
+        else { throw Failure("rows count from the north") }
         let other = folder.path + "/other.mbtiles"
         try SourceMBTiles.write([SourceFixture.tile(3, 1, 2): SourceFixture.vectorTile(4)], to: other)
         rename(other, path)
@@ -137,7 +137,7 @@ struct SourceFolderTests {
         await source.close()
     }
 
-    @Test("Invalid MBTiles and ones that generate endless tiles are errors")
+    @Test("Invalid MBTiles, and those that generate endless tiles, are rejected")
     func hostileMBTiles() async throws {
         let folder = try TemporaryFolder()
         try folder.write("text.mbtiles", Array("SQLite format 3\u{0} and more".utf8))
@@ -180,7 +180,7 @@ struct SourceFolderTests {
                 }
             }
         }
-        // A folder of this machine may be called anything.
+        // A local folder may have any name.
         for path in ["./ftp://a", "/srv/1://a", "a:b/c"] {
             #expect(TileSourceConfiguration("a", .navigation, address: path).fault == nil, "\(path)")
         }

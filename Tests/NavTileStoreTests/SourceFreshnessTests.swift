@@ -26,7 +26,7 @@ struct SourceFreshnessTests {
         #expect(seconds(freshness(["MAX-AGE=\"5\""])) == 5)
     }
 
-    @Test("max-age precedes Expires, and the first of two counts")
+    @Test("max-age takes precedence over Expires, and the first of two directives applies")
     func order() {
         let date = "Tue, 14 Nov 2023 22:13:20 GMT"
         let expires = "Tue, 14 Nov 2023 23:13:20 GMT"
@@ -35,7 +35,7 @@ struct SourceFreshnessTests {
         #expect(seconds(freshness(["max-age=7, max-age=9"])) == 7)
     }
 
-    @Test("Expires is measured by the server's clock, so ours may be wrong")
+    @Test("Expires is relative to the server's Date, so a wrong local clock does not matter")
     func foreignClock() {
         #expect(
             seconds(
@@ -44,7 +44,7 @@ struct SourceFreshnessTests {
             seconds(freshness(expires: "Sun Nov  6 09:49:37 1994", date: "Sun, 06 Nov 1994 08:49:37 GMT")) == 3_600)
     }
 
-    @Test("An unreadable Expires has expired; without freshness data a tile never expires")
+    @Test("An unreadable Expires counts as expired; a tile without freshness data never expires")
     func unknown() {
         #expect(seconds(freshness(expires: "0")) == 0)
         #expect(seconds(freshness(["max-age=soon"])) == 0)
@@ -57,12 +57,12 @@ struct SourceFreshnessTests {
         #expect(!freshness(["private, no-store"]).isStorable)
         #expect(freshness(["no-cache"]).isStorable)
         #expect(seconds(freshness(["max-age=60", "no-cache"])) == 0)
-        // With names of fields, it concerns only these fields; within quotes it is not a directive.
+        // With field names, the directive concerns only these fields; within quotes it is not a directive.
         #expect(seconds(freshness(["no-cache=\"Set-Cookie\", max-age=60"])) == 60)
         #expect(freshness(["ext=\"a, no-store\""]).isStorable)
     }
 
-    @Test("Huge numbers are bounded")
+    @Test("Huge values are clamped")
     func large() {
         #expect(seconds(freshness(["max-age=99999999999999999999999"])) == 2_147_483_648)
     }

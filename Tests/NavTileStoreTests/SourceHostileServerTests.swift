@@ -16,7 +16,7 @@ struct SourceHostileServerTests {
 
     private static let tile = SourceFixture.tile(1, 0, 0)
 
-    /// The error of a map tile whose server gives this answer.
+    /// Returns the error of a map tile whose server gives this answer.
     private func failure(
         of manner: LoopbackServer.Behaviour, format: String = "pbf",
         configure: (inout TileSourceConfiguration) -> Void = { _ in }
@@ -34,13 +34,13 @@ struct SourceHostileServerTests {
         return error
     }
 
-    @Test("Each HTTP failure becomes the source failure of the same name", arguments: HTTPError.Code.allCases)
+    @Test("Each HTTP error code maps to the source error code of the same name", arguments: HTTPError.Code.allCases)
     func failures(code: HTTPError.Code) {
         let error = TileSourceError(HTTPError(code, "why"))
         #expect(error.code.rawValue == code.rawValue && error.message == "why")
     }
 
-    @Test("A body without a length is rejected, since truncation would go unnoticed")
+    @Test("A body without a length is rejected, since truncation would be undetected")
     func noLength() async throws {
         let head = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
         #expect(try await failure(of: .bytes(head + SourceFixture.vectorTile(100)))?.code == .malformed)
@@ -71,7 +71,7 @@ struct SourceHostileServerTests {
         await source.close()
     }
 
-    @Test("An HTML page with status 200 is rejected, whatever its type")
+    @Test("An HTML page with status 200 is rejected for every media type")
     func pages() async throws {
         let page = Array("\n<!DOCTYPE html><p>Log in".utf8)
         for (format, type) in [
@@ -96,7 +96,7 @@ struct SourceHostileServerTests {
         }
     }
 
-    @Test("A tile beyond the limit is rejected by its length or as it arrives")
+    @Test("A tile beyond the size limit is rejected by its declared length or while it arrives")
     func huge() async throws {
         let announced = Array("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".utf8)
         #expect(try await failure(of: .bytes(announced))?.code == .tooLarge)
@@ -221,14 +221,14 @@ struct SourceHostileServerTests {
         #expect(try await roadFailure { $0.path.hasSuffix("rank") ? .answer(status: 404) : nil }?.code == .mismatch)
     }
 
-    @Test("An older list of a server without ETags is found by the next poll")
+    @Test("A list with an earlier date, from a server without ETags, is found by the next poll")
     func olderRoads() async throws {
         let tiles = SourceFixture.roadTiles(seed: 3, count: 1)
         let lists = try ["v2", "v1"].map { try SourceFixture.list(tiles, version: $0) }
         let dates = ["Wed, 01 May 2024 00:00:00 GMT", "Mon, 01 Apr 2024 00:00:00 GMT"]
         let current = Mutex(0)
         let server = try LoopbackServer { request, _ in
-            // The list is older than the date that the client would state.
+            // The date is earlier than the If-Modified-Since of the client.
             if request.header("If-Modified-Since") != nil { return .answer(status: 304) }
             let number = current.withLock { $0 }
             return .answer(headers: ["Last-Modified: \(dates[number])"], body: lists[number])
@@ -284,7 +284,7 @@ struct SourceHostileServerTests {
     }
 
     @Test(
-        "A server that rejects polls is paused like an unreachable one", arguments: [400, 412, 451]
+        "A rejected poll counts against the server, like a failed connection", arguments: [400, 412, 451]
     )
     func refusedLists(status: Int) async throws {
         let list = try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: status) : nil }

@@ -25,7 +25,7 @@ struct SourceLibraryTests {
     @Test("An option that libcurl rejects fails at opening, with advice")
     func refusedOption() throws {
         var configuration = Self.template("https://127.0.0.1:9")
-        // More than libcurl accepts for any text.
+        // Longer than the limit of libcurl for any string.
         configuration.authorities = String(repeating: "a", count: 8_000_001)
         let error = try #require(failure(configuration))
         #expect(error.code == .configuration && !error.isRetryable && !error.blamesSource)
@@ -66,7 +66,7 @@ struct SourceLibraryTests {
         await other.close()
     }
 
-    @Test("A process without open files left gets that error, not a closed or unreachable source")
+    @Test("A process that has no file descriptors left reports so, not a closed or unreachable source")
     func noFiles() throws {
         let server = try LoopbackServer(.answer(body: SourceFixture.vectorTile(1_000)))
         let probe = try Probe("NavTileStoreProbe", ["exhaust", server.url + "/{z}/{x}/{y}.pbf"])
@@ -97,7 +97,7 @@ struct SourceLibraryTests {
         }
         let lines = try Probe("NavTileStoreProbe", ["announced", server.url]).rest()
         #expect(server.requests.count == 65)
-        // Threads and their heaps take some; the tiles would take almost 4 GB.
+        // Threads and their heaps take some memory; the tiles would take almost 4 GB.
         let grown = lines.last.flatMap { Int($0) }
         #expect(grown.map { $0 < 1_500_000_000 } == true, "\(lines)")
     }

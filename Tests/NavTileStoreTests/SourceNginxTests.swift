@@ -9,7 +9,7 @@ import NavTileStore
 import Testing
 
 @Suite(
-    "Sources beside a real nginx",
+    "Sources against a real nginx",
     .enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct SourceNginxTests {
     @Test("Road tiles are complete, verified, and of the list's edition")
@@ -33,7 +33,7 @@ struct SourceNginxTests {
         }
         let elsewhere = SourceFixture.tile(12, 1, 1)
         guard case .absent = try await source.fetch(elsewhere, edition: nil, known: nil, meter: nil) else {
-            Issue.record("a tile that is not in the list must be absent")
+            Issue.record("a tile outside the list is not absent")
             return
         }
         await source.close()
@@ -169,7 +169,7 @@ struct SourceNginxTests {
         #expect(error?.message.contains("wrong") == false)
         try folder.write("token", Array("right\n".utf8))
         guard case .absent = try await source.fetch(SourceFixture.tile(1, 0, 0), edition: nil, known: nil, meter: nil)
-        else { throw Failure("not let in") }
+        else { throw Failure("the new token was rejected") }
         await source.close()
     }
 

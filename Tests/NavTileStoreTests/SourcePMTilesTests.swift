@@ -10,9 +10,9 @@ import Testing
 
 @Suite("PMTiles archives")
 struct SourcePMTilesTests {
-    @Test("Hilbert numbers match the specification and round-trip")
+    @Test("Tile ids match the specification and round-trip")
     func numbers() {
-        // The specification's examples: 0/0/0, the four of zoom 1, one of zoom 2, and 12/3423/1763.
+        // The specification's examples: 0/0/0, the four tiles of zoom 1, one tile of zoom 2, and 12/3423/1763.
         let known: [(UInt8, UInt32, UInt32, UInt64)] = [
             (0, 0, 0, 0), (1, 0, 0, 1), (1, 0, 1, 2), (1, 1, 1, 3), (1, 1, 0, 4), (2, 0, 0, 5),
             (12, 3_423, 1_763, 19_078_479),
@@ -66,7 +66,7 @@ struct SourcePMTilesTests {
         guard case .absent = try await source.fetch(SourceFixture.tile(5, 0, 8), edition: nil, known: nil, meter: nil)
         else { throw Failure("not absent") }
         guard case .absent = try await source.fetch(SourceFixture.tile(6, 0, 8), edition: nil, known: nil, meter: nil)
-        else { throw Failure("beyond its zoom levels") }
+        else { throw Failure("a tile beyond the zoom levels is not absent") }
     }
 
     @Test("Tiles of a run are identical, and their neighbours are absent")
@@ -162,7 +162,7 @@ struct SourcePMTilesTests {
         }
     }
 
-    @Test("Leaves that refer to themselves terminate")
+    @Test("Leaves that refer to themselves do not loop forever")
     func loops() async throws {
         var archive = SourceArchive()
         archive.packing = nil
@@ -175,14 +175,14 @@ struct SourcePMTilesTests {
         #expect(try await failure(archive.archive(root: root, leaves: leaf, data: [1]))?.code == .malformed)
     }
 
-    @Test("A list ends at the directory that makes the entries too many")
+    @Test("Listing stops at the directory with which the number of entries exceeds the limit")
     func crowdedDirectories() async throws {
         var archive = SourceArchive()
         archive.packing = nil
         func leaf(_ first: UInt64) -> [UInt8] {
             SourceArchive.directory((first..<first + 60).map { Entry(id: $0, offset: 0, length: 1, run: 1) })
         }
-        // Reading the third one would fail.
+        // Reading the third leaf would fail.
         let leaves = [leaf(5), leaf(65), [0]]
         var root: [Entry] = []
         for (index, leaf) in leaves.enumerated() {
@@ -197,7 +197,7 @@ struct SourcePMTilesTests {
         #expect(try await SourceFixture.edition(source).tiles == nil)
     }
 
-    @Test("A directory and a tile that decompress beyond the limit are rejected")
+    @Test("A directory and a tile that exceed the limit when decompressed are rejected")
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 40 << 20)
         let archive = SourceArchive()
@@ -229,7 +229,7 @@ struct SourcePMTilesTests {
         }
     }
 
-    @Test("Randomly corrupted archives only ever fail", arguments: 0..<8 as Range<UInt64>)
+    @Test("Randomly corrupted archives fail without a crash", arguments: 0..<8 as Range<UInt64>)
     func fuzz(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         var archive = SourceArchive()

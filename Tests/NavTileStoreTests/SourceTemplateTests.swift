@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Tile URL templates")
 struct SourceTemplateTests {
-    @Test("Numbers, the row from the south, and the ratio are substituted")
+    @Test("Zoom, column, row (also from the south) and ratio are substituted")
     func places() throws {
         let tile = SourceFixture.tile(3, 5, 1)
         #expect(try TileTemplate("a/{z}/{x}/{y}{ratio}.png", ratio: 2).text(tile) == "a/3/5/1@2x.png")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Rate-limited tile transfers", .timeLimit(.minutes(1)))
 struct SourceTransferTests {
-    /// Fetches a tile through a meter whose clock is moved by hand.
+    /// Fetches a tile through a meter whose clock is advanced by hand.
     private func fetch(
         _ size: Int, _ body: (DownloadTestClock, TransferMeter, Task<TileAnswer?, Never>) async throws -> Void
     ) async throws {
@@ -27,7 +27,7 @@ struct SourceTransferTests {
     func metered(size: Int) async throws {
         try await fetch(size) { clock, meter, task in
             let bytes = SourceFixture.vectorTile(size)
-            // A part arrives, in addition to what is already on its way.
+            // The meter lets a part through; the sockets already buffer more.
             try await eventually("bytes arrive") { meter.received > 0 }
             try await Task.sleep(for: .milliseconds(100))
             #expect(meter.received < 100_000)
@@ -42,7 +42,7 @@ struct SourceTransferTests {
     }
 
     @Test("A rate-limited tile is not delivered early and can be cancelled")
-    func taken() async throws {
+    func cancelled() async throws {
         try await fetch(5_000) { _, meter, task in
             try await eventually("bytes arrive") { meter.received > 5_000 }
             task.cancel()

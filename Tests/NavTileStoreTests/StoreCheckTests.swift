@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The check of a store")
 struct StoreCheckTests {
-    @Test("Each damage is found by its kind and repaired where possible", arguments: StoreDamage.all)
+    @Test("Each kind of damage is found and repaired where possible", arguments: StoreDamage.all)
     func damage(_ damage: StoreDamage) throws {
         var (bench, roads) = try StoreDamage.bench()
         try bench.expectSound()
@@ -24,7 +24,7 @@ struct StoreCheckTests {
         let after = try bench.store.reader.check()
         #expect(after.isSound == damage.isRepairable, "\(damage.name): \(after.findings)")
         try bench.reopen()
-        // The map tile was not damaged.
+        // The map tile is undamaged.
         #expect(try bench.text(TileAddress("maps", tileID(0))) == "map 0")
     }
 
@@ -38,7 +38,7 @@ struct StoreCheckTests {
         }
         try bench.store.completeRegions([:], using: [EditionKey("roads", "v2")], now: at(2))
         bench.store.close()
-        // As left by a process that is killed after writing the index.
+        // The state that a process leaves when it is killed after writing the index.
         let current = bench.path + "/tilesets/roads/current"
         try FileManager.default.removeItem(atPath: current)
         try FileManager.default.createSymbolicLink(atPath: current, withDestinationPath: "v1")
@@ -66,7 +66,7 @@ struct StoreCheckTests {
         #expect(try report.objectBytes == bench.store.reader.storedBytes())
     }
 
-    @Test("A shallow check finds what sizes and names reveal")
+    @Test("A shallow check finds damage that sizes and names reveal")
     func shallow() throws {
         let bench = try StoreBench()
         try bench.addMaps()

@@ -21,7 +21,7 @@ struct StoreClockTests {
         try bench.addMaps()
         try bench.put(0, "tile 00000", now: Self.today)
         try bench.put(1, "tile 10000", now: Self.today + Self.year)
-        // The clock is right again. Tiles fetched now must not be evicted first for a year.
+        // The clock is right again; for a year, tiles fetched now must not be evicted first.
         let kept = try bench.put(2, "tile 20000", now: Self.today + 60)
         #expect(try bench.store.commit([mapTile(3, "tile 30000")], now: at(Self.today + 70)).evictedCount == 1)
         #expect(try bench.find(TileAddress("maps", tileID(0))) == nil)
@@ -77,12 +77,12 @@ struct StoreClockTests {
         }
         #expect(try bench.store.reader.missingTiles(ofRegion: "r").isEmpty)
         #expect(try missing(Self.today, nil) == 1 && missing(ahead, nil) == 0)
-        // Its source says that it is still valid.
+        // The source states that the tile is still valid.
         try bench.store.revalidate(
             [(RegionTile(tile.address, edition: ""), Validators(expires: at(Self.today + 3_600)))], now: at(Self.today))
         #expect(try bench.find(tile.address, now: Self.today)?.isExpired == false)
         #expect(try missing(Self.today, nil) == 0)
-        // Tiles of a long load are not distrusted because the load began before.
+        // Tiles that arrive late in a long load are trusted although the load began earlier.
         #expect(try missing(Self.today - 1_000, Self.today) == 0)
     }
 
@@ -101,7 +101,7 @@ struct StoreClockTests {
             _ = try bench.store.makeRoom(for: 10, needed: nil)
             try bench.store.flush()
         }
-        // Only an explicit purge removes them, and not tiles without a date or with a doubtful one.
+        // Only an explicit purge removes tiles, and only those with a certain expiry date.
         #expect(try bench.store.purge(expiredAt: at(0)).removedCount == 0)
         #expect(try bench.find(tile.address, now: Self.today)?.isExpired == false)
         #expect(try bench.totals(now: Self.today).tilesets.first?.tileCount == 2)

@@ -8,19 +8,19 @@ import Testing
 
 /// Damage to a store in use.
 struct StoreDamage: Sendable, CustomTestStringConvertible {
-    /// The kind of its finding.
+    /// The kind of the expected finding.
     var kind: CheckFinding.Kind
     var name: String
-    /// The road tile that the store loses through the damage.
+    /// The index of the road tile that the store loses through the damage.
     var lost: Int?
-    /// Whether the scrub finds it; otherwise only the full check does.
+    /// Whether the scrub finds the damage; otherwise only the full check does.
     var isOnTheWay = false
     var isRepairable = true
     var inflict: @Sendable (StoreBench, RoadEdition) throws -> Void
 
     var testDescription: String { name }
 
-    /// A store with an edition of road tiles that a region has, and some map tiles.
+    /// Returns a store with an edition of road tiles that a region pins, and `mapCount` map tiles.
     static func bench(mapCount: UInt32 = 3) throws -> (StoreBench, RoadEdition) {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 4)
@@ -45,63 +45,63 @@ struct StoreDamage: Sendable, CustomTestStringConvertible {
         try queue.write { try $0.execute(sql: statement) }
     }
 
-    /// Of each kind, in a store as ``bench(mapCount:)`` makes it.
+    /// Damage of each kind, for the store of ``bench(mapCount:)``.
     static let all = [
-        StoreDamage(kind: .missingObject, name: "a file is gone", lost: 0, isOnTheWay: true) { bench, roads in
+        StoreDamage(kind: .missingObject, name: "a missing file", lost: 0, isOnTheWay: true) { bench, roads in
             unlink(object(bench, roads, 0))
         },
-        StoreDamage(kind: .wrongSize, name: "its ranks are cut short", lost: 1, isOnTheWay: true) { bench, roads in
+        StoreDamage(kind: .wrongSize, name: "truncated ranks", lost: 1, isOnTheWay: true) { bench, roads in
             truncate(object(bench, roads, 1, 1), 3)
         },
-        StoreDamage(kind: .wrongHash, name: "a byte of a file is another", lost: 2, isOnTheWay: true) { bench, roads in
+        StoreDamage(kind: .wrongHash, name: "a changed byte", lost: 2, isOnTheWay: true) { bench, roads in
             try overwrite(object(bench, roads, 2), at: 0, with: [0x58])
         },
-        StoreDamage(kind: .orphan, name: "a file that no tile has") { bench, _ in
+        StoreDamage(kind: .orphan, name: "an unreferenced file") { bench, _ in
             let orphan = part(.body, "an orphan")
             try Data(orphan.data).write(to: URL(fileURLWithPath: StoreFolder(bench.path).object(orphan.hash)))
         },
-        StoreDamage(kind: .foreign, name: "a file of another name", isRepairable: false) { bench, _ in
+        StoreDamage(kind: .foreign, name: "a file with a foreign name", isRepairable: false) { bench, _ in
             try Data([1]).write(to: URL(fileURLWithPath: bench.path + "/objects/ab/readme"))
         },
-        StoreDamage(kind: .view, name: "a tile is not in its folder", isOnTheWay: true) { bench, _ in
+        StoreDamage(kind: .view, name: "a tile missing in the folder", isOnTheWay: true) { bench, _ in
             unlink(bench.path + "/tilesets/roads/v1/12/0/7.road")
         },
-        StoreDamage(kind: .view, name: "its ranks are not", isOnTheWay: true) { bench, _ in
+        StoreDamage(kind: .view, name: "ranks missing in the folder", isOnTheWay: true) { bench, _ in
             unlink(bench.path + "/tilesets/roads/v1/12/1/7.rank")
         },
-        StoreDamage(kind: .view, name: "a tile in the folder is another", isOnTheWay: true) { bench, _ in
+        StoreDamage(kind: .view, name: "a wrong tile in the folder", isOnTheWay: true) { bench, _ in
             let path = bench.path + "/tilesets/roads/v1/12/1/7.rank"
             unlink(path)
             try Data(repeating: 1, count: 12).write(to: URL(fileURLWithPath: path))
         },
-        StoreDamage(kind: .view, name: "the folder is gone", isOnTheWay: true) { bench, _ in
+        StoreDamage(kind: .view, name: "a missing folder", isOnTheWay: true) { bench, _ in
             try FileManager.default.removeItem(atPath: bench.path + "/tilesets/roads/v1")
         },
-        StoreDamage(kind: .view, name: "a tile in the folder is not on board") { bench, _ in
+        StoreDamage(kind: .view, name: "a tile in the folder that is not stored") { bench, _ in
             let path = bench.path + "/tilesets/roads/v1/12/9"
             mkdir(path, 0o755)
             try Data([1]).write(to: URL(fileURLWithPath: path + "/7.road"))
         },
-        StoreDamage(kind: .view, name: "tileset.json is another", isOnTheWay: true) { bench, _ in
+        StoreDamage(kind: .view, name: "a wrong tileset.json", isOnTheWay: true) { bench, _ in
             try overwrite(bench.path + "/tilesets/roads/v1/tileset.json", at: 0, with: [0x58])
         },
-        StoreDamage(kind: .current, name: "current points elsewhere", isOnTheWay: true) { bench, _ in
+        StoreDamage(kind: .current, name: "a wrong target of the link current", isOnTheWay: true) { bench, _ in
             unlink(bench.path + "/tilesets/roads/current")
             symlink("/", bench.path + "/tilesets/roads/current")
         },
-        StoreDamage(kind: .count, name: "a file's uses are wrong") { bench, _ in
+        StoreDamage(kind: .count, name: "a wrong use count of a file") { bench, _ in
             try sql(bench, "UPDATE objects SET uses = uses + 1 WHERE bytes = 5")
         },
-        StoreDamage(kind: .count, name: "a tile's pins are wrong") { bench, _ in
+        StoreDamage(kind: .count, name: "a wrong pin count of a tile") { bench, _ in
             try sql(bench, "UPDATE tiles SET pins = 5 WHERE ranks IS NULL")
         },
-        StoreDamage(kind: .count, name: "an edition's totals are wrong") { bench, _ in
+        StoreDamage(kind: .count, name: "wrong totals of an edition") { bench, _ in
             try sql(bench, "UPDATE editions SET tile_bytes = 1")
         },
-        StoreDamage(kind: .count, name: "the store's totals are wrong") { bench, _ in
+        StoreDamage(kind: .count, name: "wrong totals of the store") { bench, _ in
             try sql(bench, "UPDATE totals SET object_bytes = -4")
         },
-        StoreDamage(kind: .region, name: "a complete region lacks a tile") { bench, _ in
+        StoreDamage(kind: .region, name: "a missing tile of a complete region") { bench, _ in
             try sql(bench, "DELETE FROM tiles WHERE id = (SELECT min(tile) FROM pins)")
             unlink(bench.path + "/tilesets/roads/v1/12/0/7.road")
             unlink(bench.path + "/tilesets/roads/v1/12/0/7.rank")

@@ -7,10 +7,10 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-@Suite("Editions of tilesets, and their folders for mapping")
+@Suite("Tileset editions and their folders for memory mapping")
 struct StoreEditionTests {
-    @Test("An edition is read back as it was added, with its list")
-    func comesBack() throws {
+    @Test("An edition is read back as added, with its list")
+    func readBack() throws {
         var bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 3)
         try bench.store.addEdition(roads.edition, now: at(5))
@@ -64,7 +64,7 @@ struct StoreEditionTests {
         #expect([UInt8](UnsafeRawBufferPointer(start: mapping, count: bytes.count)) == bytes)
     }
 
-    @Test("Editions coexist, share equal files, and one is in use")
+    @Test("Editions coexist and share equal files; one of them is in use")
     func sideBySide() throws {
         let bench = try StoreBench()
         let old = try RoadEdition("v1", count: 2)
@@ -73,7 +73,7 @@ struct StoreEditionTests {
             try bench.store.addEdition(roads.edition, now: at(0))
             _ = try bench.store.commit(roads.tiles, now: at(1))
         }
-        // The ranks are the same in both.
+        // The ranks are the same in both editions.
         #expect(bench.folder.files(below: "store/objects").count == 6)
         #expect(try bench.store.reader.currentEdition(of: "roads") == old.key)
         #expect(try bench.text(old.addresses[0]) == "road 0 of v1")
@@ -95,7 +95,7 @@ struct StoreEditionTests {
         try bench.expectSound()
     }
 
-    @Test("A version that would escape its folder gets another folder name")
+    @Test("A version that would escape its folder gets a derived folder name")
     func hostileVersion() throws {
         var bench = try StoreBench()
         for version in ["../../../escape", "", ".", "current", "a/b", "v-1", String(repeating: "x", count: 200)] {
@@ -172,7 +172,7 @@ struct StoreEditionTests {
         let new = try RoadEdition("v2", count: 1)
         try bench.store.addEdition(old.edition, now: at(0))
         _ = try bench.store.commit(old.tiles, now: at(1))
-        // The system refuses a link to an immutable file as a file system without links does.
+        // Linux rejects links to an immutable file just as a file system without hard links does.
         let ranks = try #require(try bench.find(old.addresses[0])).parts[1].path
         try #require(Self.setImmutable(ranks, true))
         defer { _ = Self.setImmutable(ranks, false) }
@@ -184,7 +184,7 @@ struct StoreEditionTests {
         try bench.expectSound()
     }
 
-    /// Whether this process may make a file immutable.
+    /// Whether this process can make a file immutable.
     private static let canFreeze: Bool = {
         guard let folder = try? TemporaryFolder() else { return false }
         let file = folder.path + "/file"
@@ -192,7 +192,7 @@ struct StoreEditionTests {
             && setImmutable(file, false)
     }()
 
-    /// Sets or clears the attribute `i` of a file; false where the file system or the user does not allow it.
+    /// Sets or clears attribute `i` of a file; returns false where the file system or the user does not permit it.
     private static func setImmutable(_ path: String, _ isImmutable: Bool) -> Bool {
         let file = open(path, O_RDONLY)
         guard file >= 0 else { return false }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Faults of a store's files")
 struct StoreFaultTests {
-    /// A store with two road tiles, a region that has them, and a map tile.
+    /// Returns a store with two road tiles, a region that pins them, and a map tile.
     private func bench() throws -> (StoreBench, RoadEdition) {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 2)
@@ -39,7 +39,7 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 1)
         #expect(bench.folder.files(below: "store/quarantine") == [tile.body.hash.hexadecimal])
         #expect(!bench.folder.files(below: "store/tilesets").contains("roads/v1/12/0/7.road"))
-        // The region knows what is missing, and gets it back.
+        // The region lists the missing tile and is complete after it is fetched again.
         #expect(
             try bench.store.reader.missingTiles(ofRegion: "home") == [RegionTile(roads.addresses[0], edition: "v1")])
         _ = try bench.store.commit([roads.tiles[0]], now: at(3))
@@ -88,11 +88,11 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 0)
     }
 
-    @Test("A file that the system does not unlink is unlinked by a later change")
+    @Test("A file that cannot be unlinked is unlinked by a later change")
     func unlinkedLater() throws {
         let (bench, roads) = try bench()
         let maps = try #require(try bench.find(TileAddress("maps", tileID(1)))).body.path
-        // Folders in place of files: the system unlinks none.
+        // Folders in place of the files, which unlink(2) rejects.
         unlink(maps)
         mkdir(maps, 0o755)
         let road = bench.path + "/tilesets/roads/v1/12/1/7.road"
@@ -148,7 +148,7 @@ struct StoreFaultTests {
         case "gone": unlink(index)
         default: try Data().write(to: URL(fileURLWithPath: bench.path + "/index.damaged"))
         }
-        // A file whose content is not the listed one does not come back.
+        // A file whose content differs from the list is not recovered.
         try overwrite(view, at: 0, with: [1])
         bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
         let opening = bench.store.opening
@@ -169,7 +169,7 @@ struct StoreFaultTests {
             region.definition, tiles: roads.addresses, editions: region.editions, now: at(9))
         #expect(try bench.store.reader.region("home")?.needsPlanning == false)
         #expect(try bench.store.reader.missingTiles(ofRegion: "home").count == 1)
-        // Opened again, nothing is set aside a second time.
+        // A second opening sets nothing aside.
         try bench.reopen()
         #expect(bench.store.opening.damagedIndex == nil)
     }
@@ -307,8 +307,7 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 0 && bench.store.reader.region("home")?.state == .complete)
         try bench.expectSound()
 
-        // The name of this edition's folder is derived from its hash: a process that cannot compute it does not open
-        // the store.
+        // The name of this edition's folder derives from its hash, so a process without hashes cannot open the store.
         let odd = try RoadEdition("a version of a server's own", count: 1, tileset: "odd")
         try bench.store.addEdition(odd.edition, now: at(0))
         _ = try bench.store.commit(odd.tiles, now: at(1))
@@ -321,14 +320,14 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("An unlistable folder does not count as empty: nothing is removed")
+    @Test("A folder that cannot be listed does not count as empty: nothing is removed")
     func unlistable() throws {
         var (bench, roads) = try bench()
         bench.store.close()
         let (folder, aside) = (bench.path + "/tilesets", bench.path + "/aside")
         let before = bench.folder.files(below: "store/objects")
         rename(folder, aside)
-        // A link to itself simulates a disk that does not answer.
+        // A link to itself simulates a disk that does not respond.
         symlink("tilesets", folder)
         unlink(bench.path + "/index.sqlite")
         #expect(code { _ = try TileStore(folder: bench.path, options: StoreBench.options()) } == .system)

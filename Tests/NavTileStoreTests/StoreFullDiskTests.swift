@@ -11,7 +11,7 @@ import Testing
 
 @Suite("A store on a full disk")
 struct StoreFullDiskTests {
-    @Test("A file size limit gives a typed error, loses nothing, and the store goes on working")
+    @Test("A file size limit gives a typed error, loses nothing, and the store remains usable")
     func greatestFile() throws {
         let folder = try TemporaryFolder()
         let probe = try Probe("NavTileStoreProbe", ["fill", folder.path, "6000000"])
@@ -19,7 +19,7 @@ struct StoreFullDiskTests {
     }
 
     @Test(
-        "A full disk gives a typed error, loses nothing, and the store goes on working",
+        "A full disk gives a typed error, loses nothing, and the store remains usable",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"), arguments: [12, 17, 23])
     func smallDisk(megabytes: Int) throws {
         let disk = try #require(SmallDisk(megabytes: megabytes))
@@ -31,7 +31,7 @@ struct StoreFullDiskTests {
         store.close()
     }
 
-    /// The probe's output on success.
+    /// Expects the probe's output of a recovery.
     private func expectRecovery(_ lines: [String]) {
         var said: [String: String] = [:]
         for line in lines {
@@ -48,7 +48,7 @@ struct StoreFullDiskTests {
     }
 
     @Test(
-        "On a disk filled by others, opening, reading and evicting work, and storing gives the reason",
+        "On a disk filled by others, opening, reading and evicting work, and storing reports the reason",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
     func filledByOthers() throws {
         let disk = try #require(SmallDisk(megabytes: 16))

@@ -22,12 +22,12 @@ struct StoreKillTests {
             let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "\(round)"])
             let first = probe.line()
             try #require(first == "ready", "\(first ?? "nothing") \(probe.rest())")
-            // One owner completes a region, however busy the machine is.
+            // At least one owner completes a region, however slow the machine is.
             if round == Self.kills / 2, last == 0 {
                 let line = probe.line()
                 last = try #require(line.flatMap(Self.region), "\(line ?? "nothing") \(probe.rest())")
             }
-            // From before the first commit to within the third update or so of a machine that is not too busy.
+            // From before the first commit to about the third update on a machine without much load.
             usleep(UInt32.random(in: 0..<400_000, using: &generator))
             for line in try probe.kill() {
                 last = try #require(Self.region(line), "\(line)")
@@ -36,17 +36,17 @@ struct StoreKillTests {
             last = try expectWhole(folder, since: last, round, &unfinished)
         }
         #expect(last > 0)
-        print("of \(Self.kills) owners \(unfinished) were killed amid a change")
-        // One in 20 would suffice; about half are.
+        print("\(unfinished) of \(Self.kills) owners were killed during a change")
+        // Usually about half are; one in 20 suffices.
         #expect(unfinished * 20 >= Self.kills)
     }
 
-    /// The number of the edition that the region has according to a line of the probe.
+    /// Returns the number of the region's edition from a line of the probe.
     private static func region(_ line: String) -> Int64? {
         line.hasPrefix("region ") ? Int64(line.dropFirst("region ".count)) : nil
     }
 
-    /// Another process reads the region before any owner has repaired what was left incomplete.
+    /// Expects that another process can read the region before an owner has repaired the store.
     private func expectReadable(_ folder: TemporaryFolder, since last: Int64, _ round: Int) throws {
         guard last > 0 else { return }
         let reader = try TileStoreReader(folder: folder.path)
@@ -59,7 +59,7 @@ struct StoreKillTests {
         }
     }
 
-    /// The region has the edition that was reported last, or the next one; returns it.
+    /// Expects the region to have the last reported edition or the next one, and returns its number.
     private func expectWhole(
         _ folder: TemporaryFolder, since last: Int64, _ round: Int, _ unfinished: inout Int
     ) throws -> Int64 {
@@ -76,11 +76,11 @@ struct StoreKillTests {
         }
         let number = Int64(version.dropFirst()) ?? -1
         guard region.state == .complete || region.staged != nil else {
-            // Its first load.
+            // The first load is incomplete.
             #expect(last == 0)
             return 0
         }
-        // Until its first load is reported as complete, each owner begins it with another edition.
+        // Until the first load is reported as complete, each owner starts it with another edition.
         #expect(last == 0 || number == last || number == last + 1, "round \(round): \(version) after \(last)")
         #expect(try store.reader.currentEdition(of: "roads")?.version == version)
         for x in 0..<Int64(48) {

@@ -35,7 +35,7 @@ struct StoreProcessTests {
     }
 
     @Test("Checking whether a store is owned does not block an owner")
-    func lookers() throws {
+    func ownershipChecks() throws {
         let scratch = try TemporaryFolder()
         let folder = StoreFolder(scratch.path)
         let isOver = Atomic(false)
@@ -74,7 +74,7 @@ struct StoreProcessTests {
             if let tile = try reader.tile(address, now: at(0)), let bytes = try? reader.data(of: tile) {
                 #expect(bytes.starts(with: Array("road \(tile.edition) 0\n".utf8)))
             }
-            // A complete region is complete in every consistent view; the folder has its tiles, each with ranks.
+            // A complete region is complete in every consistent view; its folder has its tiles, each with ranks.
             let files = folder.files(below: "tilesets/roads/current/")
             let roads = Set(files.filter { $0.hasSuffix(".road") }.map { $0.dropLast(5) })
             let ranks = Set(files.filter { $0.hasSuffix(".rank") }.map { $0.dropLast(5) })
@@ -102,7 +102,7 @@ struct StoreProcessTests {
         store.close()
         try #require(disk.remount("ro"))
         #expect(code { _ = try TileStore(folder: disk.path + "/other", options: options) } == .readOnly)
-        // No process can write, so none excludes the others.
+        // No process can write, so none needs to exclude others.
         let first = try TileStore(folder: disk.path + "/store", options: options)
         let second = try TileStore(folder: disk.path + "/store", options: options)
         for reader in [first.reader, second.reader, try TileStoreReader(folder: disk.path + "/store")] {

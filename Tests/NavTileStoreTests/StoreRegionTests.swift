@@ -12,7 +12,7 @@ struct StoreRegionTests {
         descriptors: [RegionDescriptor(tileset: "roads", domain: .navigation, zoomMin: 6, zoomMax: 12, pixelRatio: 2)],
         acceptExpired: true, metadata: ["a": "b"])
 
-    /// A store with an edition, and the region with its first `count` tiles loaded.
+    /// Returns a store with an edition and a region whose first `count` tiles are stored.
     private func loaded(_ roads: RoadEdition, count: Int = 3) throws -> StoreBench {
         let bench = try StoreBench()
         try bench.store.addEdition(roads.edition, now: at(0))
@@ -28,7 +28,7 @@ struct StoreRegionTests {
     }
 
     @Test("A region is read back as written, also after a restart")
-    func comesBack() throws {
+    func readBack() throws {
         var bench = try loaded(try RoadEdition("v1", count: 3))
         for _ in 0..<2 {
             let region = try #require(try bench.store.reader.region("home"))
@@ -45,7 +45,7 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.region("away") == nil)
     }
 
-    @Test("A region lists its missing tiles and is complete only without any")
+    @Test("A region lists its missing tiles and is complete only when none is missing")
     func missing() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 3)
@@ -70,7 +70,7 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.region("home")?.state == .complete)
     }
 
-    @Test("Dropping tiles does not rewrite the list of regions")
+    @Test("Removing tiles does not rewrite the list of regions")
     func dropped() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 3)
@@ -149,7 +149,7 @@ struct StoreRegionTests {
             code {
                 try bench.store.completeRegions(["home": StoredRegionProgress()], using: [new.key], now: at(7))
             } == .inUse)
-        // Neither the old tiles nor the staged ones are evicted.
+        // Neither old nor staged tiles are evicted.
         #expect(try bench.store.purge().removedCount == 0)
         #expect(try bench.text(old.addresses[2]) == "road 2 of v1")
         #expect(code { _ = try bench.store.removeEdition(old.key) } == .inUse)
@@ -188,7 +188,7 @@ struct StoreRegionTests {
         #expect(try bench.store.removeEdition(new.key).removedCount == 1)
     }
 
-    @Test("A repeated update replaces the staged one; a region that was never complete is not staged")
+    @Test("A repeated update replaces the staged one; the update of a region that was never complete is not staged")
     func putAgain() throws {
         let roads = try RoadEdition("v1", count: 3)
         let bench = try StoreBench()

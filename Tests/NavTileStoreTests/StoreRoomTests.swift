@@ -5,9 +5,9 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-@Suite("Room in the store")
+@Suite("Eviction and the store's budget")
 struct StoreRoomTests {
-    /// A tile in the reference rule.
+    /// A tile of the reference rule.
     private struct Tile {
         var id: Int64
         var bytes: Int64
@@ -16,7 +16,7 @@ struct StoreRoomTests {
         var need: Double?
     }
 
-    /// The tiles to evict so that `bytes` more fit into a budget, found by sorting all; nil when they do not fit.
+    /// Returns the tiles to evict so that `bytes` more fit into the budget, by sorting all; nil when they do not fit.
     private static func victims(
         among tiles: [Tile], budget: Int64, toFit bytes: Int64, needed need: Double?
     ) -> [Int64]? {
@@ -86,7 +86,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("A commit stays within the budget: the least recently needed tile is evicted, a touched one stays")
+    @Test("A commit stays within the budget: the tile unused for longest is evicted, a touched one stays")
     func commit() throws {
         let bench = try StoreBench(budget: 30)
         try bench.addMaps()
@@ -101,7 +101,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("Tiles of a commit that do not fit are rejected individually, and their predecessors stay")
+    @Test("Tiles of a commit that do not fit are rejected individually, and their older versions stay")
     func refused() throws {
         let bench = try StoreBench(budget: 20)
         try bench.addMaps()
@@ -131,14 +131,14 @@ struct StoreRoomTests {
         #expect(try bench.find(second) == nil)
         #expect(try bench.find(first) != nil)
         #expect(try bench.store.commit([mapTile(4, "3123456789")], now: at(1)).refused.count == 1)
-        // Neither a tile of a region nor an unwanted one displaces a wanted tile.
+        // Neither a region's tile nor an unwanted one displaces a wanted tile.
         #expect(try bench.store.commit([mapTile(5, "4123456789")], now: at(1)).refused.count == 1)
         try bench.store.setWanted([], in: key)
         #expect(try bench.store.commit([mapTile(5, "4123456789")], now: at(2)).evictedCount == 1)
         #expect(try bench.find(third) != nil || bench.find(first) != nil)
     }
 
-    @Test("Wanted tiles stay even if unused for longest, and unwanted ones are evicted in order")
+    @Test("Wanted tiles stay even if unused for longest; once unwanted, they are evicted in order of need")
     func wantedAhead() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -153,7 +153,7 @@ struct StoreRoomTests {
         }
         #expect(try !bench.store.makeRoom(for: 200, needed: nil).fits)
         #expect(try bench.totals().tilesets.first?.tileCount == 300)
-        // No longer wanted, they are the most recently needed: tiles needed before them are evicted first.
+        // When no longer wanted, they count as needed most recently: tiles needed earlier are evicted first.
         try bench.put(400, "before", now: 200)
         try bench.store.setWanted([], in: EditionKey("maps", ""))
         bench.store.setBudget(try bench.totals().objectBytes)
@@ -175,7 +175,7 @@ struct StoreRoomTests {
         #expect(try bench.find(TileAddress("maps", tileID(9))) != nil)
     }
 
-    @Test("A purge removes a tileset or expired tiles, and nothing pinned")
+    @Test("A purge removes a tileset or expired tiles, but nothing pinned")
     func purge() throws {
         let bench = try StoreBench()
         try bench.addMaps()

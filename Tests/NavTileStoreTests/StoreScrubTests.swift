@@ -6,10 +6,10 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-/// The scrub of a store in use: what it finds and repairs, step by step.
+/// The scrub of a store in use: its findings and repairs, step by step.
 @Suite("The scrub of a store")
 struct StoreScrubTests {
-    /// All steps of a round.
+    /// Returns the reports of all steps of a round.
     private static func round(_ store: TileStore, bytes: Int64 = 1) throws -> [ScrubReport] {
         var reports: [ScrubReport] = []
         repeat {
@@ -26,12 +26,12 @@ struct StoreScrubTests {
         let single = try Self.round(bench.store)
         #expect(single.reduce(0) { $0 + $1.tileCount } == 604)
         #expect(single.allSatisfy { $0.tileCount <= 1 && $0.findings.isEmpty })
-        // A file counts for 4 KiB, and a road tile has two.
+        // A file counts for at least 4 KiB, and a road tile has two files.
         let steps = try Self.round(bench.store, bytes: 20 * 4_096)
         #expect(steps.reduce(0) { $0 + $1.tileCount } == 604)
         #expect(steps.allSatisfy { $0.bytes <= 21 * 4_096 && $0.findings.isEmpty })
         #expect(steps.last?.place == ScrubPosition())
-        // However much a step may read, it covers few rows.
+        // The number of tiles per step is limited whatever the byte limit.
         #expect(try Self.round(bench.store, bytes: .max).map(\.tileCount).max() == 256)
         #expect(bench.store.takeLosses().isEmpty)
         #expect(try bench.totals().corruptCount == 0)
@@ -53,7 +53,7 @@ struct StoreScrubTests {
         #expect(try bench.store.reader.region("home")?.state == (lost == nil ? .complete : .incomplete))
         let tiles = roads.addresses.map { RegionTile($0, edition: "v1") }
         #expect(try bench.store.reader.lacking(tiles) == (lost.map { [$0] } ?? []))
-        // Once: the next round finds nothing.
+        // The next round finds nothing.
         #expect(try Self.round(bench.store).allSatisfy { $0.findings.isEmpty })
         guard let place = damage.lost else { return }
         _ = try bench.store.commit([roads.tiles[place]], now: at(3))
@@ -62,7 +62,7 @@ struct StoreScrubTests {
     }
 
     @Test("The scrub position survives a restart; an unreadable one restarts at the beginning")
-    func keptPlace() throws {
+    func keptPosition() throws {
         var (bench, _) = try StoreDamage.bench()
         #expect(bench.store.savedScrubPosition() == ScrubPosition())
         var place = ScrubPosition()
@@ -79,8 +79,8 @@ struct StoreScrubTests {
         #expect(bench.store.savedScrubPosition() == ScrubPosition())
     }
 
-    @Test("Files missing with their unmounted disk do not count as damaged")
-    func diskThatWent() throws {
+    @Test("Files of an unmounted disk do not count as damaged")
+    func unmountedDisk() throws {
         let (bench, roads) = try StoreDamage.bench()
         let folder = StoreFolder(bench.path)
         #expect(rename(folder.objects, bench.path + "/away") == 0)
@@ -109,7 +109,7 @@ struct StoreScrubTests {
         try bench.expectSound()
     }
 
-    @Test("The scrub continues at its position whatever changes meanwhile")
+    @Test("The scrub continues at its position when the store changes meanwhile")
     func changing() throws {
         let (bench, roads) = try StoreDamage.bench(mapCount: 20)
         var place = ScrubPosition()

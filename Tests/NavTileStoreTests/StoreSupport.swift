@@ -10,7 +10,7 @@ import NavTileStore
 import Testing
 
 extension TemporaryFolder {
-    /// The files below a folder, relative to it, sorted.
+    /// Returns the files below a folder, relative to it, sorted.
     func files(below folder: String) -> [String] {
         let folder = URL(fileURLWithPath: path + "/" + folder).resolvingSymlinksInPath().path
         let all = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
@@ -29,7 +29,7 @@ extension TileStoreReader {
     }
 }
 
-/// A store in a folder of its own.
+/// A store in its own temporary folder.
 struct StoreBench {
     let folder: TemporaryFolder
     var store: TileStore
@@ -55,13 +55,13 @@ struct StoreBench {
         store = try TileStore(folder: path, options: Self.options(budget))
     }
 
-    /// Adds the edition of map tiles that has no version.
+    /// Adds an edition of map tiles without a version.
     func addMaps(_ name: String = "maps") throws {
         try store.addEdition(
             TilesetEdition(tileset: name, domain: .maps, version: "", zooms: 0...14), now: at(0))
     }
 
-    /// Stores a map tile with a text for content.
+    /// Stores a map tile with `text` as content.
     @discardableResult
     func put(_ x: UInt32, _ text: String, tileset: String = "maps", now: Int64 = 1) throws -> TileAddress {
         let tile = mapTile(x, text, tileset: tileset)
@@ -73,7 +73,7 @@ struct StoreBench {
         try store.reader.tile(address, version: version, now: at(now))
     }
 
-    /// The content of a stored tile as text; nil when it is not stored.
+    /// Returns the content of a stored tile as text; nil when it is not stored.
     func text(_ address: TileAddress, version: String? = nil) throws -> String? {
         guard let tile = try find(address, version: version) else { return nil }
         return String(decoding: try store.data(of: tile), as: UTF8.self)
@@ -88,7 +88,7 @@ struct StoreBench {
     }
 }
 
-/// A moment, seconds since the epoch.
+/// Returns the moment `seconds` after the epoch.
 func at(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: seconds * 1_000_000_000) }
 
 func tileID(_ x: UInt32, zoom: UInt8 = 14, y: UInt32 = 0) -> TileID {
@@ -108,8 +108,8 @@ func mapTile(
         TileAddress(tileset, tileID(x)), edition: "", parts: [part(.body, text)], validators: validators)
 }
 
-/// Road tiles of an edition named `version`: x = 0, 1, … at zoom 12, each with ranks of its own; with a `tileset.json`
-/// that lists them.
+/// Road tiles of an edition `version` (x = 0, 1, … at zoom 12), each with its own ranks, and the `tileset.json` that
+/// lists them.
 struct RoadEdition {
     let edition: TilesetEdition
     let tiles: [FetchedTile]
@@ -153,7 +153,7 @@ func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
     try #require(pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count)
 }
 
-/// The code of the error that `body` throws.
+/// Returns the code of the error that `body` throws.
 func code(_ body: () throws -> Void) -> StoreError.Code? {
     do {
         try body()

@@ -9,7 +9,7 @@ import Testing
 @Suite("Tiles in the store")
 struct StoreTileTests {
     @Test("A tile is read back with bytes, size, hash, encoding, type and validators, also after a restart")
-    func comesBack() throws {
+    func readBack() throws {
         var bench = try StoreBench()
         try bench.addMaps()
         let bytes: [UInt8] = [31, 139, 0, 255]
@@ -46,7 +46,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("A commit waits for the disk, also after a restart")
+    @Test("A commit is synced to disk, also after a restart")
     func durable() throws {
         var bench = try StoreBench()
         #expect(try bench.store.synchronous() == 2)
@@ -87,7 +87,7 @@ struct StoreTileTests {
         #expect(totals.objectBytes == 5)
         #expect(totals.tilesets.first?.tileCount == 1)
         #expect(totals.tilesets.first?.bytes == 5)
-        // An evicted tile can be added again like a new one.
+        // An evicted tile can be added again as new.
         try bench.put(1, "old", now: 4)
         #expect(try bench.text(address) == "old")
         try bench.expectSound()
@@ -165,7 +165,7 @@ struct StoreTileTests {
         #expect((size ?? .max) < 2_000_000)
     }
 
-    @Test("In a commit with repeated addresses the last tile wins")
+    @Test("Of repeated addresses in a commit, the last tile is stored")
     func batch() throws {
         let bench = try StoreBench()
         try bench.addMaps()

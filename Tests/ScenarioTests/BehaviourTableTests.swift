@@ -7,7 +7,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The reference table of behaviour, `EveryBehaviour.md`: complete, and correct as far as a test can check.
+/// The reference table of behaviour, `EveryBehaviour.md`: complete, and correct as far as it can be tested.
 @Suite("Reference of behaviour")
 struct BehaviourTableTests {
     private static let article = "Sources/NavNavigator/NavNavigator.docc/EveryBehaviour.md"
@@ -15,7 +15,7 @@ struct BehaviourTableTests {
     private static let parts = [
         ("A", 21), ("B", 7), ("C", 12), ("D", 19), ("E", 7), ("F", 4), ("G", 12), ("H", 2),
     ]
-    /// Rows that do not apply in a vehicle; the table gives the reason.
+    /// Rows that do not apply to a vehicle, for a reason given in the table.
     private static let notOfAVehicle: Set = ["G5"]
 
     private struct Row {
@@ -37,7 +37,7 @@ struct BehaviourTableTests {
         }
     }
 
-    /// The texts between backquotes.
+    /// Returns the texts between backquotes.
     private static func quoted(_ cell: String) -> [String] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().compactMap { index, part in
             index % 2 == 1 ? String(part) : nil
@@ -61,11 +61,11 @@ struct BehaviourTableTests {
             #expect(scenarios.isEmpty == Self.notOfAVehicle.contains(row.name), "no scenario covers \(row.name)")
             for name in scenarios {
                 let file = name + ".scenario"
-                #expect(ScenarioTests.files.contains(file), "\(row.name): there is no scenario '\(name)'")
+                #expect(ScenarioTests.files.contains(file), "\(row.name): scenario '\(name)' does not exist")
                 guard ScenarioTests.files.contains(file) else { continue }
                 let scenario = try ScenarioTests.scenario(file)
                 #expect(scenario.rows.contains(row.name), "\(name) does not list \(row.name) under 'shows'")
-                #expect(scenario.known == nil, "\(name), which covers \(row.name), is known to fail")
+                #expect(scenario.known == nil, "scenario \(name), which covers \(row.name), is known to fail")
             }
         }
     }
@@ -80,7 +80,7 @@ struct BehaviourTableTests {
         let keys = Set(NavigationConfiguration.keys.map(\.name))
         for row in try Self.rows() {
             let names = Self.quoted(row.place)
-            #expect(names.isEmpty == Self.notOfAVehicle.contains(row.name), "\(row.name) has no place on the bus")
+            #expect(names.isEmpty == Self.notOfAVehicle.contains(row.name), "\(row.name) names no topic, method or key")
             for name in names {
                 let isKnown = topics.contains(name) || methods.contains(name) || keys.contains(name)
                 #expect(isKnown, "\(row.name): '\(name)' is not a topic, method or key")

@@ -7,7 +7,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The errors that authors get for an invalid or failing scenario.
+/// The errors reported for an invalid or failing scenario.
 @Suite("Format of scenarios")
 struct FormatTests {
     private static let head = "A title.\nshows: A1\n\n"
@@ -127,7 +127,7 @@ struct FormatTests {
         #expect(try failures("never arrival").count == 1)
         #expect(try failures("..1 arrival ARRIVED 1").count == 1)
         #expect(try failures("always progress OFF_ROUTE").count == 1)
-        #expect(try failures("always rejected").count == 1, "of what never comes nothing is always so")
+        #expect(try failures("always rejected").count == 1, "an event that never occurs does not satisfy always")
         #expect(try failures("count progress > 1000").count == 1)
         #expect(try failures("count arrival = 2\nalways progress where leg_index = 0").isEmpty)
         #expect(try failures("arrival ARRIVED within 60 s of arrival APPROACHING").isEmpty)
@@ -162,13 +162,13 @@ struct FormatTests {
         #expect(scenario.expectations.sequence.count >= 5)
     }
 
-    @Test("every topic is explained in the authors' guide")
+    @Test("the authors' guide documents every topic")
     func topics() throws {
         let guide = try String(contentsOf: ScenarioTests.folder.appendingPathComponent("README.md"), encoding: .utf8)
-        for topic in DriveEvent.topics { #expect(guide.contains("`\(topic)`"), "\(topic) is not in the guide") }
+        for topic in DriveEvent.topics { #expect(guide.contains("`\(topic)`"), "the guide does not document \(topic)") }
     }
 
-    @Test("stars in a pattern match any text")
+    @Test("an asterisk in a pattern matches any text")
     func stars() {
         #expect(
             globMatches("a*c", "abc") && globMatches("*", "") && globMatches("*b*", "abc") && globMatches("abc", "abc"))

@@ -5,19 +5,19 @@ import NavVerdict
 import NavWire
 import NavigationNode
 
-/// One behaviour as a text: a drawn map, a drive with its faults, and the expected events.
+/// One behaviour as text: a drawn map, a drive with its faults, and the expected events.
 struct Scenario {
-    /// The file below `Scenarios`, such as `reroute/asks-first.scenario`.
+    /// The file below `Scenarios`, such as `policy/asks-before-a-reroute.scenario`.
     let file: String
     let title: String
-    /// The rows of the behaviour that it covers, such as `A5` and `complaint 7`.
+    /// The rows of the behaviour table that the scenario covers, such as `A5` and `complaint 7`.
     let rows: [String]
-    /// The reason for a known failure; nil if it must pass.
+    /// The reason for a known failure; nil if the scenario must pass.
     let known: String?
     let map: ASCIIMap
     /// The nodes of each road.
     let ways: [String]
-    /// Nodes whose tiles are not on board at the start.
+    /// Nodes whose tiles are missing at the start.
     let missing: [Character]
     let configuration: NavigationConfiguration
     let steps: [ScenarioStep]
@@ -25,7 +25,7 @@ struct Scenario {
     /// The text of the file.
     let text: String
 
-    /// Reads a scenario.
+    /// Parses a scenario.
     ///
     /// - Throws: ``ScenarioError`` with the file, the line and the remedy.
     init(_ text: String, file: String) throws {
@@ -51,7 +51,7 @@ struct Scenario {
         for (line, given) in zip(sections["configuration"], settings) {
             var setting = given
             if given.value.hasPrefix("@") {
-                // A place of the drawing.
+                // A place in the drawing.
                 do {
                     let place = try ScenarioPlace(String(given.value.dropFirst()))
                     setting.value = try map.coordinate(place).text
@@ -107,7 +107,7 @@ struct Scenario {
         )
     }
 
-    /// A configuration with one key changed; an error has the node's message.
+    /// Returns a configuration with one key changed; an error has the node's message.
     static func changed(
         _ configuration: NavigationConfiguration, _ setting: (key: String, value: String), isLive: Bool, file: String,
         line: Int
@@ -198,7 +198,7 @@ struct Scenario {
         }
     }
 
-    /// Names, a colon, and tags separated by a comma and a space.
+    /// Returns names and tags: names, a colon, and tags separated by a comma and a space.
     private static func entry(_ line: SourceLine, _ sections: ScenarioText) throws -> (String, [String: String]) {
         guard let colon = line.text.firstIndex(of: ":") else {
             throw ScenarioError(

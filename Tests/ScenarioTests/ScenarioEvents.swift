@@ -5,7 +5,7 @@ import NavVerdict
 import NavigationNode
 
 extension DriveEvent {
-    /// A question to the routing worker.
+    /// Creates the event of a request to the routing worker.
     init(_ query: RouteQuery, at time: Double) {
         let purpose =
             switch query.purpose {
@@ -26,7 +26,7 @@ extension DriveEvent {
         if let course = query.request.waypoints.first?.bearing { fields["course_deg"] = "\(course * 180 / .pi)" }
     }
 
-    /// The answer to a command.
+    /// Creates the event of the answer to a command.
     init(_ reply: CommandReply, to command: String, at time: Double) {
         self.init(time: time, topic: "reply", words: [command, "OK"])
         switch reply {
@@ -42,7 +42,7 @@ extension DriveEvent {
         }
     }
 
-    /// `NO_ROUTE` for `noRoute`, as the messages name it.
+    /// Returns the name of a code in messages, such as `NO_ROUTE` for `noRoute`.
     private static func code(_ code: RouteFailure.Code) -> String {
         if code == .tilesNeeded { return "MISSING_TILES" }
         return "\(code)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The mapping from rows of the behaviour to scenarios.
+/// The mapping from rows of the behaviour table to scenarios.
 enum ScenarioIndex {
     /// The file with the meaning of each row.
     static let rowsFile = "Scenarios/ROWS"
-    /// The rows in order: `A5`, and its meaning.
+    /// The rows in order, each a name such as `A5` and its meaning.
     static let rows: [(name: String, meaning: String)] = {
         let file = ScenarioTests.folder.appendingPathComponent("ROWS")
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
@@ -16,10 +16,10 @@ enum ScenarioIndex {
         }
     }()
 
-    /// The meaning of a row; nil for an unknown row.
+    /// Returns the meaning of a row; nil for an unknown row.
     static func meaning(of row: String) -> String? { rows.first { $0.name == row }?.meaning }
 
-    /// The expected content of `Scenarios/INDEX.md`.
+    /// Returns the expected content of `Scenarios/INDEX.md`.
     static func text(_ scenarios: [Scenario]) -> String {
         var lines = [
             "# Which scenario shows what", "",

@@ -5,7 +5,7 @@ import NavVerdict
 import TileCacheNode
 
 extension ASCIIMap {
-    /// Returns the coordinate of a written place.
+    /// Returns the coordinate of a place as written.
     func coordinate(_ place: ScenarioPlace) throws -> Coordinate {
         var coordinate = try coordinate(place.node)
         if let towards = place.towards {
@@ -40,25 +40,25 @@ extension Scenario {
     }
 }
 
-/// The vehicle at a moment.
+/// The state of the vehicle at a moment.
 struct VehicleState {
     var coordinate: Coordinate
-    /// Metres per second along ``course``, never negative.
+    /// The speed along ``course``, m/s, never negative.
     var speed: Double
-    /// Direction of travel, radians clockwise from north.
+    /// The direction of travel, radians clockwise from north.
     var course: Double
-    /// Clockwise, radians per second.
+    /// The turn rate, radians per second, clockwise.
     var turnRate = 0.0
     var isReversing = false
 }
 
-/// The driven path in time: straight lines, gentle starts, turns and stops.
+/// The driven path over time: straight lines, gentle starts, turns and stops.
 struct ScenarioPath {
-    /// m/s², for an unhurried driver.
+    /// The acceleration of an unhurried driver, m/s².
     private static let acceleration = 2.0
-    /// Speed through a corner of more than 30°, and of more than 120°, m/s.
+    /// The speeds through a corner of more than 30° and of more than 120°, m/s.
     private static let corners = (bend: 6.0, turn: 3.0)
-    /// Speed as long as none is given, m/s: 50 km/h.
+    /// The speed until a line sets one, m/s: 50 km/h.
     private static let usualSpeed = 50 / 3.6
 
     private struct Piece {
@@ -73,32 +73,31 @@ struct ScenarioPath {
 
     private var pieces: [Piece] = []
     private let frame: LocalFrame
-    /// The moment at which each step of the script begins; for steps that do not drive, the moment that the drive has
-    /// reached.
+    /// The start of each step of the script; for steps that do not drive, the time that the drive has reached.
     private(set) var moments: [Double] = []
     /// The duration of the drive, seconds; 0 without a drive.
     private(set) var duration = 0.0
-    /// Whether there is a vehicle.
+    /// Whether the script has a vehicle.
     private(set) var hasVehicle = false
 
     private struct Vertex {
         var point: LocalPoint
-        /// The greatest speed on the way here, m/s.
+        /// The maximum speed on the way to the vertex, m/s.
         var limit = 0.0
         var isReversing = false
-        /// The greatest speed through the vertex, m/s.
+        /// The maximum speed through the vertex, m/s.
         var passing = Double.infinity
-        /// The seconds for which the vehicle is stationary here.
+        /// The time for which the vehicle is stationary at the vertex, seconds.
         var pause = 0.0
     }
 
-    /// The greatest distance from a road at which a vehicle drives along it, metres.
+    /// The maximum distance from a road at which a vehicle counts as driving along it, metres.
     private static let roadside = 1.0
 
     init(_ scenario: Scenario) throws {
         let (steps, map, file) = (scenario.steps, scenario.map, scenario.file)
         var vertices: [Vertex] = []
-        /// The vertex at which each step begins, and the pause there that is over by then.
+        /// The vertex at which each step begins, and the pause there up to that step, seconds.
         var places: [(vertex: Int, pause: Double)] = []
         var speed = ScenarioPath.usualSpeed
         var origin = LocalFrame(latitude: 0)
@@ -154,7 +153,7 @@ struct ScenarioPath {
         vertices.append(Vertex(point: point, limit: speed, isReversing: isReversing))
     }
 
-    /// Computes the times of the pieces; returns the moment at which each vertex is reached.
+    /// Computes the times of the pieces and returns the arrival time at each vertex.
     private mutating func drive(_ given: [Vertex]) -> [Double] {
         guard !given.isEmpty else { return [] }
         var vertices = given
@@ -211,12 +210,12 @@ struct ScenarioPath {
         time += vertex.pause
     }
 
-    /// Returns the speed gained on a stretch.
+    /// Returns the maximum speed at the end of a stretch, from the speed at its start.
     private static func reach(_ speed: Double, _ length: Double) -> Double {
         (speed * speed + 2 * acceleration * length).squareRoot()
     }
 
-    /// Returns the speed through a vertex: zero at the ends, at stops and where the gear changes, low in bends.
+    /// Returns the speed through a vertex: zero at ends, stops and gear changes, low in bends.
     private static func passing(_ index: Int, _ vertices: [Vertex]) -> Double {
         guard index > 0, index + 1 < vertices.count, vertices[index].pause == 0,
             vertices[index].isReversing == vertices[index + 1].isReversing

@@ -8,9 +8,9 @@ import NavWire
 import NavigationNode
 import TileCacheNode
 
-/// A receiver that reports the vehicle's position, with the errors of the script.
+/// A receiver that reports the vehicle's position with the errors of the script.
 struct ReceiverUnderTest {
-    /// Fixes per second.
+    /// The fixes per second.
     private(set) var rate = 1.0
     private var (wander, noise) = (0.0, 0.0)
     private var random = SeededRandom(seed: 1)
@@ -30,7 +30,7 @@ struct ReceiverUnderTest {
     private var delay = 0.0
     private var clock = 0.0
 
-    /// The correlation time of the wandering error, seconds.
+    /// The correlation time of the drifting error, seconds.
     private static let correlation = 30.0
 
     mutating func take(_ order: ScenarioReceiver) {
@@ -55,7 +55,7 @@ struct ReceiverUnderTest {
         }
     }
 
-    /// The output at a moment: usually one fix, with its delay in seconds.
+    /// Returns the output at a moment: usually one fix, with its delay in seconds.
     mutating func report(_ state: VehicleState, at time: Double, start: NavGeo.Timestamp) -> [(
         fix: NavMessages.GnssFix, delay: Double
     )] {
@@ -89,7 +89,7 @@ struct ReceiverUnderTest {
         return ordered(message)
     }
 
-    /// Fixes that arrive twice, or after the next one.
+    /// Applies the faults of duplicate and swapped fixes.
     private mutating func ordered(_ message: NavMessages.GnssFix) -> [(fix: NavMessages.GnssFix, delay: Double)] {
         if swaps {
             (swaps, held) = (false, message)

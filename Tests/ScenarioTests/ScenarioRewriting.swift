@@ -2,7 +2,7 @@ import NavVerdict
 
 /// Replaces expected events by actual ones, for an author to review.
 enum ScenarioRewriting {
-    /// The text of a scenario with the actual sequence of events. Other expectations are unchanged.
+    /// Returns the text of a scenario with the actual sequence of events; other expectations are unchanged.
     static func text(_ scenario: Scenario, _ events: [DriveEvent]) -> String {
         let alignment = EventAlignment(scenario.expectations.sequence, exact: scenario.expectations.exact, events)
         var lines = scenario.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -22,7 +22,7 @@ final class ScenarioRun {
     private static let tolerance = 0.3
     /// The interval between time updates without events, seconds.
     private static let tick = 0.25
-    /// The time that a drive continues after its last line, seconds.
+    /// The time for which a drive continues after its last line, seconds.
     private static let tail = 1.0
 
     private enum Input {
@@ -46,12 +46,12 @@ final class ScenarioRun {
     private var policies: [String: ScenarioPolicy] = [:]
     private var odometryRate: Double?
     private var calls: [UInt64: String] = [:]
-    /// The future events, by time and then by order.
+    /// The pending inputs, in order of time and then of scheduling.
     private var queue: [(time: Double, number: Int, input: Input)] = []
     private var queued = 0
     private var now = 0.0
     private var lastFix: Double?
-    /// The offset by which the clock of the fixes is ahead, if it was set, seconds.
+    /// The lead of the fixes' clock, if it was set, seconds.
     private var clockLead = 0.0
     private var lastState: VehicleState?
     private var fixes: UInt64 = 0
@@ -60,7 +60,7 @@ final class ScenarioRun {
     private var offered: [UInt64] = []
     /// The publications, requests and replies.
     private(set) var events: [DriveEvent] = []
-    /// Every message in full, for the comparison of two runs.
+    /// The bytes of all messages, for the comparison of two runs.
     private(set) var bytes: [[UInt8]] = []
 
     init(_ scenario: Scenario) throws {
@@ -81,7 +81,7 @@ final class ScenarioRun {
         return scenario.map.graph(without: Set(gone))
     }
 
-    // MARK: The course of time
+    // MARK: Time
 
     /// Drives to the end.
     func run() throws {
@@ -121,7 +121,7 @@ final class ScenarioRun {
             fixes += 1
             lastFix = now
             let outcome = session.handle(fix, sequence: fixes)
-            // When a receiver's clock was set, it is the clock of the fixes from then on.
+            // Once a receiver's clock was set, the fixes follow that clock.
             if let stamp = outcome.counted {
                 let lead = stamp.seconds(since: ScenarioRun.start.advanced(bySeconds: now))
                 clockLead = abs(lead) > 60 ? lead : 0
@@ -147,7 +147,7 @@ final class ScenarioRun {
         }
     }
 
-    /// Advances the time as the node does: by the clock of the fixes, with a short wait.
+    /// Advances the time as the node does: by the fixes' clock, with a short delay.
     private func pass() throws {
         guard lastFix.map({ now - $0 > ScenarioRun.tolerance }) ?? true else { return }
         let wait = lastFix == nil ? 0 : ScenarioRun.tolerance
@@ -160,7 +160,7 @@ final class ScenarioRun {
         let state = path.state(at: now)
         var turn = 0.0
         if let lastState {
-            // A drawn road bends abruptly, a vehicle does not.
+            // A drawn road bends abruptly, but a vehicle does not.
             turn = min(max(Angle.difference(from: lastState.course, to: state.course) * rate, -0.8), 0.8)
         }
         lastState = state
@@ -214,8 +214,8 @@ final class ScenarioRun {
 
     private func answer(_ query: RouteQuery) -> NavNavigator.RouteAnswer { planner.answer(query, on: store.current) }
 
-    /// Answers as the policy node does, or as the node does for it at the deadline; for a question that the script does not mention, there
-    /// is no policy node.
+    /// Answers as the policy node would, or as the node itself at the deadline. If the script does not mention the
+    /// question, there is no policy node.
     private func decide(_ request: NavNavigator.PolicyRequest) throws {
         let policy = policies[request.question.kind.rawValue] ?? ScenarioPolicy(answer: .dead)
         let patience = request.deadline.seconds(since: request.stamp)
@@ -270,7 +270,7 @@ final class ScenarioRun {
                 configuration = try Scenario.changed(
                     configuration, (key, value), isLive: true, file: scenario.file, line: line.number)
             } catch {
-                // As the node would answer.
+                // As the node would reply.
                 var reply = DriveEvent(time: now, topic: "reply", words: ["set", "FAILED"])
                 reply.text = error.what
                 return events.append(reply)
@@ -360,7 +360,7 @@ final class ScenarioRun {
         try carryOut(session.handle(request, call: call, caller: "scenario", at: stamp))
     }
 
-    /// The name of a command in a `reply` line.
+    /// Returns the name of a command in a `reply` line.
     private static func name(_ action: ScenarioAction) -> String {
         switch action {
         case .navigate: "navigate"
@@ -387,7 +387,7 @@ final class ScenarioRun {
             waypoints: try trip.waypoints.map { try message($0.place, isStop: $0.isStop) }, options: options)
     }
 
-    /// A route as another planner would send it: a line and its ends.
+    /// Returns a route as another planner would send it: a line and its ends.
     private func route(_ places: [ScenarioPlace]) throws -> NavMessages.Route {
         let points = try places.map { FixedCoordinate(try scenario.map.coordinate($0)) }
         var line = NavMessages.Polyline()

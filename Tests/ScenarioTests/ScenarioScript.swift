@@ -2,7 +2,8 @@ import NavMessages
 import NavNavigator
 import NavVerdict
 
-/// A place as written: `A`, `A>B` (halfway), `A>B:30%`, `A>B:120m`, with `+40R`, `+10L`, `+100N`, `+50E`, … metres aside.
+/// A place as written: `A`, `A>B` (halfway), `A>B:30%` or `A>B:120m`, with offsets `+40R`, `+10L`, `+100N`, `+50E`, …
+/// in metres.
 struct ScenarioPlace: Sendable, Equatable {
     /// The position between the two nodes.
     enum Along: Sendable, Equatable {
@@ -13,7 +14,7 @@ struct ScenarioPlace: Sendable, Equatable {
     var node: Character
     var towards: Character?
     var along = Along.share(0.5)
-    /// Metres to the right of the line, to the east and to the north.
+    /// Offsets to the right of the line, to the east and to the north, metres.
     var (right, east, north) = (0.0, 0.0, 0.0)
     /// The place as written.
     let text: String
@@ -56,7 +57,7 @@ struct ScenarioPlace: Sendable, Equatable {
     }
 }
 
-/// A waypoint of a trip: a stop or, in brackets, a point that is only passed.
+/// A waypoint of a trip: a stop or, in brackets, a via point.
 struct ScenarioWaypoint: Sendable, Equatable {
     var place: ScenarioPlace
     var isStop: Bool
@@ -67,7 +68,7 @@ struct ScenarioTrip: Sendable, Equatable {
     var origin: ScenarioPlace?
     var waypoints: [ScenarioWaypoint] = []
     var alternatives = 0
-    /// The speed of a drive without a vehicle as a multiple of the traffic's; nil for none.
+    /// The speed of a simulated drive as a multiple of the traffic's; nil for a real drive.
     var simulation: Double?
     var avoid: [AvoidFeature] = []
 }
@@ -76,12 +77,12 @@ struct ScenarioTrip: Sendable, Equatable {
 struct ScenarioPolicy: Sendable, Equatable {
     enum Answer: Sendable, Equatable {
         case yes, no, silent, dead, garbage
-        /// Another text.
+        /// A replacement of the instruction's text.
         case says(String)
         case suppress
         /// Waypoints of a reroute.
         case via([ScenarioWaypoint])
-        /// A preference for a reroute: no maneuver within so many metres.
+        /// A preference for a reroute: no maneuver within this distance, metres.
         case avoidance(Double)
     }
 
@@ -105,19 +106,19 @@ enum ScenarioReceiver: Sendable, Equatable {
     case sigma(Double)
     case lost, back
     case off(east: Double, north: Double)
-    /// One fix that is displaced by so much.
+    /// One fix is displaced, metres.
     case jump(Double)
     /// The next fixes are lost.
     case drops(Int)
     /// The next fix arrives twice.
     case duplicate
-    /// The next fix arrives after the one that follows it.
+    /// The next fix arrives after its successor.
     case swap
-    /// Fixes arrive so many seconds after their time.
+    /// Fixes arrive late, seconds.
     case late(Double)
     /// Fixes repeat the same position.
     case frozen
-    /// The stamps of fixes are so many seconds later or earlier.
+    /// The stamps of fixes are shifted, seconds; negative values are earlier.
     case clock(Double)
     case spoofed
 }
@@ -140,7 +141,7 @@ enum ScenarioAction: Sendable, Equatable {
     case configure(key: String, value: String)
     case worker(ScenarioWorker, purpose: String?)
     case policy(String, ScenarioPolicy)
-    /// Metres per second, 0 for closed; nil for no longer known.
+    /// The speed on a street, m/s, 0 for closed; nil for unknown.
     case traffic(nodes: String, speed: Double?, isBothWays: Bool)
     case trafficCleared
     case tilesArrive
@@ -149,10 +150,10 @@ enum ScenarioAction: Sendable, Equatable {
     case odometry(rate: Double?)
 }
 
-/// How the vehicle moves.
+/// A movement of the vehicle.
 enum ScenarioMotion: Sendable, Equatable {
     case from(ScenarioPlace)
-    /// Along straight lines, m/s; on roads or anywhere.
+    /// Driving along straight lines, at a speed in m/s, on roads or anywhere.
     case drive([ScenarioPlace], speed: Double?, isOnRoads: Bool)
     case reverse(ScenarioPlace, speed: Double?)
     case stand(Double)
@@ -162,7 +163,7 @@ enum ScenarioMotion: Sendable, Equatable {
 struct ScenarioStep: Sendable, Equatable {
     enum What: Sendable, Equatable {
         case motion(ScenarioMotion)
-        /// At the moment that the drive has reached, or at a time, seconds since the start.
+        /// An action at the time that the drive has reached, or at a time, seconds since the start.
         case action(ScenarioAction, at: Double?)
     }
 
@@ -189,7 +190,7 @@ struct ScenarioStep: Sendable, Equatable {
 }
 
 extension ScenarioMotion {
-    /// Returns the step of a line that starts with a driving verb; nil for another line.
+    /// Parses a line that starts with a driving verb; nil for another line.
     fileprivate init?(_ words: inout LineScanner) throws(LineError) {
         if words.take("from") {
             self = .from(try ScenarioPlace(try words.next("a place")))
@@ -251,7 +252,7 @@ extension ScenarioTrip {
         "tolls": .tolls, "motorways": .motorways, "ferries": .ferries, "unpaved": .unpaved, "tunnels": .tunnels,
     ]
 
-    /// `x3` for three times as fast as the traffic; 1 without it.
+    /// Parses `x3`, three times as fast as the traffic; 1 without it.
     static func factor(_ words: inout LineScanner) throws(LineError) -> Double {
         guard let word = words.first, word.hasPrefix("x") else { return 1 }
         guard let factor = Double(word.dropFirst()) else { throw LineError("'\(word)' is not a factor: write x3") }

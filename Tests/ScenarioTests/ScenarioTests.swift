@@ -9,7 +9,7 @@ struct ScenarioTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Scenarios").resolvingSymlinksInPath()
 
-    /// The files, such as `reroute/asks-first.scenario`.
+    /// The scenario files, such as `policy/asks-before-a-reroute.scenario`.
     static let files: [String] = {
         let all = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
         return all.filter { $0.hasSuffix(".scenario") }.sorted()
@@ -59,7 +59,7 @@ struct ScenarioTests {
     }
 }
 
-/// The index of rows, as stored beside the scenarios.
+/// The index of rows, as stored with the scenarios.
 @Suite("Index of scenarios")
 struct ScenarioIndexTests {
     @Test("the index matches the scenarios")

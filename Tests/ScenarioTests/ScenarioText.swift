@@ -21,7 +21,8 @@ struct ScenarioText {
     private(set) var mapOptions = SourceLine(number: 0, text: "")
     private var bodies: [String: [SourceLine]] = [:]
 
-    /// Divides a text. Lines that begin with `#` are comments, except in the drawing, where every character counts.
+    /// Divides a text into sections. Lines that begin with `#` are comments, except in the drawing, where each
+    /// character counts.
     init(_ text: String, file: String) throws {
         self.file = file
         var section = ""
@@ -51,10 +52,10 @@ struct ScenarioText {
         }
     }
 
-    /// The lines of a section; empty when it is missing.
+    /// The lines of a section; empty when it is absent.
     subscript(section: String) -> [SourceLine] { bodies[section] ?? [] }
 
-    /// The section that begins with a line; nil for other lines. A heading is at the start of its line.
+    /// Returns the section that a line begins; nil for other lines. A heading is at the start of its line.
     private static func heading(_ line: String) -> String? {
         if line.hasPrefix("map") {
             let rest = line.dropFirst(3)

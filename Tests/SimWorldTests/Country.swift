@@ -5,14 +5,14 @@ import NavMapBuild
 import NavSimulation
 import NavTestSupport
 
-/// A random stretch of country, the same for the same seed: villages on a winding road, a motorway beside it with exits, ramps, a tunnel and
-/// a frontage road, roundabouts, and dead ends.
+/// A random stretch of country, the same for the same seed: villages on a winding road, a parallel motorway with exits,
+/// ramps, a tunnel and a frontage road, roundabouts, and dead ends.
 struct Country {
     let tiles: [RoadTile]
     let mapVersion: String
     let bounds: BoundingBox
 
-    /// - Parameter gone: The ways that no longer exist, by the order in which they are drawn.
+    /// - Parameter gone: the removed ways, by the order in which they are drawn.
     init(seed: UInt64, without gone: Set<Int> = []) throws {
         var draft = CountryDraft(seed: seed, gone: gone)
         draft.draw()
@@ -23,7 +23,7 @@ struct Country {
     }
 }
 
-/// The roads of a country while they are drawn.
+/// The roads of a country while it is drawn.
 private struct CountryDraft {
     var data = OSMDataBuilder()
     private var random: SeededRandom
@@ -78,7 +78,7 @@ private struct CountryDraft {
         motorway(villages)
     }
 
-    /// Four arms from a crossing or a roundabout, two of them joined by a loop, one of them a dead end.
+    /// Draws four arms from a crossing or a roundabout, two of them joined by a loop, one of them a dead end.
     private mutating func village(_ number: Int, _ east: Double, _ north: Double) -> Village {
         var village = Village(east: east, north: north)
         let reach = near(180, 60)
@@ -87,7 +87,7 @@ private struct CountryDraft {
         let street = "Street \(number)"
         if chance(0.4) {
             let ring = directions.map { node(east + $0.0 * 16, north + $0.1 * 16) }
-            // Anticlockwise where traffic keeps to the right.
+            // Anticlockwise for right-hand traffic.
             way([ring[0], ring[3], ring[2], ring[1], ring[0]], "secondary", "", ["junction": "roundabout"])
             for (arm, entry) in zip(village.arms, ring) { way([arm, entry], "secondary", street) }
         } else {
@@ -120,7 +120,7 @@ private struct CountryDraft {
         way(Array(line[3...]), "tertiary", name, ["maxspeed": "80"])
     }
 
-    /// Two carriageways from the first village to the last, with exits at every second one.
+    /// Draws two carriageways from the first village to the last, with exits at every second one.
     private mutating func motorway(_ villages: [Village]) {
         let north = 900 + 300 * random.uniform()
         let exits = villages.indices.filter { $0 % 2 == 0 || $0 == villages.count - 1 }
@@ -156,7 +156,7 @@ private struct CountryDraft {
                 way(Array(line[index...(index + 1)]), "motorway", "", tags)
             }
         }
-        // Beside the motorway, near enough to be mistaken for it.
+        // Beside the motorway, close enough to be confused with it.
         let first = villages[exits[0]]
         let second = villages[exits[1]]
         let frontage = [

@@ -5,12 +5,13 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// A driver who follows the route like people do, but sometimes turns off, turns round, stops, reverses and leaves the roads.
+/// A driver who follows the route like people do, but sometimes turns off, turns round, stops, reverses or leaves the
+/// road.
 struct Driver {
     /// The true position of the vehicle.
     struct Truth {
         var coordinate: Coordinate
-        /// Direction of the body, radians clockwise from north.
+        /// The direction of the vehicle's body, radians clockwise from north.
         var heading: Double
         /// m/s, negative backwards.
         var speed: Double
@@ -20,11 +21,11 @@ struct Driver {
 
     /// The character of a driver.
     struct Character {
-        /// Share of crossings at which the route is not followed.
+        /// The share of crossings at which the driver does not follow the route.
         var disobedience = 0.02
-        /// Sudden decisions per minute: to turn round, to stop, to reverse, to leave the road.
+        /// Sudden decisions per minute: to turn round, stop, reverse or leave the road.
         var whims = 0.5
-        /// Share of the usual speed.
+        /// The share of the usual speed.
         var pace = 1.0
 
         init(_ random: inout SeededRandom) {
@@ -38,9 +39,9 @@ struct Driver {
     private enum Mood {
         case drives
         case stands(until: Double)
-        /// Backs up along the road.
+        /// Reverses along the road.
         case backs(until: Double)
-        /// Beside the roads: drives away in a direction, then comes back.
+        /// Drives off the road in a direction, then back.
         case strays(direction: Double, turnsBack: Double)
     }
 
@@ -53,15 +54,15 @@ struct Driver {
     private var next: EdgeIndex?
     private var speed = 0.0
     private var time = 0.0
-    /// Metres beside the road.
+    /// The offset from the road, metres.
     private var aside = LocalPoint(east: 0, north: 0)
     private var heading = 0.0
     private var turnRate = 0.0
-    /// The nodes of the way to be driven, in order, and the distance driven on it.
+    /// The nodes of the planned way, in order, and the number of those already passed.
     private var plan: [Int64] = []
     private var reached = 0
 
-    /// Seconds between two moments of the drive.
+    /// The interval between two moments of the drive, seconds.
     private static let step = 0.1
     private static let strayingSpeed = 6.0
 
@@ -73,7 +74,7 @@ struct Driver {
         heading = map.graph.position(at: offset, of: edge).bearing
     }
 
-    /// Takes the published route, or its absence.
+    /// Adopts the published route, if any.
     mutating func take(_ route: Route?) {
         plan =
             route.map { route in
@@ -83,14 +84,14 @@ struct Driver {
         next = nil
     }
 
-    /// Waits for some seconds, as at a stop.
+    /// Waits for a number of seconds, as at a stop.
     mutating func stand(_ seconds: Double) {
         if case .drives = mood { mood = .stands(until: time + seconds) }
     }
 
     // MARK: The drive
 
-    /// The position of the vehicle at a moment, not before the last requested one.
+    /// Returns the position of the vehicle at a moment, which must not precede the last requested one.
     mutating func drive(to moment: Double) -> Truth {
         while time + Driver.step <= moment {
             time += Driver.step
@@ -163,9 +164,9 @@ struct Driver {
         heading = Angle.normalised(heading + turnRate * seconds)
     }
 
-    // MARK: Which way
+    // MARK: Choice of the way
 
-    /// The edge after the end of this one: that of the plan, or another one.
+    /// Returns the edge after this one: that of the plan, or another one.
     private mutating func choose() -> EdgeIndex? {
         let graph = map.graph
         let opposite = graph.opposite(edge)
@@ -189,7 +190,7 @@ struct Driver {
         return exits.first { map.edges[$0.index].second == onward }
     }
 
-    // MARK: Whims
+    // MARK: Sudden decisions
 
     private mutating func followWhim() {
         switch random.uniform() {

@@ -10,7 +10,8 @@ struct ReroutesEnd: Invariant {
     private var order = RerouteOrder()
     private var began = Timestamp(nanoseconds: 0)
     private var isUnderWay = false
-    /// A question, a request and another question may occur between the beginning and the end, seconds.
+    /// The longest time between the beginning and the end, seconds: a question, a request and another question may
+    /// occur.
     private static let longest = 40.0
 
     mutating func violation(_ step: SimStep) -> String? {

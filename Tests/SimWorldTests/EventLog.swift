@@ -31,7 +31,7 @@ struct EventLog {
     }
     private static func clock(_ stamp: Timestamp) -> String { seconds(max(stamp.seconds(since: SimWorld.start), 0)) }
 
-    /// The line of an event; nil for fixes, odometry and timers, which are many.
+    /// Returns the line of an event; nil for fixes, odometry and timers, which are frequent.
     private static func line(_ event: NavigatorEvent) -> String? {
         switch event.kind {
         case .fix, .odometry, .timer: nil

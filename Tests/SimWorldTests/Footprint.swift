@@ -10,7 +10,7 @@ struct Footprint {
 
     init(_ navigator: Navigator) { walk(Mirror(reflecting: navigator), "") }
 
-    /// Maps and routes have their own sizes and are not traversed.
+    /// Whether a value is excluded: maps and routes have their own sizes.
     private static func isGiven(_ value: Any) -> Bool {
         value is MapSnapshot || value is RoutePlan || value is Route || value is RouteGuidance || value is RoutePreview
             || value is AlternativePlan || value is Metric || value is NavigatorConfig
@@ -18,7 +18,7 @@ struct Footprint {
 
     private mutating func walk(_ mirror: Mirror, _ path: String) {
         for child in mirror.children {
-            // The effects of the last event have been handed over.
+            // The caller has already taken the effects of the last event.
             if Footprint.isGiven(child.value) || child.label == "effects" { continue }
             let inner = Mirror(reflecting: child.value)
             let isCase = child.label == "some" || child.label == nil
@@ -43,19 +43,19 @@ struct Footprint {
 enum StateIsBounded {
     static let rule = "the state of the core is bounded"
 
-    /// The first entry that a path begins or ends with counts.
+    /// The limits by path; the first entry with which a path begins or ends applies.
     private static let limits: [(place: String, most: Int)] = [
         ("questions.all", 64), ("routes.all", 11), ("alternatives.kept", 2),
-        // The length of a route: no route on these maps has as many edges.
+        // The length of a route: no route on these maps has so many edges.
         (".chosenRoute", 1_000), ("session.chosenRoute", 1_000), ("trip.", 1_000),
-        // Computed once for the roads that can be reached between two fixes, and for the wheels' reports between them.
+        // Cached for the roads that can be reached between two fixes, and for the odometry between them.
         ("positioning.matcher.", 4_096), ("simulation.positioning.matcher.", 4_096),
         ("positioning.tracker.reports.ring", 256),
     ]
     /// The limit of all other collections.
     private static let most = 64
 
-    /// The oversized collection; nil when there is none.
+    /// Returns the oversized collection; nil when there is none.
     static func violation(_ counts: [String: Int]) -> String? {
         for (path, count) in counts.sorted(by: { $0.key < $1.key }) {
             let limit = limits.first {

@@ -30,10 +30,11 @@ struct InstructionsOnce: Invariant {
     }
 }
 
-/// Whether banners may be withdrawn: those shown because of expected positions, by the first measured position on the route.
+/// Whether banners may be withdrawn: those shown because of expected positions, until the first measured one on the
+/// route.
 private struct BannerWithdrawal {
     private var end = -Double.infinity
-    /// The longest time that the owner may take to answer, seconds.
+    /// The longest time that an answer of the owner may take, seconds.
     private static let patience = 5.0
 
     mutating func note(_ what: Publication, _ step: SimStep) {

@@ -6,9 +6,9 @@ import NavPositioning
 import NavRouting
 import Testing
 
-/// Each rule detects its violation: real drives keep the rule, and the same drives with one change do not.
+/// Each rule detects a violation: simulated drives keep the rule, and the same drives with one change violate it.
 @Suite struct InvariantTests {
-    /// A rule with a breaking change, which edits a step of a drive and returns whether it could.
+    /// A rule with a breaking change, which edits a step of a drive and returns whether it was possible.
     struct Break: Sendable, CustomTestStringConvertible {
         let rule: any Invariant.Type
         let edit: @Sendable (inout SimStep, Int) -> Bool
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func footprintCoversTheWholeNavigator() throws {
-        // A world that ends during a trip.
+        // A world that ends during a trip is used.
         var world = try SimWorld(seed: 3)
         try world.run { _, _ in }
         let counts = Footprint(world.navigator).counts
@@ -222,7 +222,7 @@ import Testing
 }
 
 extension SimStep {
-    /// Changes effects; nil leaves an effect unchanged. Returns whether one was changed.
+    /// Changes effects (nil leaves an effect unchanged) and returns whether one was changed.
     fileprivate mutating func change(_ change: (Effect) -> [Effect]?) -> Bool {
         var isChanged = false
         effects = effects.flatMap { effect in

@@ -3,13 +3,13 @@ import NavNavigator
 /// A violated rule.
 struct Violation: Error, CustomStringConvertible {
     var rule: String
-    /// The observation that violates it.
+    /// The observation that violates the rule.
     var what: String
 
     var description: String { "\"\(rule)\" is violated: \(what)" }
 }
 
-/// An invariant of inputs and outputs.
+/// An invariant of the navigator's inputs and outputs.
 protocol Invariant: SendableMetatype {
     static var rule: String { get }
     init()
@@ -64,7 +64,7 @@ struct Invariants {
 
     init() {}
 
-    /// Checks a step.
+    /// Checks a step against all rules.
     mutating func check(_ step: SimStep) throws(Violation) {
         for index in rules.indices {
             if let what = rules[index].violation(step) {
@@ -75,7 +75,7 @@ struct Invariants {
 }
 
 extension SimStep {
-    /// The publications, in order.
+    /// The publications of the step, in order.
     var publications: [(context: EventContext, what: Publication)] {
         effects.compactMap { if case .publish(let context, let what) = $0 { (context, what) } else { nil } }
     }

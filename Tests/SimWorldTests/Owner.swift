@@ -4,7 +4,7 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// The owner's policy node: answers, stays silent, answers late, twice or wrongly.
+/// The owner's policy node, which answers, remains silent, or answers late, twice or wrongly.
 struct SimOwner {
     private var random: SeededRandom
     private let map: SimMap
@@ -18,7 +18,7 @@ struct SimOwner {
 
     private mutating func chance(_ share: Double) -> Bool { random.uniform() < share }
 
-    /// The answers to a question, each with the seconds until it arrives.
+    /// Returns the answers to a question, each with its delay in seconds.
     mutating func answers(_ request: PolicyRequest) -> [(delay: Double, answer: PolicyAnswer)] {
         let patience = request.deadline.seconds(since: request.stamp)
         if chance(0.15 * wildness) { return [] }
@@ -28,7 +28,7 @@ struct SimOwner {
         return answers
     }
 
-    /// An unsolicited answer.
+    /// Returns an unsolicited answer.
     mutating func unasked() -> (id: UInt64, answer: PolicyAnswer) {
         (random.next(), PolicyAnswer(verdict: chance(0.5)))
     }

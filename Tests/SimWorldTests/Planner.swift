@@ -5,7 +5,7 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// The routing worker: answers soon, late, never or wrongly, and sometimes after a cancellation.
+/// The routing worker, which answers soon, late, never or wrongly, and sometimes after a cancellation.
 struct SimPlanner {
     private var random: SeededRandom
     private let wildness: Double
@@ -16,7 +16,7 @@ struct SimPlanner {
         self.wildness = wildness
     }
 
-    /// Seconds until a query is answered; nil for never.
+    /// Returns the seconds until a query is answered; nil for never.
     mutating func delay() -> Double? {
         let dice = random.uniform()
         if dice < 0.5 { return 0 }
@@ -25,13 +25,13 @@ struct SimPlanner {
         return dice < 0.8 ? 0.4 * random.uniform() : 3 * random.uniform()
     }
 
-    /// Whether the answer to a cancelled query still arrives.
+    /// Returns whether the answer to a cancelled query still arrives.
     mutating func ignoresCancelling() -> Bool { random.uniform() < 0.3 }
 
-    /// Whether an answer arrives twice.
+    /// Returns whether an answer arrives twice.
     mutating func repeats() -> Bool { random.uniform() < 0.05 }
 
-    /// The answer to a query on a map, or an unusable one.
+    /// Returns the answer to a query on a map, or an unusable one.
     mutating func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
         let dice = random.uniform()
         if dice < 0.04 * wildness {
@@ -84,7 +84,7 @@ struct SimPlanner {
         RoutePlan(route: route, guidance: RouteGuidance(route: route, graph: map.graph))
     }
 
-    /// A provided route through places.
+    /// Returns a route through places, as provided by an owner.
     func plan(_ waypoints: [Waypoint], _ map: MapSnapshot) -> RoutePlan? {
         guard case .found(let route) = map.router.route(RouteRequest(waypoints: waypoints), workspace: workspace) else {
             return nil
@@ -92,7 +92,7 @@ struct SimPlanner {
         return SimPlanner.plan(route, map)
     }
 
-    /// The same route with a defect.
+    /// Returns the route with a defect.
     static func spoiled(_ plan: RoutePlan, _ random: inout SeededRandom) -> RoutePlan {
         var plan = plan
         switch random.next() % 5 {

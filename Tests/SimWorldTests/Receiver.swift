@@ -10,7 +10,7 @@ enum ReceiverFault: CaseIterable {
         withoutSigma
 }
 
-/// A receiver with a wandering error and faults.
+/// A GNSS receiver with a drifting error and faults.
 struct SimReceiver {
     let number: UInt8
     /// Fixes per second.
@@ -29,7 +29,7 @@ struct SimReceiver {
     private var held: Fix?
     private var sequence: UInt64 = 0
 
-    /// - Parameter wildness: The frequency of its failures, 0 ... 1.
+    /// - Parameter wildness: the frequency of faults, 0 to 1.
     init(_ number: UInt8, wildness: Double, duration: Double, seed: UInt64) {
         var random = SeededRandom(seed: seed)
         self.number = number
@@ -53,12 +53,13 @@ struct SimReceiver {
         self.random = random
     }
 
-    /// Whether its stamps have a wrong time: the core may then assume a clock change.
+    /// Whether the stamps are wrong: the core may then assume a clock change.
     func isClockWrong(at time: Double) -> Bool {
         faults.contains { ($0.what == .late || $0.what == .ofTheFuture) && $0.span.contains(time) }
     }
 
-    /// The fixes of a moment, each with its latency in seconds; `clock` is the offset of its clock from the world's.
+    /// Returns the fixes of a moment, each with its latency in seconds; `clock` is the offset of the receiver's clock
+    /// from the world's.
     mutating func report(_ truth: Driver.Truth, at time: Double, clock: Double) -> [(delay: Double, fix: Fix)] {
         let seconds = last.map { time - $0.time } ?? 1
         defer { last = (time, truth) }
@@ -90,7 +91,7 @@ struct SimReceiver {
         sequence += 1
         let offset = LocalPoint(
             east: error.east + noise * random.gaussian(), north: error.north + noise * random.gaussian())
-        // Course and speed are those of the movement, whatever the direction of the body.
+        // Course and speed are those of the movement, not of the vehicle's body.
         let speed = max(abs(truth.speed) + 0.03 * noise * random.gaussian(), 0)
         let course = truth.speed < 0 ? truth.heading + .pi : truth.heading
         var fix = Fix(
@@ -126,7 +127,7 @@ struct SimReceiver {
     }
 }
 
-/// The wheels and the gyroscope of the vehicle.
+/// The wheel odometry and the gyroscope of the vehicle.
 struct SimOdometer {
     /// Reports per second.
     let rate: Double

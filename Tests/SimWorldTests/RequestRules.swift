@@ -9,7 +9,7 @@ struct OneRequestPerPurpose: Invariant {
     private var known: Set<UInt64> = []
 
     mutating func violation(_ step: SimStep) -> String? {
-        // An answer at its deadline is still cancelled.
+        // An answer at the deadline is still cancelled.
         var answered: UInt64?
         if case .routeAnswer(let id, _) = step.event.kind, open.removeValue(forKey: id) != nil { answered = id }
         for effect in step.effects {
@@ -59,7 +59,7 @@ struct RequestsEndInTime: Invariant {
             if stamp.seconds(since: request.stamp) > patience + 0.001 {
                 return "request \(id) for \(request.purpose) is \(stamp.seconds(since: request.stamp)) s old"
             }
-            // After a clock change the timestamps are those of the new clock, which is unknown here.
+            // After a clock change the timers follow the new clock, which is unknown here.
             guard !step.isClockUncertain else { continue }
             let due = step.due?.seconds(since: request.stamp) ?? .infinity
             guard due <= patience + 0.001 else {
@@ -101,7 +101,7 @@ struct CallsAreAnsweredOnce: Invariant {
             case .trip: break
             }
         }
-        // One trip is requested at a time; a call for another trip ends it.
+        // At most one trip is requested at a time; a call for another trip ends the pending one.
         let trips = open.values.count { $0.kind == .trip }
         return trips > 1 ? "\(trips) calls wait for a trip" : nil
     }
@@ -111,7 +111,7 @@ struct QuestionsAreDecidedOnce: Invariant {
     static let rule =
         "each policy request is published when asked and decided once: by its answer, or by the default at its deadline"
     private var open: [UInt64: PolicyRequest] = [:]
-    /// Requests whose deadlines may have been moved, because the clock was set.
+    /// Requests whose deadlines may have moved because the clock was set.
     private var moved: Set<UInt64> = []
     private var last: UInt64 = 0
     private static let greatest = 64
@@ -193,7 +193,7 @@ struct QuestionsEndWithTheirRoute: Invariant {
             }
         }
         guard isOther || isOver else { return nil }
-        // The instruction of the arrival itself may still be pending.
+        // The arrival instruction may still be pending.
         let stale = open.first {
             before[$0.key] != nil && $0.value != .shouldDiscardFix && (isOther || $0.value != .reviseInstruction)
         }
@@ -213,7 +213,7 @@ struct LateAnswersChangeNothing: Invariant {
         case .policyAnswer(let id, _): if questions.contains(id) { return nil }
         default: return nil
         }
-        // Effects that are due by the time are legitimate.
+        // Effects of timers that are due are legitimate.
         if step.effects.contains(where: { if case .withdrawPolicy = $0 { true } else { false } }) { return nil }
         for effect in step.effects {
             switch effect {

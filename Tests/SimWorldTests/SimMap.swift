@@ -6,13 +6,13 @@ import NavSimulation
 import NavTestSupport
 import Synchronization
 
-/// The map of a simulation: the true roads, and the parts of them that may be loaded.
+/// The map of a simulation: the true roads, and the partial maps that may be loaded.
 ///
-/// There are ``count`` maps, each created once: a seed uses one.
+/// There are ``count`` maps, each created once; a seed uses one of them.
 struct SimMap: Sendable {
-    /// All roads: the truth for driving.
+    /// All roads, which are the truth for driving.
     let roads: MapSnapshot
-    /// Other maps that may be loaded: without some tiles, and of another version.
+    /// Other maps that may be loaded: maps without some tiles, and one of another version.
     let others: [MapSnapshot]
     let bounds: BoundingBox
     /// The driving speed on each edge, m/s, and the nodes next to its ends.
@@ -20,14 +20,14 @@ struct SimMap: Sendable {
 
     struct Edge: Sendable {
         var speed: Double
-        /// OSM ids of the first node, the second, the last but one and the last.
+        /// The OSM ids of the first, second, penultimate and last nodes.
         var (first, second, penultimate, last): (Int64, Int64, Int64, Int64)
     }
 
     /// The number of maps.
     static let count = 32
 
-    /// Returns the map of a number.
+    /// Returns the map with a number.
     static func map(_ number: Int) throws -> SimMap {
         let number = number % count
         if let known = made.withLock({ $0[number] }) { return known }
@@ -82,7 +82,7 @@ struct SimMap: Sendable {
 
     var graph: RoadGraph { roads.graph }
 
-    /// Returns a place that can be driven to: on an edge, at a share of its length.
+    /// Returns a random place that can be driven to: an edge and an offset on it.
     func place(_ random: inout SeededRandom) -> (edge: EdgeIndex, offset: Double) {
         for _ in 0..<50 {
             let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))
@@ -91,7 +91,7 @@ struct SimMap: Sendable {
         return (EdgeIndex(0), 0)
     }
 
-    /// Returns the coordinate of a place, or of somewhere beside it.
+    /// Returns the coordinate of a random place, or of a point beside it.
     func coordinate(_ random: inout SeededRandom, beside metres: Double = 0) -> Coordinate {
         let place = place(&random)
         let there = graph.position(at: place.offset, of: place.edge).coordinate

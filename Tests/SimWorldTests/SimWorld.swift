@@ -21,21 +21,21 @@ struct SimStep {
     var lastFix: Timestamp?
     /// The position of the vehicle.
     var truth: Coordinate
-    /// Whether the clock of the receivers was set a short while ago, or a fix with another time was accepted.
+    /// Whether the clock of the receivers was set recently, or a fix with another time was accepted.
     var isClockUncertain: Bool
 
-    /// Whether the event's stamp is the current time: a rejected fix may have any stamp, and causes no timer to be due.
+    /// Whether the event's stamp is the current time: a rejected fix may have any stamp, and makes no timer due.
     var tellsTime: Bool {
         if case .fix(let fix) = event.kind { lastFix == fix.stamp } else { true }
     }
 }
 
-/// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a user, and changes
-/// in their environment. Under test is the navigator alone, in simulated time.
+/// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a
+/// user, and changes in their environment. Only the navigator is under test, in simulated time.
 ///
-/// The events are stamped and the timers are fired as by `navigation-node`, in some worlds as by a replay. Each of these has its own
-/// sequence of random numbers. The process may be stopped for a while, and the host's clock may be set: events of that period are handled
-/// at once afterwards, and timers that were due in it are dropped.
+/// Events are stamped and timers fired as by `navigation-node`, in some worlds as by a replay. Each participant has its
+/// own sequence of random numbers. The process may be stopped for a while, and the host's clock may be set: events of
+/// that period are handled together afterwards, and timers that were due in it are dropped.
 struct SimWorld {
     /// The start of all drives.
     static let start = SeededDrive.start
@@ -47,7 +47,7 @@ struct SimWorld {
     private static let settling = 20.0
     /// The gap in positions after which commands are stamped by the node's clock, seconds; as in the node.
     private static let longestPause = 5.0
-    /// The most timers between two events: predictions occur at most every 50 ms.
+    /// The maximum number of timers between two events: predictions occur at most every 50 ms.
     private static let mostTimers = 20_000
 
     private enum Input {
@@ -67,11 +67,11 @@ struct SimWorld {
         case hostClockSet(Double)
         case stop(Double)
 
-        /// Whether it is an input of the process, which waits while the process is stopped.
+        /// Whether the event is an input of the process, which is delayed while the process is stopped.
         var isOfProcess: Bool {
             switch self {
             case .sample, .surroundings, .clockSet, .hostClockSet: false
-            // A stopped process is stopped again only after it continues, so that waiting events keep their order.
+            // A stopped process is stopped again only after it has continued, so that delayed events keep their order.
             case .stop, .odometry, .fix, .tick, .command, .callEnded, .config, .tilesArrive, .answer, .decision,
                 .unaskedAnswer:
                 true
@@ -102,13 +102,13 @@ struct SimWorld {
     private let isLive: Bool
     private var stoppedUntil = 0.0
     private var arrivals: Double?
-    /// Whether the receivers' clock was set or is wrong, and the core may not have noticed yet that it is right again.
+    /// Whether the receivers' clock was set or is wrong, and the core may not have noticed the correction yet.
     private var isClockWrong = false
     private var clockSetUntil = -1.0
     private var newest: Timestamp?
     private var latest: Timestamp?
     private var latency: Double?
-    /// The last fix by the clock of the fixes, and its arrival by the clock of the world.
+    /// The stamp of the last fix by the receivers' clock, and its arrival by the world's clock.
     private var lastFix: (stamp: Timestamp, arrival: Double)?
     private var causes: UInt64 = 0
     private var calls: UInt64 = 0
@@ -161,9 +161,9 @@ struct SimWorld {
     /// The version of the map that describes the true roads.
     var mapVersion: String { map.graph.mapVersion }
 
-    // MARK: The course of time
+    // MARK: Time
 
-    /// Drives to the end; passes on each step.
+    /// Drives to the end and passes each step to `look`.
     mutating func run(_ look: (SimStep, Navigator) throws -> Void) throws {
         while let next = takeNext(), next.time <= SimWorld.duration {
             now = next.time
@@ -202,19 +202,19 @@ struct SimWorld {
         case .fix(let fix): try bring(fix, look)
         case .odometry:
             plan(.odometry, after: 1 / (odometer?.rate ?? 1))
-            // As in the node, it is not the first.
+            // As in the node, odometry is not the first input.
             let truth = driver.drive(to: now)
             guard let report = odometer?.report(truth, at: now, clock: clock), latest != nil else { return }
             if !isLive { try fireTimers(before: report.stamp, look) }
             try send(.odometry(report), at: report.stamp, cause: true, look)
         case .tick:
             plan(.tick, after: isLive ? 0.25 : 1)
-            // The core's time is that of the fixes; without any it is the node's.
+            // The core's time is that of the fixes, or without fixes that of the node.
             let last = lastFix ?? (SimWorld.start, SimWorld.tolerance)
             let elapsed = now - last.arrival - SimWorld.tolerance
             guard elapsed > 0 else { return }
             let moment = last.stamp.advanced(bySeconds: elapsed)
-            // Overdue timers fire now.
+            // Overdue timers fire at once.
             if isLive, let due = navigator.due, moment.seconds(since: due) > 1 { try send(.timer, at: moment, look) }
             try fireTimers(before: moment, look)
         case .command:

@@ -2,7 +2,7 @@ import NavNavigator
 import NavTestKit
 import Testing
 
-/// Simulated drives from seeds, with the invariants checked at every step. See ``SimSeeds``.
+/// Simulated drives from seeds, whose invariants are checked at every step. See ``SimSeeds``.
 @Suite struct SimWorldTests {
     /// Drives a seed and checks the invariants.
     private static func drive(_ seed: UInt64, _ look: (SimStep) -> Void = { _ in }) throws {
@@ -12,7 +12,7 @@ import Testing
         try world.run { step, navigator in
             look(step)
             try invariants.check(step)
-            // Measuring the footprint takes as long as some hundred steps.
+            // Measuring the footprint takes as long as several hundred steps.
             guard seed % 5 == 0, step.time >= size else { return }
             size = step.time + 120
             if let what = StateIsBounded.violation(Footprint(navigator).counts) {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// The digest of all output of a seed.
+    /// Returns the digest of all output of a seed.
     private static func digest(_ seed: UInt64) throws -> Digest {
         var digest = Digest()
         var world = try SimWorld(seed: seed)
@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    /// Drives that violated a rule once: the banner of a leg that began off road was shown twice; while the clock was uncertain, the rule
-    /// took the stamp of a rejected fix for the present.
+    /// Drives that once violated a rule: the banner of a leg that began off road was shown twice; while the clock was
+    /// uncertain, the rule used the stamp of a rejected fix as the current time.
     @Test(.enabled(if: SimSeeds.single == nil), arguments: [6067, 2339] as [UInt64])
     func pastFailuresKeepTheInvariants(seed: UInt64) throws { try Self.drive(seed) }
 
@@ -62,7 +62,7 @@ import Testing
         for seed in SimSeeds.all where seed % 25 == 0 {
             do {
                 let (first, second) = (try Self.digest(seed), try Self.digest(seed))
-                #expect(first == second, "seed \(seed) gives a different drive the second time")
+                #expect(first == second, "seed \(seed) gives a different drive in the second run")
             } catch { Self.report(seed, error) }
         }
     }

@@ -8,10 +8,10 @@ import NavSimulation
 struct Surroundings {
     private var random: SeededRandom
     private let map: SimMap
-    /// The tiles on board, without traffic.
+    /// The loaded tiles, without traffic.
     private var base: MapSnapshot
     private var traffic = TrafficOverlay()
-    /// The map of the core.
+    /// The map that the core uses.
     private(set) var current: MapSnapshot
     private let wildness: Double
 
@@ -25,10 +25,10 @@ struct Surroundings {
 
     private mutating func chance(_ share: Double) -> Bool { random.uniform() < share }
 
-    /// Seconds until the next change.
+    /// Returns the seconds until the next change.
     mutating func pause() -> Double { 10 + (150 - 90 * wildness) * 2 * random.uniform() }
 
-    /// Changes something; `ahead` is the way that will be driven.
+    /// Changes the traffic or the loaded tiles; `ahead` is the route that will be driven.
     mutating func change(ahead: Route?, at now: Timestamp) {
         switch random.uniform() {
         case ..<0.15: traffic = TrafficOverlay()

@@ -2,11 +2,11 @@ import NavMap
 import NavNavigator
 import NavPositioning
 
-/// Counts of each kind of event in simulated drives: a world without an event does not test it.
+/// The number of events of each kind in simulated drives: a kind that does not occur is not tested.
 struct Tally {
     private(set) var counts: [String: Int] = [:]
 
-    /// The events expected within some dozens of drives.
+    /// The events expected within a few dozen drives.
     static let expected = [
         "fix", "odometry", "timer", "call ended", "map of other tiles", "map of another version", "configured",
         "route started", "route set", "route rerouted", "route alternativeTaken", "route fasterRoute",
@@ -46,7 +46,7 @@ struct Tally {
         }
     }
 
-    /// The name of a case without its associated values.
+    /// Returns the name of a case without its associated values.
     private static func name(_ value: CommandReply) -> String {
         switch value {
         case .following: "following"

@@ -8,7 +8,7 @@ struct EventsAreCounted: Invariant {
     static let rule =
         "every publication has the stamp of its event, a known cause and the next sequence number"
     private var sequence: UInt64 = 0
-    /// What follows from an answer, or from its absence, has the cause of the question.
+    /// The known causes: the consequences of an answer, or of its absence, have the cause of the question.
     private var causes: Set<UInt64> = []
 
     mutating func violation(_ step: SimStep) -> String? {
@@ -87,7 +87,7 @@ struct NumbersAreSound: Invariant {
 
     private func kind(_ what: Publication) -> String { String("\(what)".prefix { $0 != "(" }) }
 
-    /// Numbers that are not below 0, and others.
+    /// Returns the numbers that must not be negative, and the others.
     private func numbers(of what: Publication) -> (natural: [Double], finite: [Double]) {
         switch what {
         case .position(let position): (sigmas(position), [position.coordinate.latitude, position.coordinate.longitude])
@@ -144,11 +144,12 @@ struct PredictionsGiveWay: Invariant {
         }
         for (_, what) in step.publications {
             switch what {
-            // Another receiver or a manual simulation restarts the count.
+            // A change of receiver or a manual simulation restarts the count.
             case .receiver: good = 0
             case .simulation(let event): if event.reason == .manual { good = 0 }
             case .position(let position):
-                // By the stamps: a fix arrives a part of a second after its moment, and in a tunnel one is missed after a second.
+                // By stamps: a fix arrives a fraction of a second after its moment, and in a tunnel fixes are missing
+                // after a second.
                 if position.prediction != nil, good >= 10, step.time - last < 0.9, !step.isClockUncertain,
                     let fix = step.lastFix, position.stamp.seconds(since: fix) < 1
                 {

@@ -7,7 +7,7 @@ import NavRouting
 
 struct RoutesAreNumbered: Invariant {
     static let rule =
-        "session and route ids increase, and every publication carries those in force"
+        "session and route ids increase, and every publication has those in force"
     private var session: UInt64 = 0
     private var route: UInt64 = 0
     private var last: UInt64 = 0
@@ -28,7 +28,7 @@ struct RoutesAreNumbered: Invariant {
                 if isNew ? context.sessionID <= session : context.sessionID != session {
                     return "trip \(context.sessionID) after \(session) as \(change)"
                 }
-                // An offered faster route that was not taken has used an id.
+                // An offered faster route that was not taken has also used an id.
                 if context.routeID <= last { return "route \(context.routeID) after \(last) as \(change)" }
                 (session, route, last) = (context.sessionID, context.routeID, context.routeID)
             case .progress, .arrival, .spoken:
@@ -44,7 +44,7 @@ struct RoutesAreNumbered: Invariant {
 
 struct DestinationIsKept: Invariant {
     static let rule =
-        "the stops ahead stay until they are reached, skipped, changed by the owner or the trip is stopped"
+        "the stops ahead remain until they are reached, skipped or changed by the owner, or the trip is stopped"
     private var goals: [Waypoint]?
     private var arrived: Set<Coordinate> = []
     private var queries: [UInt64: [Waypoint]] = [:]
@@ -138,10 +138,10 @@ struct RemainingNeverGrows: Invariant {
             case .route(_, .refreshed): break
             case .route:
                 last = nil
-                // There is no measured position on this route yet.
+                // No position has been measured on this route yet.
                 seen = .infinity
             case .progress(let progress):
-                // Off route the remaining distance follows the vehicle.
+                // Off route, the remaining distance depends on the vehicle.
                 guard progress.deviation.state != .offRoute, progress.deviation.state != .wrongWay else { continue }
                 defer { last = progress }
                 if let last, let what = compare(progress, last) { return what }
@@ -155,7 +155,7 @@ struct RemainingNeverGrows: Invariant {
     private func compare(_ progress: RouteProgress, _ last: RouteProgress) -> String? {
         if progress.leg < last.leg { return "leg \(progress.leg) after \(last.leg)" }
         if progress.distanceRemaining > last.distanceRemaining {
-            // A fix corrects a prediction, if only by rounding, as from a stop to just before it.
+            // A fix corrects a prediction, possibly only by rounding, as from a stop to just before it.
             let least = max(seen, last.distanceRemaining)
             guard progress.distanceRemaining > least + RemainingNeverGrows.rounding else { return nil }
             return "\(last.distanceRemaining) m grow to \(progress.distanceRemaining) m, measured \(seen) m"
@@ -169,7 +169,8 @@ struct RemainingNeverGrows: Invariant {
         return progress.waypointsRemaining > last.waypointsRemaining ? "the number of waypoints ahead grows" : nil
     }
 
-    /// A fix that moves the position confirms it, forward or back: a prediction is corrected once, not step by step.
+    /// Notes a fix that moves the position, forward or back, and thereby confirms it: a prediction is corrected once,
+    /// not step by step.
     private mutating func note(_ progress: RouteProgress) {
         guard progress.position.prediction == nil, progress.position.evidence == .measured else { return }
         if last?.distanceRemaining != progress.distanceRemaining { seen = progress.distanceRemaining }
@@ -200,7 +201,7 @@ struct ProgressKeepsComing: Invariant {
 
 struct ArrivalsOncePerStop: Invariant {
     static let rule =
-        "each stop is approached, reached once and left by the next leg; nothing follows the destination"
+        "each stop is approached, reached once and left by the next leg; no arrival event follows the destination"
     private enum Stage { case driving, atStop, held, beginning, complete, none }
 
     private var stage = Stage.none
@@ -217,7 +218,7 @@ struct ArrivalsOncePerStop: Invariant {
                 if change == .refreshed { continue }
                 if change == .started || change == .set { (approached, arrived) = ([], []) }
                 waypoints = plan?.route.waypoints.map(\.waypoint.coordinate) ?? []
-                // A route of the same trip that comes into force at a stop begins with the next leg.
+                // A new route of the same trip at a stop begins with the next leg.
                 let isFromStop = (stage == .atStop || stage == .held) && change != .started && change != .set
                 (stage, leg) = (plan == nil ? .none : isFromStop ? .beginning : .driving, 0)
             case .arrival(let event): if let what = take(event) { return what }
@@ -268,7 +269,7 @@ struct StateTellsTheTruth: Invariant {
     static let rule = "the state is published on change and agrees with the events"
     private var told: (state: NavigatorState, session: UInt64, route: UInt64)?
     private var (hasPosition, hasPreview, isComplete, isHeld) = (false, false, false, false)
-    /// Whether the prediction of positions was given up.
+    /// Whether the prediction of positions has ended without fixes.
     private var isLost = false
     private var reroute: UInt64?
     private var plan: RoutePlan?
@@ -317,7 +318,7 @@ struct StateTellsTheTruth: Invariant {
         return nil
     }
 
-    /// The possible phases: whether the vehicle was seen on its route is not published elsewhere.
+    /// The possible phases, more than one where the publications do not show whether the vehicle was seen on its route.
     private var phases: [NavigatorState.Phase] {
         if hasPreview, plan == nil || isComplete { return [.preview] }
         guard plan != nil else { return [hasPosition ? .freeDrive : .idle] }
@@ -333,28 +334,28 @@ struct StateTellsTheTruth: Invariant {
 
 struct NothingFinalIsExpected: Invariant {
     static let rule =
-        "a merely expected position reaches and passes no waypoint, starts no leg and triggers no instruction"
+        "an expected position reaches and passes no waypoint, starts no leg and triggers no instruction"
     private var evidence = PositionEvidence.measured
     private var prediction: PredictionMethod?
     private var waypoints: Int?
-    /// The waypoints of the route, its start included.
+    /// The number of waypoints of the route, including the start.
     private var count = 0
 
     mutating func violation(_ step: SimStep) -> String? {
-        // An owner's decision may arrive when the position has changed.
+        // An owner's decision may arrive after the position has changed.
         var isOwners = false
         if case .policyAnswer = step.event.kind { isOwners = true }
         for (_, what) in step.publications {
             switch what {
             case .position(let position): (evidence, prediction) = (position.evidence, position.prediction)
             case .route(let plan, _): (waypoints, count) = (nil, plan?.route.waypoints.count ?? 0)
-            // A requested repetition is spoken at any expected position.
+            // A requested repetition is spoken at any position.
             case .spoken(let spoken, _, _) where !spoken.isRepeat:
                 if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is spoken" }
             case .arrival(let event):
                 guard event.phase == .arrived else { continue }
                 if evidence != .measured { return "waypoint \(event.waypoint) is reached" }
-                // It is behind the vehicle from now on, whatever the evidence of the next progress.
+                // The waypoint is behind the vehicle from now on, whatever the evidence of the next progress.
                 waypoints = waypoints.map { min($0, count - 1 - event.waypoint) }
             case .progress(let progress):
                 if prediction != nil, evidence != .measured, let waypoints, progress.waypointsRemaining < waypoints {
@@ -367,7 +368,7 @@ struct NothingFinalIsExpected: Invariant {
         return nil
     }
 
-    /// Whether a question to the owner was decided in this step: it was asked at an earlier position.
+    /// Whether a question to the owner was decided in this step, since it was asked at an earlier position.
     private func isOverdue(_ step: SimStep) -> Bool {
         step.publications.contains { if case .policyDecision = $0.what { true } else { false } }
     }
@@ -377,7 +378,7 @@ struct ArrivalsAreThere: Invariant {
     static let rule = "no stop is reached by a prediction while the vehicle is 150 m from it"
     private var places: [RouteWaypoint] = []
     private var last: VehiclePosition?
-    /// The receiver's error at the last accepted fix, metres; predictions inherit it.
+    /// The error of the last accepted fix, metres, which predictions inherit.
     private var error = 0.0
 
     mutating func violation(_ step: SimStep) -> String? {

@@ -22,7 +22,7 @@ struct UserView {
 struct SimUser {
     private var random: SeededRandom
     private let map: SimMap
-    /// Mean seconds between two commands during a trip.
+    /// The mean interval between two commands during a trip, seconds.
     private let patience: Double
     private var config: NavigatorConfig
 
@@ -34,22 +34,22 @@ struct SimUser {
         config = changedConfig(isLive: false)
     }
 
-    /// The thresholds at the start.
+    /// The initial thresholds.
     var firstConfig: NavigatorConfig { config }
 
     private mutating func chance(_ share: Double) -> Bool { random.uniform() < share }
     private mutating func pick<Value>(_ values: [Value]) -> Value { values[Int(random.next() % UInt64(values.count))] }
 
-    /// Seconds until the next command.
+    /// Returns the seconds until the next command.
     mutating func pause(_ view: UserView) -> Double {
         let mean = view.route == nil || view.isComplete ? 8 : view.isHeld ? 15 : patience
         return 0.2 + mean * 2 * random.uniform()
     }
 
-    /// The seconds after which the caller disconnects before the answer; nil for never.
+    /// Returns the seconds after which the caller disconnects before the answer; nil for never.
     mutating func goesAway() -> Double? { chance(0.1) ? 0.5 + 8 * random.uniform() : nil }
 
-    /// Whether a caller waits for the answer.
+    /// Returns whether a caller waits for the answer.
     mutating func waits() -> Bool { chance(0.8) }
 
     mutating func command(_ view: UserView, _ planner: SimPlanner) -> NavigatorCommand {
@@ -110,7 +110,7 @@ struct SimUser {
         return preferences
     }
 
-    /// Invalid commands.
+    /// Returns an invalid command.
     private mutating func nonsense(_ view: UserView, _ planner: SimPlanner) -> NavigatorCommand {
         let nowhere = Coordinate(
             latitude: pick([.nan, .infinity, 91, 0]), longitude: pick([.nan, -.infinity, 181, 0]))
@@ -135,7 +135,7 @@ struct SimUser {
         }
     }
 
-    /// Other thresholds, within what the keys of the configuration allow.
+    /// Returns other thresholds, within the limits of the configuration keys.
     mutating func changedConfig(isLive: Bool) -> NavigatorConfig {
         func spread(_ from: Double, _ to: Double) -> Double { from + (to - from) * random.uniform() }
         if chance(0.3) { config.rerouteDetect = chance(0.8) }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The text of one file of this repository, or of an example for a rule.
+/// One text file of this repository, or an example for a rule.
 struct SourceFile {
     /// The path from the root: `Sources/NavGeo/Angle.swift`.
     let path: String
     let text: String
 
-    /// The target: the folder below `Sources`.
+    /// The target, which is the folder below `Sources`.
     var target: String? {
         let parts = path.split(separator: "/")
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
@@ -14,7 +14,7 @@ struct SourceFile {
 
     var isSwift: Bool { path.hasSuffix(".swift") }
 
-    /// Whether a program generated the file: the rules for handwritten code do not apply.
+    /// Whether the file is generated, so that the rules for handwritten code do not apply.
     var isGenerated: Bool { path.contains("/generated/") || path.contains("/Generated/") }
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
@@ -36,12 +36,12 @@ struct Finding: CustomStringConvertible, Equatable {
     }
 }
 
-/// The repository of these tests.
+/// The repository that contains these tests.
 enum Repository {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Every committed or untracked file that is not ignored: paths from the root, sorted. Empty without git.
+    /// The paths from the root of all committed or untracked files that are not ignored, sorted. Empty without git.
     static let paths: [String] = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

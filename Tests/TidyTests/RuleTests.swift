@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests each rule on examples that it must find, and on examples that it must accept.
+/// Tests of each rule on examples that it must find and examples that it must accept.
 @Suite struct RuleTests {
     func file(_ text: String, _ path: String = "Sources/NavGeo/A.swift") -> SourceFile {
         SourceFile(path: path, text: text)
@@ -62,7 +62,7 @@ import Testing
         #expect(texts(found) == ["Sources/NavGeo/A.swift:5: public without documentation: public var b = 1"])
     }
 
-    @Test func publicDeclarationsThatNoProductShowsAreFound() {
+    @Test func publicDeclarationsOutsideTheProductAreFound() {
         let text =
             "public import NavGeo\n// public struct B\npublic struct A {\n    package var b = C.public\n    public let c = 1\n}\n"
         #expect(Rules.access([file(text, "Sources/NavBag/A.swift")]).map(\.line) == [3, 5])
@@ -134,7 +134,7 @@ import Testing
         #expect(Rules.foreignWords([file("a/network/b, https://github.com/x/y")]).isEmpty)
     }
 
-    @Test func generatorsByHandAreFound() {
+    @Test func handwrittenGeneratorsAreFound() {
         let text = "state = state &* 6_364_136_" + "223_846_793_005 &+ 1\n\nstate *= 63641362238467" + "93005\n"
         #expect(Rules.generators([file(text, "Tests/NavBusTests/A.swift")]).map(\.line) == [1, 3])
         #expect(Rules.generators([file("var random = SeededRandom(seed: 7)\n")]).isEmpty)

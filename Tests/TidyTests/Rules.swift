@@ -1,7 +1,7 @@
-/// The rules of this repository. Each rule reads files and returns its findings.
+/// The rules of this repository, each of which reads files and returns its findings.
 enum Rules {
-    /// Targets without IO, clock, randomness and Foundation, and the modules that each may import besides the standard
-    /// library.
+    /// Targets without IO, clock, randomness and Foundation, and the modules that each may import in addition to the
+    /// standard library.
     static let pureImports: [String: Set<String>] = [
         "NavGeo": ["Glibc"],
         "NavMap": ["Glibc", "NavGeo", "CZlib", "Synchronization"],
@@ -11,12 +11,13 @@ enum Rules {
         "NavPositioning": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"],
         "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"],
-        // From NavStorage it may use only the error of a store: see `impure`.
+        // Of NavStorage it may use only the error of a store: see `impure`.
         "NavTileCache": ["Glibc", "NavGeo", "NavDigest", "NavRemote", "NavStorage", "HeapModule"],
         "NavRemote": [],
     ]
 
-    /// Finds forbidden imports of pure targets. Those of other targets are in Package.swift, which the build enforces.
+    /// Finds forbidden imports of pure targets. Package.swift states the imports of other targets, which the build
+    /// enforces.
     static func imports(_ files: [SourceFile]) -> [Finding] {
         files.filter(\.isSwift).flatMap { file -> [Finding] in
             guard let target = file.target, let allowed = pureImports[target] else { return [] }
@@ -67,8 +68,8 @@ enum Rules {
     /// The file with the table of topics.
     static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
 
-    /// Finds topic names, and beginnings and patterns of them, outside their table: a literal can name a missing topic, or carry another
-    /// type.
+    /// Finds topic names, their prefixes and patterns outside the table: a literal may name a missing topic, or
+    /// assume a wrong type.
     static func topicNames(_ files: [SourceFile]) -> [Finding] {
         let table = files.first { $0.path == topicTable }?.text ?? ""
         let names = Set(table.matches(of: /Topic<\w+>\(\s*"([^"]+)"/).map(\.1))
@@ -81,7 +82,7 @@ enum Rules {
                 guard line.contains("\"/"), !line.drop(while: { $0 == " " }).hasPrefix("//") else {
                     return [Finding]()
                 }
-                // Up to the end of the literal or an interpolation; a sentence may begin with a topic.
+                // Up to the end of the literal or an interpolation; text may begin with a topic.
                 return line.matches(of: /"(\/[^"\\ ]*)["\\]/).map(\.1).filter { text in
                     names.contains(text) || levels.contains { text.hasPrefix($0) }
                 }.map { Finding(path: file.path, line: number, message: "\"\($0)\": take it from Topics") }
@@ -92,7 +93,7 @@ enum Rules {
     /// The table of terms.
     static let glossary = "Sources/navbus/navbus.docc/Glossary.md"
 
-    /// Finds names of the glossary that neither the sources nor the schema nor the keys have.
+    /// Finds names of the glossary that are missing in the sources, the schema and the keys.
     static func glossaryNames(_ files: [SourceFile]) -> [Finding] {
         let code = files.filter { $0.isSwift && $0.target != nil }.map(\.text).joined()
         let wire = files.filter { $0.path.hasPrefix("Proto/") || $0.path.hasSuffix("/ConfigurationKeys.md") }
@@ -114,7 +115,7 @@ enum Rules {
 
     private static let unsafe = ["try!", "as!", "fatalError(", "@unchecked Sendable"]
 
-    /// Crashes and unfinished work. `@unchecked Sendable` needs a reason in a comment on or above its line.
+    /// Finds traps and unsafe constructs. `@unchecked Sendable` needs a reason in a comment on or above its line.
     static func soundness(_ files: [SourceFile]) -> [Finding] {
         files.filter { $0.isSwift && $0.target != nil && !$0.isGenerated }.flatMap { file -> [Finding] in
             let lines = file.lines
@@ -128,7 +129,7 @@ enum Rules {
         }
     }
 
-    /// Marks of unfinished work, composed so that this file does not contain them.
+    /// Marks of unfinished work, split so that this file does not contain them.
     private static let unfinished = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
 
     static func finished(_ files: [SourceFile]) -> [Finding] {
@@ -164,7 +165,7 @@ enum Rules {
         let block: Set<Substring> = ["if", "guard", "for", "while", "switch", "func", "do", "else", "struct", "class"]
         if block.contains(first), comment.hasSuffix("{") { return true }
         if first == "import", words.count == 2, words[1].first?.isUppercase == true { return true }
-        // One word that is a method call: buffer.append(x), try writer.close().
+        // A single word that is a method call: buffer.append(x), try writer.close().
         let call = first == "try" || first == "await" || first == "return" ? words.dropFirst() : words[...]
         guard call.count == 1, let word = call.first, word.hasSuffix(")"), let open = word.firstIndex(of: "(") else {
             return false
@@ -182,7 +183,7 @@ enum Rules {
             let lines = file.lines.map { $0.drop { $0 == " " } }
             return numbered(lines).compactMap { number, line in
                 guard line.hasPrefix("public "), SwiftCode.importedModule(line) == nil else { return nil }
-                // An attribute may take several lines; its last one ends with a parenthesis.
+                // An attribute may span several lines, the last of which ends with a parenthesis.
                 let above = lines[..<(number - 1)].last { !$0.hasPrefix("@") } ?? ""
                 guard !above.hasPrefix("///"), !above.hasSuffix(")") else { return nil }
                 return Finding(path: file.path, line: number, message: "public without documentation: \(line)")
@@ -190,12 +191,12 @@ enum Rules {
         }
     }
 
-    /// Targets outside the exported product with public declarations: the optimizer inlines across modules only what is public, and every
-    /// fix and route search runs through these.
+    /// Targets outside the exported product with public declarations: the optimizer inlines only these across modules,
+    /// and each fix and route search uses them.
     private static let inlined: Set<String> = ["NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]
 
-    /// Finds public declarations of targets whose declarations only this package uses. An import may have to be public: one whose types
-    /// get a conformance.
+    /// Finds public declarations in targets that only this package uses. Imports may be public, which is required if
+    /// their types get a conformance.
     static func access(_ files: [SourceFile]) -> [Finding] {
         files.filter { file in
             file.isSwift && file.target.map { !exported.contains($0) && !inlined.contains($0) } ?? false
@@ -224,7 +225,7 @@ enum Rules {
         [".swift", ".c", ".h", ".proto", ".py", ".md", ".yaml"].contains { path.hasSuffix($0) }
     }
 
-    /// Machine paths and package registries, which must not be named. Composed for the same reason as above.
+    /// Paths of a machine and package registries, which must not occur; split for the same reason.
     private static let foreign = [
         "/wo" + "rk/", "pypi" + ".org", "pythonhosted" + ".org", "deb.debian" + ".org", "archive.ubuntu" + ".com",
         "registry." + "npmjs", "index.crates" + ".io", "proxy.golang" + ".org",
@@ -241,15 +242,15 @@ enum Rules {
         }
     }
 
-    /// The multiplier of the usual generator by hand, composed for the same reason.
+    /// The multiplier of the usual handwritten generator, split for the same reason.
     private static let multipliers = ["6364136223" + "846793005", "6_364_136_223" + "_846_793_005"]
 
-    /// Finds random number generators by hand: one generator is enough, and every run from a seed can be repeated with it.
+    /// Finds handwritten random number generators: with the shared generator each seeded run can be repeated.
     static func generators(_ files: [SourceFile]) -> [Finding] {
         files.filter(\.isSwift).flatMap { file in
             numbered(file.lines).compactMap { number, line in
                 guard multipliers.contains(where: { line.contains($0) }) else { return nil }
-                return Finding(path: file.path, line: number, message: "a generator by hand: use SeededRandom")
+                return Finding(path: file.path, line: number, message: "a handwritten generator: use SeededRandom")
             }
         }
     }
@@ -258,7 +259,7 @@ enum Rules {
         "Package.swift", "Sources", "Proto", "Tests", "launch", "README.md", "LICENSE",
     ]
 
-    /// Finds unknown names at the top level, and files that must never be committed.
+    /// Finds unknown names at the top level, and files that must not be committed.
     static func layout(_ paths: [String]) -> [Finding] {
         let visible = Set(paths.map { String($0.split(separator: "/")[0]) }).filter { !$0.hasPrefix(".") }
         let unknown = visible.subtracting(topLevel).sorted().map {

@@ -1,13 +1,13 @@
 /// A minimal Swift scanner that separates code from comments and strings.
 enum SwiftCode {
-    /// Returns the text with comments and the contents of string literals replaced by spaces; line ends stay.
+    /// Returns the text with comments and contents of string literals replaced by spaces; line breaks are kept.
     static func withoutCommentsAndStrings(_ text: String) -> String {
         var scanner = Scanner(Array(text.utf8))
         return String(decoding: scanner.run(), as: UTF8.self)
     }
 
-    /// Whether the code contains the words: not as a part of a longer name, and, for a call of a free function
-    /// (`print(`), neither as a method nor as its own declaration.
+    /// Whether the code contains a word, but not as part of a longer name; a call of a free function (`print(`) does
+    /// not match a method or a declaration.
     static func contains(_ words: String, in code: some StringProtocol) -> Bool {
         let isCall = words.hasSuffix("(") && !words.hasPrefix(".")
         var rest = code[...]
@@ -123,7 +123,7 @@ enum SwiftCode {
             }
         }
 
-        /// Code within a string is code: kept, with its own strings blanked.
+        /// Keeps the code in an interpolation, with its own string literals blanked.
         private mutating func interpolation(opening: Int) {
             for _ in 0..<opening { blank() }
             var depth = 1

@@ -1,6 +1,6 @@
 import Testing
 
-/// Checks the repository itself. Skipped without git, as in an unpacked archive.
+/// Checks of the repository. Skipped without git, as in an unpacked archive.
 @Suite(.enabled(if: !Repository.paths.isEmpty, "no git, or not a clone: the list of files is unknown"))
 struct TidyTests {
     @Test func theRepositoryIsFound() {
@@ -44,7 +44,7 @@ struct TidyTests {
         expectNone(Rules.documentation(Repository.swiftSources))
     }
 
-    @Test func onlyWhatAProductShowsIsPublic() {
+    @Test func publicIsUsedOnlyWhereNeeded() {
         expectNone(Rules.access(Repository.swiftSources))
     }
 
@@ -52,7 +52,7 @@ struct TidyTests {
         expectNone(Rules.fileLength(Repository.files))
     }
 
-    @Test func noMachinePathsOrRegistriesAreNamed() {
+    @Test func noMachinePathsOrRegistriesOccur() {
         expectNone(Rules.foreignWords(Repository.files))
     }
 

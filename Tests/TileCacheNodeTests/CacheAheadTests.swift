@@ -8,11 +8,11 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// The predictive cache: tiles that are fetched without a request.
+/// The predictive cache: tiles fetched without a request.
 struct CacheAheadTests {
     private static let roads = ["tilesets=name=roads,source=FOLDER/roads", "predictive.enabled=true"]
 
-    /// Tiles of a profile around a place and along lines, by the covers alone.
+    /// Returns the tiles of a profile around a place and along lines, from the tile covers alone.
     private static func expected(
         around place: NavGeo.Coordinate? = nil, along lines: [[NavGeo.Coordinate]] = [], _ profile: CacheProfile
     ) -> Set<TileID> {
@@ -42,7 +42,7 @@ struct CacheAheadTests {
         let table = try CacheTable(Self.roads) { all = try TileFolders.roads(in: $0 + "/roads") }
         table.position(TileFolders.porto)
         var expected = Self.expected(around: TileFolders.porto, .navigation()).intersection(all)
-        try await table.until("the tiles around the vehicle are there") {
+        try await table.until("the tiles around the vehicle are stored") {
             try table.onBoard("roads", of: all).isSuperset(of: expected)
         }
         try await table.settle()
@@ -52,18 +52,18 @@ struct CacheAheadTests {
         table.state(.guidance)
         table.route(line)
         expected.formUnion(Self.expected(along: [line], .navigation()).intersection(all))
-        try await table.until("the tiles of the route are there") {
+        try await table.until("the tiles of the route are stored") {
             try table.onBoard("roads", of: all).isSuperset(of: expected)
         }
         try await table.settle()
         #expect(try table.onBoard("roads", of: all) == expected && expected.count < all.count)
         #expect(Set(expected.map(\.zoom)) == [6, 9, 12])
-        try await table.until("the totals are told") {
+        try await table.until("the totals are published") {
             try table.states.last?.tilesets.first?.tileCount == UInt64(expected.count)
         }
         let state = try #require(try table.states.last)
         #expect(state.routeCoverage == 1 && state.mapVersion == "one" && state.sourceState == .online)
-        // As the navigation node maps them.
+        // The folder that the navigation node maps.
         let current = table.folder + "/store/tilesets/roads/current"
         for tile in expected {
             for name in ["road", "rank"] {
@@ -85,12 +85,12 @@ struct CacheAheadTests {
         try await table.settle()
         #expect(try table.onBoard("roads", of: all).isEmpty)
         #expect(try table.states.last?.routeCoverage == nil)
-        // While it runs, the vehicle's previous movements are taken into account.
+        // When the cache is enabled, earlier movements of the vehicle are taken into account.
         try await table.set("predictive.enabled", .boolValue(true))
         let expected = Self.expected(
             around: TileFolders.porto, along: [TileFolders.line(5_000)], .navigation()
         ).intersection(all)
-        try await table.until("it is fetched") { try table.onBoard("roads", of: all) == expected }
+        try await table.until("the tiles are fetched") { try table.onBoard("roads", of: all) == expected }
         await table.end()
     }
 
@@ -113,7 +113,7 @@ struct CacheAheadTests {
         let display = CacheProfile.maps(CacheReach(position: 2_000, route: 700, destination: 1_500), zooms: 9...12)
         let wantedRoads = Self.expected(around: TileFolders.porto, along: [line], navigation).intersection(roads)
         let wantedMaps = Self.expected(around: TileFolders.porto, along: [line], display).intersection(maps)
-        try await table.until("all is there") {
+        try await table.until("all tiles are stored") {
             try table.onBoard("roads", of: roads).isSuperset(of: wantedRoads)
                 && table.onBoard("map", of: maps).isSuperset(of: wantedMaps)
         }
@@ -132,21 +132,22 @@ struct CacheAheadTests {
         table.position(TileFolders.porto)
         table.route(first)
         try await table.settle()
-        // An alternative leaves after 4 km and ends elsewhere.
+        // An alternative leaves the route after 4 km and ends elsewhere.
         let other = Array(first.prefix(81)) + TileFolders.line(9_000, bearing: 2.2, from: first[80])
         table.alternative(other, forkPoint: 80, forkOffset: 4_000)
-        // It leads to the route's destination as a rule: the tiles around the destination are those of the route.
+        // Alternatives normally end at the route's destination, so tiles around the destination come from the route
+        // alone.
         var narrow = profile
         for index in narrow.levels.indices { narrow.levels[index].reach.destination = 0 }
         let branch = Self.expected(along: [Array(other.dropFirst(80))], narrow).intersection(all)
         #expect(try !table.onBoard("roads", of: all).isSuperset(of: branch))
-        try await table.until("the alternative's tiles are there") {
+        try await table.until("the alternative's tiles are stored") {
             try table.onBoard("roads", of: all).isSuperset(of: branch)
         }
         let reroute = TileFolders.line(14_000, bearing: 4.0)
         table.route(reroute, id: 2)
         let ahead = Self.expected(along: [reroute], profile).intersection(all)
-        try await table.until("the new route's tiles are there") {
+        try await table.until("the new route's tiles are stored") {
             try table.onBoard("roads", of: all).isSuperset(of: ahead)
         }
         try await table.settle()
@@ -159,7 +160,7 @@ struct CacheAheadTests {
         }
         try await table.settle()
         #expect(try #require(table.node).node.downloads == before)
-        // The trip ends: the tiles ahead are no longer wanted, and stay until room is needed.
+        // After the trip the tiles ahead are no longer wanted, but remain until room is needed.
         table.state(.idle)
         try await table.until("no route is covered") { try table.states.last?.routeCoverage == nil }
         #expect(try table.onBoard("roads", of: all).isSuperset(of: ahead))
@@ -189,15 +190,15 @@ struct CacheAheadTests {
         ])
         table.position(TileFolders.porto)
         table.route(line)
-        try await table.until("what is near has come, and six others come at a time") {
+        try await table.until("the near tiles are stored, and others are fetched in parallel") {
             try table.onBoard("map", of: near) == near
                 && table.states.last?.downloadingCount ?? 0 > 2
         }
-        // Far enough ahead that nothing there has come yet, even if this test stood still for a minute.
+        // Far enough ahead that no tile there is stored yet, even if this test was delayed for a minute.
         let count = try table.states.count
         table.progress(40_000)
         var isFirst = false
-        try await table.until("what is near now comes by itself, or all has come") {
+        try await table.until("only near tiles are fetched, or all are stored") {
             isFirst = try table.states.dropFirst(count).contains {
                 1...2 ~= $0.downloadingCount ?? 0 && $0.pendingCount ?? 0 > 6
             }
@@ -208,14 +209,14 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func newRouteOutlivesTheEndOfGuidanceThatWasReportedBeforeIt() {
+    @Test func newRouteIsKeptAfterAnEarlierEndOfGuidance() {
         let route = CacheTable.route([TileFolders.porto, NavGeo.Coordinate(latitude: 41, longitude: -8)], 7)
         var news = VehicleUpdates()
         news.update.isGuided = false
         news.take(route: route.encoded().withUnsafeBytes { Payload(copying: $0) })
         let update = news.read { Issue.record("\($0)") }
         #expect(update.route?.id == 7 && update.isGuided == nil)
-        // One that is reported after it ends it.
+        // An end that is reported after the route ends it.
         news.update.isGuided = false
         #expect(news.read { Issue.record("\($0)") }.isGuided == false)
     }
@@ -230,7 +231,7 @@ struct CacheAheadTests {
         let state = try #require(try table.states.last?.tilesets.first)
         #expect(state.cacheable == false && state.notCacheableReason == "composed by its vendor")
         #expect(state.tileCount == 0)
-        // It is still delivered to callers.
+        // The tile is still delivered to callers.
         let tile = TileID(containing: TileFolders.porto, zoom: 12)
         let key = TileKey(domain: .maps, tileset: "map", zoom: 12, x: tile.x, y: tile.y)
         let answer = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
@@ -250,7 +251,7 @@ struct CacheAheadTests {
     @Test func budgetKeepsSoonestNeededTiles() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(Self.roads + ["store.budget_mb=1"]) {
-            // Some 2.6 kB each: far more than fits.
+            // About 2.6 kB each: far more tiles than fit.
             all = try TileFolders.roads(in: $0 + "/roads", reach: 120_000)
         }
         table.position(TileFolders.porto)

@@ -50,7 +50,7 @@ struct CacheConfigurationTests {
             #expect(read.tilesets[1].zooms == 3...9 && read.tilesets[1].kind == .pmtiles)
             #expect(read.tilesets[2].reason == #"no, said B\C"# && !read.tilesets[2].isCacheable)
             #expect(read.bytesPerSecond == 250_000 && read.downloads.metered == [.asked])
-            // The printed configuration is read back.
+            // The printed configuration can be read back.
             let printed = folder + "/printed.yaml"
             try Data(ConfigLoader.describe(read).utf8).write(to: URL(fileURLWithPath: printed))
             let again = try ConfigLoader.load(TileCacheConfiguration.self, file: printed)
@@ -82,7 +82,7 @@ struct CacheConfigurationTests {
         ("name=b,source=/y;name=a,source=/x,zooms=9-3", "the tileset 'a' has an invalid value"),
         ("name=a,source=/x,kind=zip", "[,kind=folder|webFolder|template|tileJSON|pmtiles|mbtiles]"),
     ])
-    func defectOfATilesetIsNamed(tilesets: String, says: String) throws {
+    func tilesetDefectIsReported(tilesets: String, says: String) throws {
         let error = #expect(throws: ConfigError.self) { try Self.load(["tilesets=\(tilesets)"]) }
         #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
     }
@@ -112,7 +112,7 @@ struct CacheConfigurationTests {
         let table = try CacheTable([])
         let error = #expect(throws: StoreError.self) { try TileStore(folder: table.folder + "/store") }
         #expect(error?.code == .busy && error?.description.contains("tile-cache-node") == true)
-        // Other processes read at the same time.
+        // Other processes can read at the same time.
         #expect(try TileStoreReader(folder: table.folder + "/store").editions().isEmpty)
         await table.end()
     }
@@ -145,7 +145,7 @@ struct CacheConfigurationTests {
         }
     }
 
-    @Test func everyTableRowExistsAndNamesExistingTests() throws {
+    @Test func everyTableRowExistsAndRefersToExistingTests() throws {
         let expected = (1...11).map { "I\($0)" } + (1...16).map { "J\($0)" }
         #expect(try Self.rows().map(\.name) == expected)
         let folder = Self.root.appendingPathComponent("Tests/TileCacheNodeTests").path
@@ -163,7 +163,7 @@ struct CacheConfigurationTests {
             #expect(!places.isEmpty)
             for place in places {
                 let isKnown = topics.contains(place) || methods.contains(place) || keys.contains(place)
-                #expect(isKnown, "\(row.name): '\(place)' is no topic, no method and no key")
+                #expect(isKnown, "\(row.name): '\(place)' is not a topic, method or key")
             }
         }
     }

@@ -12,9 +12,9 @@ import Synchronization
 import Testing
 import TileCacheNode
 
-/// Editions that follow each other faster than regions are loaded.
+/// Editions published faster than regions are loaded.
 struct CacheEditionTests {
-    /// A gate that releases the responses for one path one by one.
+    /// A gate that holds back the responses for one path and releases them individually.
     private final class Gate: Sendable {
         private struct State {
             var path: String?
@@ -24,12 +24,12 @@ struct CacheEditionTests {
 
         private let state = Mutex(State())
 
-        /// The number of responses that wait or have waited.
+        /// The number of responses that were held back so far.
         var asked: Int { state.withLock { $0.asked } }
 
         func hold(_ path: String) { state.withLock { $0.path = path } }
 
-        /// Releases the response that has waited longest.
+        /// Releases the oldest response.
         func release() { state.withLock { $0.released += 1 } }
 
         func pass(_ path: String) {
@@ -76,20 +76,20 @@ struct CacheEditionTests {
         func editions() throws -> [String] {
             try TileStoreReader(folder: table.folder + "/store").editions().map(\.key.version)
         }
-        // The last file of a tile, so that the tile arrives completely.
+        // The last file of a tile, so that the tile is complete when it arrives.
         let late = try #require(wanted.filter { $0.zoom == 12 }.min())
         gate.hold("/12/\(late.x)/\(late.y).rank")
         try await publish("two")
-        try await table.until("a tile is under way") { gate.asked == 1 }
+        try await table.until("a tile is being fetched") { gate.asked == 1 }
         try await publish("three")
-        try await table.until("the middle edition has gone") {
+        try await table.until("the middle edition is removed") {
             try gate.asked == 2 && editions().sorted() == ["one", "three"]
         }
         let node = try #require(table.node).node
         let before = node.downloads
         gate.release()
-        try await table.until("the late tile has come") { node.downloads > before }
-        // Arrived tiles are stored within the next turns; this is not reported.
+        try await table.until("the late tile is fetched") { node.downloads > before }
+        // Arrived tiles are stored within the next turns, which is not reported.
         try await table.pass(seconds: 2)
         #expect(try table.events.allSatisfy { $0.success != false })
         #expect(try table.states.last?.mapVersion == "one")
@@ -109,7 +109,7 @@ struct CacheEditionTests {
         defer { withExtendedLifetime(scratch) {} }
         let folder = scratch.path + "/server"
         try TileFolders.roads(in: folder, reach: 40_000)
-        // Once the newer list has been sent, it no longer exists.
+        // The newer list is served once and then fails.
         let lists = Mutex(Int.max)
         let server = try LoopbackServer { request, _ in
             guard let body = FileManager.default.contents(atPath: folder + request.path) else {
@@ -127,7 +127,7 @@ struct CacheEditionTests {
             "network.retries=0",
         ])
         try await table.settle()
-        // A list that has just been fetched is trusted.
+        // A list that was just fetched is not polled again.
         try await table.pass(seconds: 6)
         try TileFolders.roads(in: folder, version: "two", reach: 40_000)
         lists.withLock { $0 = 1 }
@@ -147,7 +147,7 @@ struct CacheEditionTests {
         ) { _ in }
         try await table.pass(seconds: 3)
         #expect(try table.findings.contains { $0.code == "source_faulty" })
-        // One answered poll, and then one after each pause: 2, 4 and 8 s.
+        // One successful poll, then one after each pause: 2, 4 and 8 s.
         let asked = server.requests.count { $0.path.hasSuffix("tileset.json") } - before
         #expect((2...20).contains(asked), "\(asked)")
         await table.end()

@@ -9,9 +9,9 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// The estimated and the actual size of offline regions.
+/// The estimated and actual sizes of offline regions.
 struct CacheEstimateTests {
-    /// Some shapes of regions around Porto.
+    /// Returns regions of several shapes around Porto.
     private static func shapes() throws -> [(name: String, area: RegionArea)] {
         let porto = TileFolders.porto
         func square(_ reach: Double, _ shift: Double = 0) -> [NavGeo.Coordinate] {
@@ -31,7 +31,7 @@ struct CacheEstimateTests {
         ]
     }
 
-    /// Bytes of a tile: many in the town, few around it, and all different.
+    /// Returns the size of a tile, bytes: large in the town, small around it, and all different.
     private static func size(_ tile: TileID) -> Int {
         let box = tile.bounds
         let centre = NavGeo.Coordinate(latitude: (box.south + box.north) / 2, longitude: (box.west + box.east) / 2)
@@ -40,8 +40,8 @@ struct CacheEstimateTests {
         return 200 + Int(town * (0.5 + noise))
     }
 
-    /// Road tiles are listed with their sizes, map tiles of a folder as well; a web server is asked for the sizes of
-    /// some of its tiles.
+    /// Lists give the sizes of road tiles, and folders those of map tiles; from a web server, the sizes of a sample are
+    /// requested.
     @Test func estimateIsWithinTenPercentForEveryShapeAndDomain() async throws {
         let settings = ["tilesets=name=roads,source=FOLDER/roads;name=map,domain=maps,source=FOLDER/map,zooms=9-14"]
         let local = try CacheTable(settings + ["http.listen=127.0.0.1:0"]) {
@@ -94,7 +94,7 @@ struct CacheEstimateTests {
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 } }
         table.position(TileFolders.porto)
         try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
-        // The store learns periodically which tiles to evict last.
+        // The store is periodically informed of the tiles to evict last.
         try await table.pass(seconds: 3)
         let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
         func estimate(_ definition: RegionDefinition) async throws -> EstimateRegionResponse {
@@ -109,13 +109,13 @@ struct CacheEstimateTests {
         try await table.set("predictive.enabled", .boolValue(false))
         try await table.settle()
         let idle = try await estimate(try Self.region(5_000, around: other))
-        // Tiles that it already has on board are not free for the rest of it.
+        // The region's own stored tiles are not free for its other tiles.
         #expect(idle.downloadBytes == needed && idle.freeBytes == 5_000_000 + needed - (idle.sizeBytes ?? 0), "\(idle)")
         #expect(try table.states.last?.sizeBytes ?? 0 > 4_900_000)
         let loaded = try #require(try await table.load(try Self.region(5_000, around: other, id: "r")).last)
         #expect(loaded.region?.state == .complete, "\(loaded)")
         let held = try #require(loaded.progress?.completedBytes)
-        // Another region has only the room that this one leaves; the same region also has its own.
+        // Another region can use only the remaining room; the same region can also use its own.
         let beside = try await estimate(try Self.region(5_000))
         #expect(beside.freeBytes == 5_000_000 - held - (beside.sizeBytes ?? 0) + (beside.downloadBytes ?? 0))
         let same = try await estimate(try Self.region(5_000, around: other, id: "r"))
@@ -153,7 +153,7 @@ struct CacheEstimateTests {
         await table.end()
     }
 
-    @Test func tilesetNamedTwiceIsCoveredOnce() async throws {
+    @Test func repeatedTilesetIsCoveredOnce() async throws {
         let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 20_000)
         }

@@ -46,28 +46,28 @@ struct CacheFaultTests {
         }
         let small = try #require(try await table.load(try Self.definition("small", radius: 3_000)).last)
         #expect(small.region?.state == .complete)
-        // One that its source has ended, which is tried again much later.
+        // A region with a missing tile, which is retried much later.
         let lost = TileID(containing: TileFolders.porto, zoom: 12)
         try FileManager.default.removeItem(atPath: "\(table.folder)/other/12/\(lost.x)/\(lost.y).road")
         let broken = try Self.definition("broken", radius: 100, tileset: "other")
         #expect(try await table.load(broken).last?.region?.state == .incomplete)
         let before = try table.onBoard("roads", of: all)
         disk.fillUp()
-        // Enough for the index, and for a few tiles.
+        // Enough for the index and a few tiles.
         disk.free(1_200_000)
         let large = try #require(try await table.load(try Self.definition("large", radius: 60_000)).last)
         #expect(large.region?.state == .incomplete && large.error?.code == .resourceExhausted)
         #expect(large.error?.retryable == true && large.error?.message?.contains("is full") == true, "\(large)")
-        try await table.until("the health says so") { try table.findings.contains { $0.code == "disk_full" } }
+        try await table.until("the full disk is reported") { try table.findings.contains { $0.code == "disk_full" } }
         let listed = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "large"))
         #expect(listed.region?.state == .incomplete && listed.region?.error?.message?.contains("is full") == true)
 
-        // Stored tiles stay, and tiles that cannot be stored are not fetched repeatedly, not even for the vehicle.
+        // Stored tiles remain, and tiles that cannot be stored are not fetched repeatedly, even for the vehicle.
         #expect(try table.onBoard("roads", of: all).isSuperset(of: before))
         let node = try #require(table.node).node
         table.position(Geodesy.destination(from: TileFolders.porto, bearing: 1, distance: 45_000))
         let seen = table.healthCount
-        try await table.until("the disk was tried") { table.healthCount > seen }
+        try await table.until("a write was attempted") { table.healthCount > seen }
         let downloads = node.downloads
         table.position(Geodesy.destination(from: TileFolders.porto, bearing: 4, distance: 45_000))
         try await table.until("two seconds have passed") { table.healthCount > seen + 2 }
@@ -77,7 +77,7 @@ struct CacheFaultTests {
                 TileCacheService.getTile, GetTileRequest(key: Self.key(tile), cacheOnly: true))
             #expect(answer.data != nil && answer.error == nil)
         }
-        // A requested tile is delivered, stored or not.
+        // A requested tile is delivered even if it cannot be stored.
         let far = try #require(all.filter { $0.zoom == 12 }.subtracting(try table.onBoard("roads", of: all)).min())
         let passed = try await table.call(TileCacheService.getTile, GetTileRequest(key: Self.key(far)))
         #expect(passed.data != nil && passed.fromCache == false)
@@ -89,7 +89,7 @@ struct CacheFaultTests {
         }
         #expect(try table.onBoard("roads", of: all) == all)
         #expect(try table.events.count { $0.kind == .loadFinished && $0.regionId == "broken" } == 1)
-        try await table.until("the health says so") { try !table.findings.contains { $0.code == "disk_full" } }
+        try await table.until("the report is withdrawn") { try !table.findings.contains { $0.code == "disk_full" } }
         #expect(try table.check() == [])
         await table.end()
     }
@@ -121,7 +121,7 @@ struct CacheFaultTests {
         let none = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         #expect(none.regions.isEmpty)
 
-        // Tiles that fit are loaded, and count from then on; stored tiles need no further room.
+        // Tiles that fit are loaded, and count from then on; stored tiles need no more room.
         let first = try #require(try await table.load(try Self.definition("a", radius: 55_000)).last)
         #expect(first.region?.state == .complete)
         let second = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
@@ -135,7 +135,7 @@ struct CacheFaultTests {
         try await table.set("store.budget_mb", .doubleValue(5))
         let last = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
         #expect(last.region?.state == .complete)
-        // A lowered budget takes nothing from regions, and a region that needs no further room is not refused.
+        // A lowered budget removes no tiles of regions, and a region that needs no more room is not rejected.
         try await table.set("store.budget_mb", .doubleValue(1))
         let again = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
         #expect(again.region?.state == .complete && again.progress?.loadedCount == 0)
@@ -165,7 +165,7 @@ struct CacheFaultTests {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
         }
-        // So few that their size is not sampled, and larger than such tiles usually are.
+        // Too few tiles for samples of their size, and larger than such tiles usually are.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-11", "store.budget_mb=5",
             "region.retry_s=86400",
@@ -183,9 +183,9 @@ struct CacheFaultTests {
         let stopped = try #require(try await load("b", other))
         #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
         #expect(stopped.error?.message?.contains("store.budget_mb") == true)
-        try await table.until("the health says so") { try table.findings.contains { $0.code == "budget_full" } }
+        try await table.until("it is reported") { try table.findings.contains { $0.code == "budget_full" } }
         _ = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "a"))
-        try await table.until("the other is complete") {
+        try await table.until("the other region is complete") {
             try table.events.last { $0.kind == .loadFinished }?.success == true
                 && table.events.last { $0.kind == .loadFinished }?.regionId == "b"
         }
@@ -212,7 +212,7 @@ struct CacheFaultTests {
             #expect(try await table.load(region).last?.region?.state == .complete)
             var around: Set<TileID> = []
             TileCover.disc(around: place, radius: 2_000, zoom: 12) { tile, _ in around.insert(tile) }
-            try await table.until("tiles around the vehicle are there") {
+            try await table.until("tiles around the vehicle are stored") {
                 try table.onBoard("roads", of: around) == around
             }
         }
@@ -239,7 +239,7 @@ struct CacheFaultTests {
             try await table.call(
                 TileCacheService.getTile, GetTileRequest(key: key, cacheOnly: true, acceptExpired: !strictly))
         }
-        // A clock that was never set gives no date, and a correct clock detects that the earlier one was not set.
+        // A clock that was never set gives no date; a correct clock reveals that the clock was ahead.
         table.wallClock.set(ahead: -(right / 1_000_000_000))
         #expect(try await find(strictly: true).data == TileFolders.png(tile))
         table.wallClock.set(ahead: 0)
@@ -269,18 +269,18 @@ struct CacheFaultTests {
         #expect(try await table.load(try Self.definition("r", radius: 2_000)).last?.region?.state == .complete)
         try await table.settle()
         func lists() -> Int { server.requests.count { $0.path.hasSuffix(".json") } }
-        // No newer edition is polled on a metered network, and tiles ahead are of the one in use.
+        // On a metered network no newer edition is polled, and tiles ahead are of the edition in use.
         try await table.set("network.mode", .stringValue("metered"))
         try await table.settle()
         let before = lists()
         let first = Geodesy.destination(from: TileFolders.porto, bearing: 1, distance: 15_000)
         table.position(first)
         let there = TileID(containing: first, zoom: 12)
-        try await table.until("the tile there has come") { try !table.onBoard("roads", of: [there]).isEmpty }
+        try await table.until("the tile there is stored") { try !table.onBoard("roads", of: [there]).isEmpty }
         try await table.pass(seconds: 3)
         #expect(lists() == before)
 
-        // A newer edition exists, but its region cannot be loaded completely.
+        // A newer edition exists, but the region cannot be loaded completely.
         try TileFolders.roads(in: folder.path, version: "two", reach: 40_000)
         let lost = "\(folder.path)/12/\(there.x)/\(there.y).road"
         try FileManager.default.moveItem(atPath: lost, toPath: folder.path + "/lost")
@@ -301,7 +301,7 @@ struct CacheFaultTests {
         #expect(server.requests.count == asked)
         #expect(try table.states.last?.mapVersion == "one")
 
-        // On an unmetered network it comes into use, with tiles ahead.
+        // On an unmetered network the newer edition comes into use, with tiles ahead.
         try FileManager.default.moveItem(atPath: folder.path + "/lost", toPath: lost)
         try FileManager.default.moveItem(atPath: folder.path + "/late", toPath: road)
         await table.stop()
@@ -330,7 +330,7 @@ struct CacheFaultTests {
                 definition: try Self.definition("r", radius: 25_000, tileset: "map", acceptExpired: true)),
             options: CallOptions(timeout: .seconds(600))
         ) { if case .response(let response) = $0 { answers.append(response) } }
-        try await table.until("some of the region is there") { answers.last?.progress?.completedCount ?? 0 > 5 }
+        try await table.until("some tiles of the region are stored") { answers.last?.progress?.completedCount ?? 0 > 5 }
         try await table.set("network.mode", .stringValue("metered"))
         try await table.until("the load ends") { answers.last?.region != nil }
         let metered = try #require(answers.last)
@@ -342,17 +342,17 @@ struct CacheFaultTests {
         TileCover.disc(around: place, radius: 2_000, zoom: 13) { tile, _ in around.insert(tile) }
         #expect(try table.onBoard("map", of: around).isEmpty)
         table.position(place)
-        try await table.until("tiles around the vehicle are there") { try table.onBoard("map", of: around) == around }
+        try await table.until("tiles around the vehicle are stored") { try table.onBoard("map", of: around) == around }
         let far = TileID(
             containing: Geodesy.destination(from: TileFolders.porto, bearing: 5, distance: 36_000), zoom: 11)
         let key = TileKey(domain: .maps, zoom: 11, x: far.x, y: far.y)
         let found = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
         #expect(found.data != nil && found.fromCache == false)
 
-        // Offline nothing is sent, and stored tiles are served.
-        try await table.until("it is stored") { try !table.onBoard("map", of: [far]).isEmpty }
+        // Offline, nothing is sent and stored tiles are served.
+        try await table.until("the tile is stored") { try !table.onBoard("map", of: [far]).isEmpty }
         try await table.set("network.mode", .stringValue("offline"))
-        // Running downloads were cancelled; their server may still answer.
+        // Running downloads were cancelled, but their server may still answer.
         for _ in 0..<50 {
             try table.turn()
             try await Task.sleep(for: .milliseconds(2))
@@ -369,7 +369,7 @@ struct CacheFaultTests {
         for _ in 0..<50 { try table.turn() }
         #expect(asked() == sent)
 
-        // Back online, the waiting load resumes where it was.
+        // Back online, the pending load resumes where it stopped.
         try await table.set("network.bandwidth_kbps", .stringValue("0"))
         try await table.set("network.mode", .stringValue("unmetered"))
         try await table.until("the region is complete") {

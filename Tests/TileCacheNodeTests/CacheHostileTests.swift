@@ -10,7 +10,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// Invalid and hostile tilesets, through the whole node: nothing invalid is stored, and stored tiles stay.
+/// Invalid and hostile tilesets, through the whole node: nothing invalid is stored, and stored tiles remain.
 struct CacheHostileTests {
     private static func region(_ tileset: String, radius: Double = 4_000) throws -> RegionDefinition {
         RegionDefinition(
@@ -18,7 +18,7 @@ struct CacheHostileTests {
             descriptors: [TilesetDescriptor(tileset: tileset)])
     }
 
-    /// Changes the list of road tiles as text.
+    /// Changes the list of road tiles.
     private static func change(_ table: CacheTable, _ body: (inout [String: Any], inout [[String: Any]]) -> Void) throws
     {
         let url = URL(fileURLWithPath: table.folder + "/roads/tileset.json")
@@ -52,7 +52,7 @@ struct CacheHostileTests {
         if kind == "no JSON at all" {
             try Data("<html>".utf8).write(to: URL(fileURLWithPath: table.folder + "/roads/tileset.json"))
         }
-        try await table.until("the health says so") {
+        try await table.until("the faulty source is reported") {
             try table.findings.contains { $0.code == "source_faulty" && $0.message?.contains("roads") == true }
         }
         #expect(try table.states.last?.mapVersion == "one")
@@ -73,12 +73,12 @@ struct CacheHostileTests {
             "tilesets=name=roads,source=FOLDER/roads", "edition.check_interval_s=1", "predictive.enabled=true",
         ]) { all = try TileFolders.roads(in: $0 + "/roads", reach: 20_000) }
         table.position(TileFolders.porto)
-        try await table.until("tiles are there") { try !table.onBoard("roads", of: all).isEmpty }
+        try await table.until("tiles are stored") { try !table.onBoard("roads", of: all).isEmpty }
         try await table.settle()
         let before = try table.onBoard("roads", of: all)
         #expect(before.count > 1)
         try Self.change(table) { _, tiles in tiles = Array(tiles.prefix(1)) }
-        try await table.until("the health says so") {
+        try await table.until("the incomplete list is reported") {
             try table.findings.contains { $0.code == "tileset_outdated" && $0.message?.contains("lacks") == true }
         }
         #expect(try table.states.last?.mapVersion == "one" && table.onBoard("roads", of: all) == before)
@@ -86,7 +86,7 @@ struct CacheHostileTests {
             list["mapVersion"] = "three"
             tiles = []
         }
-        try await table.until("the health says so") {
+        try await table.until("the empty list is reported") {
             try table.findings.contains { $0.code == "source_faulty" && $0.message?.contains("no tiles") == true }
         }
         #expect(try table.states.last?.mapVersion == "one" && table.onBoard("roads", of: all) == before)
@@ -122,7 +122,7 @@ struct CacheHostileTests {
         #expect(failed.progress?.completedCount == (failed.progress?.requiredCount ?? 0) - 1)
         #expect(try !table.onBoard("roads", of: all).contains(middle))
         #expect(try table.check() == [])
-        // Once repaired at its source, it is fetched.
+        // Once repaired at the source, the tile is fetched.
         try FileManager.default.removeItem(atPath: file)
         try sound.write(to: URL(fileURLWithPath: file))
         await table.stop()
@@ -134,7 +134,7 @@ struct CacheHostileTests {
         await table.end()
     }
 
-    @Test func failedAttemptsAndTilesGivenUpAreCountedSeparately() async throws {
+    @Test func failedAttemptsAndFailedTilesAreCountedSeparately() async throws {
         let table = try CacheTable([
             "tilesets=name=roads,source=FOLDER/roads", "network.retries=1", "region.retry_s=86400",
         ]) { try TileFolders.roads(in: $0 + "/roads", reach: 20_000) }
@@ -172,7 +172,7 @@ struct CacheHostileTests {
             case "a page": try TileFolders.write(Array("<!DOCTYPE html><html></html>".utf8), file)
             case "half a picture": try TileFolders.write(TileFolders.png(middle).dropLast(4), file)
             default:
-                // A large size, without taking room.
+                // A large size without allocated disk space.
                 try TileFolders.write(TileFolders.png(middle), file)
                 #expect(truncate(file, 1 << 40) == 0)
             }

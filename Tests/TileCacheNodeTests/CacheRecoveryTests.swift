@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 import TileCacheNode
 
-/// Incomplete offline regions complete automatically when their obstacle ends.
+/// Incomplete offline regions, which complete automatically when their obstacle ends.
 struct CacheRecoveryTests {
     private static func definition(
         _ radius: Double, around place: NavGeo.Coordinate = TileFolders.porto, zooms: ClosedRange<UInt32>
@@ -31,7 +31,7 @@ struct CacheRecoveryTests {
     private static func fill(_ table: CacheTable) async throws {
         table.position(TileFolders.porto)
         try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
-        // The store learns periodically which tiles to evict last.
+        // The store is periodically informed of the tiles to evict last.
         try await table.pass(seconds: 3)
     }
 
@@ -49,17 +49,17 @@ struct CacheRecoveryTests {
         let stopped = try #require(try await table.load(try Self.definition(9_000, around: other, zooms: 11...11)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
         #expect(stopped.error?.message?.contains("predictive") == true, "\(stopped)")
-        try await table.until("the health says so") { try table.findings.contains { $0.code == "budget_full" } }
+        try await table.until("it is reported") { try table.findings.contains { $0.code == "budget_full" } }
         try await table.set("predictive.enabled", .boolValue(false))
         try await table.until("the region is complete") { try Self.isLoaded(table) }
-        try await table.until("the health says so") { try !table.findings.contains { $0.code == "budget_full" } }
+        try await table.until("the report is withdrawn") { try !table.findings.contains { $0.code == "budget_full" } }
         #expect(try table.check() == [])
         await server.end()
         await table.end()
     }
 
-    /// A cache that is full of tiles ahead, and a region beside them whose load has ended for lack of room; each is loaded from a separate
-    /// server.
+    /// Returns a cache that is full of tiles ahead and has a region whose load ended for lack of room, and the servers
+    /// of the region and of the tiles ahead.
     private static func full(retry: Int) async throws -> (table: CacheTable, region: CacheTable, ahead: CacheTable) {
         let (region, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000) { _ in 700_000 }
@@ -81,7 +81,7 @@ struct CacheRecoveryTests {
 
     @Test func purgeLetsAWaitingRegionResume() async throws {
         let (table, region, ahead) = try await Self.full(retry: 86_400)
-        // Purged tiles cannot be fetched again.
+        // The purged tiles cannot be fetched again.
         await ahead.end()
         let purged = try await table.call(TileCacheService.purge, PurgeRequest(tileset: "ahead"))
         #expect(purged.error == nil && purged.freedBytes ?? 0 > 4_000_000)
@@ -92,7 +92,7 @@ struct CacheRecoveryTests {
     }
 
     @Test func vehicleMovingAwayLetsAWaitingRegionResume() async throws {
-        // Without that the load is not retried, because its obstacle is on this machine.
+        // Until the vehicle moves, the load is not retried, since its obstacle is local.
         let (table, region, ahead) = try await Self.full(retry: 1)
         try await table.pass(seconds: 3)
         #expect(try table.events.count { $0.kind == .loadFinished } == 1)
@@ -106,7 +106,7 @@ struct CacheRecoveryTests {
 
     @Test func removedEditionLetsAWaitingRegionResume() async throws {
         let folder = try TemporaryFolder()
-        // One tile of a region's newer editions never arrives: they wait beside the one in use.
+        // One tile of the region's newer editions never arrives, so they are kept beside the one in use.
         let lost = TileID(containing: TileFolders.porto, zoom: 12)
         let isLost = Mutex(false)
         let server = try LoopbackServer { request, _ in
@@ -140,14 +140,14 @@ struct CacheRecoveryTests {
             let answer = try await table.call(
                 TileCacheService.updateRegion, UpdateRegionRequest(regionId: "roads", revalidate: true))
             #expect(answer.error == nil)
-            try await table.until("its update has failed") {
+            try await table.until("the update has failed") {
                 try table.events.count { $0.kind == .loadFinished && $0.regionId == "roads" } > ends
             }
         }
         try await publish("two", reach: 70_000)
         try await table.settle()
         try await table.pass(seconds: 3)
-        // Room for a tile of the other region, and not for all.
+        // Room for one tile of the other region, but not for all.
         let size = try #require(try table.states.last?.sizeBytes)
         try await table.set("store.budget_mb", .doubleValue((Double(size) + 60_000) / 1e6))
         let stopped = try #require(try await table.load(try Self.definition(9_000, zooms: 12...12)).last)
@@ -191,7 +191,7 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    @Test func regionWaitingForNetworkCompletesQuietlyWhenItsTilesArriveOtherwise() async throws {
+    @Test func regionWaitingForNetworkCompletesWhenItsTilesAreRequested() async throws {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
         }
@@ -202,17 +202,17 @@ struct CacheRecoveryTests {
         try await table.set("network.mode", .stringValue("metered"))
         let stopped = try #require(try await table.load(try Self.definition(1_000, zooms: 12...12)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.message?.contains("metered") == true)
-        // However often it is retried, an unchanged state is not reported again.
+        // Retries do not report an unchanged state again.
         let told = try table.events.count
         try await table.pass(seconds: 3)
         #expect(try table.events.count == told)
         try await table.set("network.mode", .stringValue("offline"))
-        try await table.until("it is told what else it waits for") {
+        try await table.until("the new obstacle is reported") {
             let region = try table.events.last { $0.kind == .loadFinished }
             return region?.error?.message?.contains("offline") == true
         }
         try await table.set("network.mode", .stringValue("metered"))
-        // Requests for its tiles store them.
+        // Callers' requests for the region's tiles store them.
         let area = try RegionArea.circle(around: TileFolders.porto, radius: 1_000)
         for tile in try area.tiles(zoom: 12, limit: 100).tiles {
             let key = TileKey(domain: .maps, zoom: 12, x: tile.x, y: tile.y)
@@ -226,7 +226,7 @@ struct CacheRecoveryTests {
     }
 
     @Test func regionIsCompleteAgainAfterDamagedTileIsRefetched() async throws {
-        // The damage is only found by a request.
+        // Only a request finds the damage.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12", "store.patrol_bytes_per_s=0",
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }

@@ -19,7 +19,7 @@ struct CacheRegionListTests {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
         }
         let area = MultiPolygon(try RegionArea.circle(around: TileFolders.porto, radius: 500))
-        // So large that not all of them fit into a page, whatever its limit.
+        // Large enough that not all of them fit into a page, whatever its limit.
         let name = String(repeating: "n", count: 65_536)
         let metadata = [KeyValue(key: "k", value: String(repeating: "v", count: 65_000))]
         let wanted = ["é", "Z"] + (0..<20).map { "r\($0)" }
@@ -57,7 +57,7 @@ struct CacheRegionListTests {
     }
 
     @Test func oversizedRegionListPointsToPaging() async throws {
-        // Its source does not answer: the tiles are wanted, and none of them is stored yet.
+        // The source does not answer, so none of the wanted tiles is stored.
         let silence = try TestWeb.Silence()
         let table = try CacheTable(["tilesets=name=roads,source=http://127.0.0.1:\(silence.port)/"])
         let ring = (0..<RegionArea.greatestCornerCount - 1).map { number -> (Double, Double) in

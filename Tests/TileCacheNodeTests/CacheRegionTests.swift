@@ -38,7 +38,7 @@ struct CacheRegionTests {
             ], metadata: metadata)
     }
 
-    /// Tiles of a circle as a region has them.
+    /// Returns the tiles that a region has for a circle.
     private static func tiles(_ radius: Double, _ layers: [RegionLayer]) throws -> Set<TileID> {
         let area = try RegionArea.circle(around: TileFolders.porto, radius: radius)
         return Set(try area.tiles(of: layers, limit: 100_000).flatMap(\.tiles))
@@ -129,7 +129,7 @@ struct CacheRegionTests {
         #expect(try table.events.last?.kind == .removed && table.events.last?.region == nil)
         let again = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(again.error?.code == .notFound)
-        // Its tiles stay until the room is needed.
+        // The region's tiles remain until room is needed.
         #expect(try table.onBoard("roads", of: roads) == large)
         let purged = try await table.call(TileCacheService.purge, PurgeRequest(tileset: "roads"))
         #expect(purged.removedCount == UInt64(large.count) && purged.freedBytes ?? 0 > 0)
@@ -153,7 +153,7 @@ struct CacheRegionTests {
 
     @Test func failedLoadReportsReasonAndResumesAlsoAfterRestart() async throws {
         let (table, roads, _) = try Self.table(["network.retries=0", "region.retry_s=86400"])
-        // The list names them, but they do not exist.
+        // Tiles that are listed but do not exist.
         let wanted = try Self.tiles(6_000, RegionLayer.navigation()).intersection(roads)
         let lost = wanted.filter { $0.zoom == 12 }.sorted().prefix(3)
         for tile in lost {
@@ -185,7 +185,7 @@ struct CacheRegionTests {
     }
 
     @Test func cancelledLoadKeepsItsTiles() async throws {
-        // Nothing may be fetched: the load waits until it is cancelled.
+        // A tile is missing, so the load is pending until it is cancelled.
         let (table, roads, _) = try Self.table(["region.retry_s=86400", "network.retries=100"])
         let wanted = try Self.tiles(6_000, RegionLayer.navigation()).intersection(roads)
         let lost = try #require(wanted.filter { $0.zoom == 12 }.max())
@@ -202,7 +202,7 @@ struct CacheRegionTests {
             case .end(let status): end = status
             }
         }
-        try await table.until("all but one are there") {
+        try await table.until("all tiles but one are stored") {
             last?.progress?.completedCount == UInt64(wanted.count - 1)
         }
         let cancelled = try await table.call(TileCacheService.cancelLoad, CancelLoadRequest(regionId: "porto"))
@@ -220,7 +220,7 @@ struct CacheRegionTests {
     }
 
     @Test func regionBeingSampledCanBeListedCancelledAndRemoved() async throws {
-        // The samples take as long as permitted.
+        // The samples take until their time limit.
         let server = try LoopbackServer { _, _ in .silence }
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=\(server.url)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
@@ -251,7 +251,7 @@ struct CacheRegionTests {
         #expect(named.error == nil && named.region?.definition?.name == "Porto")
         let listed = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         #expect(listed.regions.map(\.definition?.name) == ["Porto"])
-        // Requested again in the meantime: both callers get the same result.
+        // The region is requested again in the meantime: both callers get the same result.
         try load("porto")
         let removed = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(removed.error == nil)
@@ -274,7 +274,7 @@ struct CacheRegionTests {
             try Data(contentsOf: URL(fileURLWithPath: current + "/tileset.json"))
         }
         let old = try versions()
-        // One tile of the newer edition is missing: the old edition stays in use.
+        // One tile of the newer edition is missing, so the old edition remains in use.
         try TileFolders.roads(in: table.folder + "/roads", version: "two", reach: 40_000)
         let late = try #require(wanted.filter { $0.zoom == 12 }.min())
         let file = "\(table.folder)/roads/12/\(late.x)/\(late.y).road"
@@ -286,8 +286,8 @@ struct CacheRegionTests {
         }
         try await table.settle()
         #expect(try versions() == old && table.states.last?.mapVersion == "one")
-        // A region that serves completely is listed as complete, with the reason why its update waits; the health
-        // reports it, too.
+        // A region that serves all its tiles is listed as complete, with the reason why its update is pending, which
+        // the health also reports.
         let waits = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         let failed = try #require(try table.events.last { $0.kind == .loadFinished && $0.success == false })
         for region in waits.regions.filter({ $0.definition?.regionId == failed.regionId }) + [failed.region] {
@@ -296,7 +296,7 @@ struct CacheRegionTests {
             #expect(count > 0 && region?.progress?.requiredCount == count)
         }
         #expect(waits.regions.allSatisfy { $0.state != .incomplete })
-        try await table.until("the health says so") {
+        try await table.until("the pending update is reported") {
             try table.findings.contains {
                 $0.code == "region_outdated" && $0.message?.contains("'\(failed.regionId ?? "")'") == true
             }
@@ -382,7 +382,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func refusalsNameTheField() async throws {
+    @Test func rejectionsNameTheField() async throws {
         let (table, _, _) = try Self.table()
         try await table.settle()
         func tile(_ key: TileKey?) async throws -> String {
@@ -418,7 +418,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    /// A square in the Pacific.
+    /// Returns a square in the Pacific.
     private static var far: MultiPolygon {
         let corners = [(0.0, -150.0), (0, -149.9), (0.1, -149.9), (0, -150)]
         return MultiPolygon(polygons: [Polygon(rings: [Polyline(corners.map { ($0.0, $0.1) })])])

@@ -11,7 +11,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// Damaged files that no request touches: the running node finds them itself.
+/// Damaged files without requests for them, which the running node finds by its scrub.
 struct CacheScrubTests {
     private static let roads = [
         "tilesets=name=roads,source=FOLDER/roads", "region.retry_s=86400", "store.patrol_bytes_per_s=50000000",
@@ -23,12 +23,12 @@ struct CacheScrubTests {
             descriptors: [TilesetDescriptor(tileset: "roads")])
     }
 
-    /// The folder for mapping.
+    /// Returns the path of a tile in the folder for memory mapping.
     private static func view(_ table: CacheTable, _ tile: TileID) -> String {
         "\(table.folder)/store/tilesets/roads/current/\(tile.zoom)/\(tile.x)/\(tile.y).road"
     }
 
-    /// Cuts a file of a tile short, under all its names; its content's own name comes from where it is mapped.
+    /// Truncates a file, which is the same under all its names.
     private static func damage(_ path: String) throws {
         #expect(chmod(path, 0o600) == 0 && truncate(path, 7) == 0)
     }
@@ -44,15 +44,15 @@ struct CacheScrubTests {
         let path = Self.view(table, tile)
         let size = try #require(Self.size(path))
         try Self.damage(path)
-        try await table.until("the region is whole again") {
+        try await table.until("the region is complete again") {
             try table.events.count { $0.kind == .loadFinished && $0.success == true } == 2
         }
         #expect(Self.size(path) == size)
         let region = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "r")).region
         #expect(region?.state == .complete && region?.error == nil)
         #expect(try table.check() == [])
-        try await table.until("the log has come") { try table.log.contains { $0.contains("damaged on the disk") } }
-        // Nothing further was reported in the following round.
+        try await table.until("the damage is logged") { try table.log.contains { $0.contains("damaged on the disk") } }
+        // The following round reports nothing more.
         try await table.pass(seconds: 6)
         let log = try table.log
         #expect(
@@ -63,7 +63,7 @@ struct CacheScrubTests {
         #expect(lines.contains { $0.source == "cache" } && lines.allSatisfy { $0.source != "" })
         let health = try table.messages("/health/tile-cache-node") as [NodeHealth]
         #expect(health.last?.counters.first { $0.name == "tiles_damaged" }?.value == 1)
-        try await table.until("the health is well") { try !table.findings.contains { $0.code == "tiles_damaged" } }
+        try await table.until("the report is withdrawn") { try !table.findings.contains { $0.code == "tiles_damaged" } }
         await table.end()
     }
 
@@ -74,7 +74,7 @@ struct CacheScrubTests {
         let path = Self.view(table, TileID(containing: TileFolders.porto, zoom: 12))
         let size = try #require(Self.size(path))
         try FileManager.default.removeItem(atPath: path)
-        try await table.until("it is back") { Self.size(path) == size }
+        try await table.until("the file is restored") { Self.size(path) == size }
         #expect(try #require(table.node).node.downloads == downloads)
         #expect(try table.events.count { $0.kind == .loadFinished } == 1)
         #expect(try table.check() == [])
@@ -93,7 +93,7 @@ struct CacheScrubTests {
         let path = Self.view(table, TileID(containing: TileFolders.porto, zoom: 12))
         let size = try #require(Self.size(path))
         try Self.damage(path)
-        try await table.until("it is back") { Self.size(path) == size }
+        try await table.until("the file is restored") { Self.size(path) == size }
         try await table.settle()
         #expect(try #require(table.node).node.downloads == downloads + 1)
         #expect(try table.onBoard("roads", of: all) == before && table.check() == [])
@@ -115,7 +115,7 @@ struct CacheScrubTests {
         let path = Self.view(table, tile)
         let size = try #require(Self.size(path))
         try Self.damage(path)
-        try await table.until("the health says so") {
+        try await table.until("the damage is reported") {
             try table.findings.contains {
                 $0.code == "tiles_damaged" && $0.message?.contains("roads/12/\(tile.x)/\(tile.y)") == true
             }
@@ -130,22 +130,22 @@ struct CacheScrubTests {
         #expect(asked.error?.code == .notFound && asked.data == nil)
         #expect(!FileManager.default.fileExists(atPath: path))
         try await table.set("network.mode", .stringValue("unmetered"))
-        try await table.until("it is back") { Self.size(path) == size }
-        try await table.until("the health is well") { try !table.findings.contains { $0.code == "tiles_damaged" } }
+        try await table.until("the file is restored") { Self.size(path) == size }
+        try await table.until("the report is withdrawn") { try !table.findings.contains { $0.code == "tiles_damaged" } }
         let whole = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "r")).region
         #expect(whole?.state == .complete && whole?.error == nil)
         await table.end()
     }
 
-    @Test func unrepairableDamageIsReportedOnceAndShown() async throws {
+    @Test func unrepairableDamageIsLoggedOnceAndReported() async throws {
         let table = try CacheTable(Self.roads, hearsLog: true) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
         }
         #expect(try await table.load(try Self.definition(radius: 5_000)).last?.region?.state == .complete)
-        // A folder that is not empty is not replaced.
+        // The node does not replace a folder that is not empty.
         let link = "\(table.folder)/store/tilesets/roads/current"
         #expect(unlink(link) == 0 && mkdir(link, 0o755) == 0 && mkdir(link + "/mine", 0o755) == 0)
-        try await table.until("the health says so") {
+        try await table.until("the damage is reported") {
             try table.findings.contains { $0.code == "store_unsound" && $0.message?.contains("roads/current") == true }
         }
         try await table.pass(seconds: 6)
@@ -158,7 +158,7 @@ struct CacheScrubTests {
         let table = try CacheTable(Self.roads) { try TileFolders.roads(in: $0 + "/roads", reach: 30_000) }
         #expect(try await table.load(try Self.definition(radius: 5_000)).last?.region?.state == .complete)
         #expect(rename(table.folder + "/store/objects", table.folder + "/store/away") == 0)
-        try await table.until("the health says so") {
+        try await table.until("the missing folder is reported") {
             try table.findings.contains {
                 $0.code == "store_failed" && $0.message?.contains("no longer exists") == true
             }
@@ -172,7 +172,7 @@ struct CacheScrubTests {
         await table.end()
     }
 
-    @Test func scrubIsSwitchedOnAndOffLive() async throws {
+    @Test func scrubIsEnabledAndDisabledAtRunTime() async throws {
         let table = try CacheTable(Self.roads + ["store.patrol_bytes_per_s=0"]) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
         }
@@ -183,7 +183,7 @@ struct CacheScrubTests {
         try await table.pass(seconds: 6)
         #expect(Self.size(path) == 7)
         try await table.set("store.patrol_bytes_per_s", .intValue(50_000_000))
-        try await table.until("it is back") { Self.size(path) == size }
+        try await table.until("the file is restored") { Self.size(path) == size }
         try await table.set("store.patrol_bytes_per_s", .intValue(0))
         try Self.damage(path)
         try await table.pass(seconds: 6)

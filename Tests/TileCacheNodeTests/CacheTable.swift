@@ -14,7 +14,7 @@ import Synchronization
 import Testing
 import TileCacheNode
 
-/// A tile cache with a caller, and its publications.
+/// A tile cache with a caller and a subscriber to its publications.
 final class CacheTable {
     let network = InProcessNetwork(pipeDepth: 100_000)
     let caller: InProcessBus
@@ -27,13 +27,13 @@ final class CacheTable {
     private let settings: [String]
     private let isPlayed: Bool
     private let hearsLog: Bool
-    /// The machine's wall clock, as the cache sees it.
+    /// The wall clock of the cache.
     let wallClock = WallClock()
     private var stamp: Int64 = 1_767_258_000_000_000_000
 
     /// - Parameters:
-    ///   - isPlayed: Whether the cache uses the time of `/clock`.
-    ///   - hearsLog: Whether its warnings are recorded.
+    ///   - isPlayed: whether the cache uses the time of `/clock`.
+    ///   - hearsLog: whether the cache's warnings are recorded.
     init(
         _ settings: [String], isPlayed: Bool = false, hearsLog: Bool = false, make: (String) throws -> Void = { _ in }
     ) throws {
@@ -58,24 +58,24 @@ final class CacheTable {
 
     deinit {
         guard let node else { return }
-        // After a test threw, waiting here would block a thread that the node's own tasks need.
+        // After a test has thrown, waiting here would block a thread that the node's own tasks need.
         let (runner, temporary) = (Transferred(node), temporary)
         Thread.detachNewThread { withExtendedLifetime(temporary) { runner.node.finish() } }
     }
 
-    /// A node on its way to another thread, which alone owns it from then on.
+    /// A node that is passed to another thread, which is then its only owner.
     private struct Transferred: @unchecked Sendable {
-        // Unchecked: see above.
+        // Unchecked because only the receiving thread uses the node.
         let node: NodeRunner<TileCacheNode>
 
         init(_ node: NodeRunner<TileCacheNode>) { self.node = node }
     }
 
-    /// Creates a cache that serves tiles of a folder over HTTP; returns it with its address.
+    /// Returns a cache that serves tiles of a folder over HTTP, and its address.
     ///
     /// - Parameters:
     ///   - tileset: the setting of the tileset.
-    ///   - make: writes the tiles into the folder.
+    ///   - make: a closure that writes the tiles into the folder.
     static func serving(
         _ tileset: String = "tilesets=name=map,domain=maps,source=FOLDER/map", make: (String) throws -> Void
     ) async throws -> (server: CacheTable, address: String) {
@@ -105,7 +105,7 @@ final class CacheTable {
                 node: "tile-cache-node", level: hearsLog ? .warning : .critical, isWrittenToStandardError: !hearsLog))
     }
 
-    /// Ends the node; its store stays.
+    /// Ends the node but keeps its store.
     func stop() async {
         guard let node else { return }
         let runner = Transferred(node)
@@ -125,15 +125,15 @@ final class CacheTable {
         while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
     }
 
-    /// Deadlines use the machine's clock, because downloads do not go over the bus. A stall of the machine does not count as time, or else
-    /// its nodes would take each other for dead.
+    /// Sets the time of the network. Deadlines follow the machine's clock, because downloads do not use the bus. A
+    /// stall of the machine does not count as time, since the nodes would otherwise consider each other dead.
     private func setTime() {
         let now = Clocks.monotonic()
         let last = network.now.monotonicNanoseconds
         network.now.monotonicNanoseconds = last == 0 ? now : last + min(max(now - last, 0), 50_000_000)
     }
 
-    /// Runs the node until a condition is true; a test that waits in vain fails.
+    /// Runs the node until a condition is true; the test fails if it remains false.
     func until(_ what: String, _ condition: () throws -> Bool) async throws {
         try await eventually(what, pause: 2) {
             try turn()
@@ -141,10 +141,10 @@ final class CacheTable {
         }
     }
 
-    /// Runs the node until the cache has nothing left to do or to report.
+    /// Runs the node until the cache has nothing left to do or report.
     func settle() async throws {
         var quiet = 0
-        try await until("nothing is to be done") {
+        try await until("the cache is idle") {
             let state = try states.last
             let isIdle =
                 node?.node.pendingCount == 0 && state?.pendingCount ?? 0 == 0 && state?.downloadingCount ?? 0 == 0
@@ -184,7 +184,7 @@ final class CacheTable {
         publish(RouteProgress(routeId: route, distanceTraveledM: metres), on: Topics.progress)
     }
 
-    /// The time of a played drive; `epoch` counts its jumps.
+    /// Publishes the time of a played drive; `epoch` counts its jumps.
     func clock(_ seconds: Int64, epoch: UInt32) {
         publish(
             Clock(stampNs: seconds * 1_000_000_000, rate: 1, epoch: epoch),
@@ -198,19 +198,19 @@ final class CacheTable {
     var states: [TilesState] { get throws { try messages("/tiles/state") } }
     var events: [RegionEvent] { get throws { try messages("/tiles/region_event") } }
 
-    /// The findings of its last health.
+    /// The findings of the last health message.
     var findings: [HealthReason] {
         get throws { try (messages("/health/tile-cache-node") as [NodeHealth]).last?.reasons ?? [] }
     }
 
-    /// The warnings of its log.
+    /// The logged warnings.
     var log: [String] { get throws { try (messages("/log") as [LogEntry]).compactMap(\.text) } }
 
     /// The number of health messages, about one per second.
     var healthCount: Int { heard.count { $0.topic == "/health/tile-cache-node" } }
 
-    /// Runs for some seconds of the node's own time: the node does what is due, and informs the store about the tiles ahead about as often
-    /// as it publishes its health.
+    /// Runs the node for some seconds of its own time, in which it performs due work; it informs the store of the tiles
+    /// ahead about as often as it publishes its health.
     func pass(seconds: Int) async throws {
         let seen = healthCount
         try await until("\(seconds) seconds have passed") { healthCount > seen + seconds }
@@ -225,7 +225,7 @@ final class CacheTable {
     ) async throws -> Response {
         var answer: Result<Response, CallStatus>?
         try caller.call(method, request, options: CallOptions(timeout: timeout)) { answer = $0 }
-        try await until("\(method.name) is answered") { answer != nil }
+        try await until("\(method.name) returns an answer") { answer != nil }
         return try #require(answer).get()
     }
 
@@ -255,7 +255,7 @@ final class CacheTable {
 
     // MARK: Store
 
-    /// The stored tiles of a tileset, read from outside.
+    /// Returns the stored tiles of a tileset, as read by another process.
     func onBoard(_ tileset: String, of tiles: some Sequence<TileID>) throws -> Set<TileID> {
         let reader = try TileStoreReader(folder: folder + "/store")
         let editions = try reader.editions()
@@ -264,13 +264,13 @@ final class CacheTable {
         return Set(all).subtracting(try reader.absent(all, in: current))
     }
 
-    /// The findings of the store check.
+    /// Returns the findings of the store check.
     func check() throws -> [String] {
         try TileStoreReader(folder: folder + "/store").check().findings.map(\.description)
     }
 }
 
-/// A wall clock that a test can set; correct until then.
+/// A wall clock that a test can set, and that is correct until then.
 final class WallClock: Sendable {
     private let offset = Mutex<Int64>(0)
 
@@ -279,6 +279,6 @@ final class WallClock: Sendable {
         return NavGeo.Timestamp(nanoseconds: now.nanoseconds + offset.withLock { $0 })
     }
 
-    /// Sets it some seconds ahead of the true time, or behind.
+    /// Sets the clock some seconds ahead of the true time, or behind it if negative.
     func set(ahead seconds: Int64) { offset.withLock { $0 = seconds * 1_000_000_000 } }
 }

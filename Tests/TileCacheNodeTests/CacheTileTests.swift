@@ -21,7 +21,7 @@ struct CacheTileTests {
     private static let middle = TileID(containing: TileFolders.porto, zoom: 12)
 
     @Test func tileIsFetchedOnceAndThenServedFromCache() async throws {
-        // The damage is only found by a request.
+        // Only a request finds the damage.
         let table = try CacheTable([Self.maps, "store.patrol_bytes_per_s=0"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000)
         }
@@ -41,7 +41,7 @@ struct CacheTileTests {
         let statistics = try await table.call(TileCacheService.statistics, StatisticsRequest())
         #expect(statistics.hitCount == 2 && statistics.missCount == 1)
 
-        // A tile damaged on the disk is not served but fetched again.
+        // A tile that is damaged on the disk is not served but fetched again.
         let file = try #require(path.path)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         try Data("rubbish".utf8).write(to: URL(fileURLWithPath: file))
@@ -81,19 +81,19 @@ struct CacheTileTests {
         for _ in 0..<100 { try table.turn() }
         #expect(!silence.wasReached)
         try await table.set("network.mode", .stringValue("unmetered"))
-        try await table.until("the source is asked") { silence.wasReached }
+        try await table.until("the source receives a request") { silence.wasReached }
         do {
             let late = try await table.call(
                 TileCacheService.getTile, GetTileRequest(key: Self.key(Self.middle)), timeout: .milliseconds(400))
             #expect(late.error?.code == .deadlineExceeded || late.error?.code == .providerUnavailable)
         } catch let status as CallStatus {
-            // On a busy machine the bus may be the first to report it.
+            // On a busy machine the bus may report the deadline first.
             #expect(status.code == .deadlineExceeded)
         }
         await table.end()
     }
 
-    @Test func cancelledCallGivesUpItsTile() async throws {
+    @Test func cancelledCallDropsItsPendingTile() async throws {
         let silence = try TestWeb.Silence()
         let source = "tilesets=name=map,domain=maps,source=http://127.0.0.1:\(silence.port)/{z}/{x}/{y}.png,zooms=0-14"
         let table = try CacheTable([source, "network.concurrency=1", "network.retries=100"])
@@ -106,10 +106,10 @@ struct CacheTileTests {
             ) { _ in }
             calls.append(call)
         }
-        try await table.until("one tile waits for the other") { try table.states.last?.pendingCount == 1 }
+        try await table.until("one tile is pending") { try table.states.last?.pendingCount == 1 }
         try table.caller.cancel(calls[1])
-        try await table.until("no tile waits") { try table.states.last?.pendingCount == 0 }
-        try await table.until("the source is asked") { silence.wasReached }
+        try await table.until("no tile is pending") { try table.states.last?.pendingCount == 0 }
+        try await table.until("the source receives a request") { silence.wasReached }
         await table.end()
     }
 
@@ -142,7 +142,7 @@ struct CacheTileTests {
         #expect(json["tiles"] as? [String] == ["http://\(address)/map/{z}/{x}/{y}"])
         #expect(json["minzoom"] as? Int == 9 && json["maxzoom"] as? Int == 13)
         #expect(await TestWeb.get("/", at: address).status == 200)
-        // A missing tile is empty; an impossible tile is not found.
+        // A missing tile gives an empty response; an impossible tile is not found.
         #expect(await TestWeb.get("/map/12/0/0", at: address).status == 204)
         for path in [
             "/sea.json", "/sea/1/0/0", "/map/12/4096/0", "/map/23/0/0", "/map/-1/0/0", "/map/+1/0/0", "/map/1/0",
@@ -196,7 +196,7 @@ struct CacheTileTests {
             Self.maps, "http.listen=127.0.0.1:0", "http.idle_s=0.3", "http.max_connections=2",
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 2_000) }
         let address = try #require(table.node?.node.serverAddress)
-        // A silent client and one that never ends its request are disconnected; in the meantime a third is not
+        // A silent client and one that never completes its request are disconnected; until then a third client is not
         // accepted.
         let isRefused = await TestWeb.beside {
             let (silent, slow) = (TestWeb.connect(address), TestWeb.connect(address))
@@ -219,7 +219,7 @@ struct CacheTileTests {
         let (server, address) = try await CacheTable.serving(Self.maps) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 12_000)
         }
-        // The one cache is the source of the other.
+        // The server is another cache.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12",
             "predictive.enabled=true", "predictive.maps.zoom_min=12", "predictive.maps.zoom_max=12",
@@ -229,7 +229,7 @@ struct CacheTileTests {
         table.position(TileFolders.porto)
         table.route(line)
         let wanted = Set(line.map { TileID(containing: $0, zoom: 12) })
-        try await table.until("the route is on board") {
+        try await table.until("the tiles of the route are stored") {
             try server.turn()
             return try table.onBoard("map", of: wanted) == wanted
         }
@@ -248,7 +248,7 @@ struct CacheTileTests {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000)
         }
         let asked = { server.node?.node.webRequests ?? 0 }
-        // This source declares that its tiles expire at once.
+        // The source declares that its tiles expire at once.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12"
         ])
@@ -274,7 +274,7 @@ struct CacheTileTests {
         let update = try await table.call(
             TileCacheService.updateRegion, UpdateRegionRequest(regionId: "r", revalidate: true))
         #expect(update.error == nil)
-        try await table.until("all tiles were asked for again") { asked() >= before + Int(count) }
+        try await table.until("all tiles were requested again") { asked() >= before + Int(count) }
         try await table.until("the region is complete again") {
             try table.events.last.map { $0.kind == .loadFinished && $0.success == true } == true
         }

@@ -5,14 +5,14 @@ import NavMap
 import NavTileCache
 import NavTileStore
 
-/// A folder of synthetic tiles, whose content is never read.
+/// Folders of synthetic tiles, whose content is never read.
 enum TileFolders {
-    /// The middle of the synthetic land.
+    /// The middle of the synthetic map.
     static let porto = NavGeo.Coordinate(latitude: 41.15, longitude: -8.61)
 
     /// Writes road tiles of all three layers within `reach` metres of Porto.
     ///
-    /// - Returns: The existing tiles.
+    /// - Returns: the existing tiles.
     @discardableResult
     static func roads(in folder: String, version: String = "one", reach: Double = 60_000) throws -> Set<TileID> {
         var tiles: Set<TileID> = []
@@ -56,7 +56,7 @@ enum TileFolders {
         return tiles
     }
 
-    /// Bytes that are accepted as an image.
+    /// Returns bytes that are accepted as an image.
     static func png(_ tile: TileID, count: Int = 400) -> [UInt8] {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + content(tile, "png", count: count)
             + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
@@ -78,7 +78,7 @@ enum TileFolders {
 
     private static func hash(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
 
-    /// A line of so many metres from Porto to the north-east, with a point every 50 m.
+    /// Returns a line of the given length from Porto to the north-east, with a point every 50 m.
     static func line(_ metres: Double, bearing: Double = 0.7, from start: NavGeo.Coordinate = porto) -> [NavGeo
         .Coordinate]
     {

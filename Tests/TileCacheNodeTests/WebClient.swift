@@ -5,7 +5,7 @@ import NavKit
 import NavWire
 import TileCacheNode
 
-/// A web map in a test: one connection over a plain socket, on a thread of its own.
+/// A web client for tests: one connection over a plain socket, on its own thread.
 enum TestWeb {
     struct Answer: Sendable {
         var status = 0
@@ -13,7 +13,7 @@ enum TestWeb {
         var body: [UInt8] = []
     }
 
-    /// A connection to `HOST:PORT` on this machine; negative when there is none.
+    /// Returns a connection to `HOST:PORT` on this machine; negative when there is none.
     static func connect(_ address: String) -> Int32 {
         let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
         return (try? LoopbackSocket.connect(to: port)) ?? -1
@@ -25,7 +25,7 @@ enum TestWeb {
         _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// Reads until the other side closes.
+    /// Reads until the peer closes the connection.
     static func drain(_ descriptor: Int32) -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -43,7 +43,7 @@ enum TestWeb {
         }
     }
 
-    /// One request.
+    /// Sends one request and returns the response.
     static func get(
         _ path: String, at address: String, method: String = "GET", _ headers: [String] = []
     ) async -> Answer {
@@ -85,7 +85,7 @@ enum TestWeb {
 
         deinit { close(descriptor) }
 
-        /// Whether anybody has connected.
+        /// Whether a client has connected.
         var wasReached: Bool {
             var set = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return poll(&set, 1, 0) > 0

@@ -14,7 +14,7 @@ package struct Horizon: Sendable, Equatable {
 
 /// A path of the horizon: the main path or a stub.
 package struct HorizonPath: Sendable, Equatable {
-    /// Identity: ``mainID``, or for a stub a number derived from its first edge.
+    /// The identity: ``mainID``, or for a stub a number derived from its first edge.
     package var id: UInt32
     /// The path that it leaves, with the distance from that path's beginning; nil for the main path.
     package var parent: Parent?
@@ -22,12 +22,12 @@ package struct HorizonPath: Sendable, Equatable {
     package var probability: Double
     /// The line from the beginning of the first edge.
     package var line: Polyline
-    /// Length in metres, as the edges give it.
+    /// Length in metres, according to the edges.
     package var length: Double
     package var edges: [EdgeKey]
-    /// The attributes, by their beginnings.
+    /// The attributes, sorted by their beginnings.
     package var spans: [HorizonSpan] = []
-    /// The points, by their offsets.
+    /// The points, sorted by their offsets.
     package var points: [HorizonPoint] = []
     /// The angle between the parent and the stub, radians, clockwise; nil for the main path.
     package var turnAngle: Double?
@@ -105,7 +105,7 @@ package struct HorizonRoute: Sendable {
     /// The index of the route's edge that the vehicle is on.
     package let piece: Int
 
-    /// Creates the route's part near a distance from its start; nil when the vehicle is on no edge of the route there.
+    /// Creates the route's part near a distance from its start; nil when the vehicle is not on an edge of the route there.
     package init?(_ route: Route, _ guidance: RouteGuidance, edge: EdgeKey, near offset: Double) {
         func distance(_ piece: RouteEdge) -> Double {
             max(piece.routeOffset - offset, offset - piece.routeOffset - piece.length, 0)
@@ -119,7 +119,7 @@ package struct HorizonRoute: Sendable {
         piece = nearest
     }
 
-    /// The largest difference between the position and the progress along the route, metres. 100: as far as the progress follows.
+    /// The largest difference between the position and the progress along the route, metres. 100: the limit of progress tracking.
     private static let reach = 100.0
 
     /// Metres from the route's start to the beginning of the vehicle's edge.

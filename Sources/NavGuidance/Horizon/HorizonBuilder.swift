@@ -52,7 +52,7 @@ package struct HorizonBuilder {
     ///
     /// - Parameters:
     ///   - offset: metres from the edge's start.
-    ///   - approach: the last edge before the roundabout that the edge is on; nil elsewhere, and where it is unknown.
+    ///   - approach: the last edge before the roundabout of this edge; nil when unknown or not on a roundabout.
     package func horizon(
         on edge: EdgeIndex, at offset: Double, after approach: EdgeIndex? = nil, along route: HorizonRoute?,
         extent: HorizonExtent
@@ -79,9 +79,9 @@ package struct HorizonBuilder {
         return horizon
     }
 
-    /// Returns a number that depends on the first edge alone, unless another path of the horizon has it.
+    /// Returns a number derived from the first edge, or the next one that no other path of the horizon has.
     private func identity(of edge: EdgeIndex, _ used: inout Set<UInt32>) -> UInt32 {
-        // Mixed, because the keys of neighbouring edges differ in few bits.
+        // Hashed, because the keys of neighbouring edges differ in few bits.
         var id = UInt32(truncatingIfNeeded: SplitMix64.mixed(graph.key(of: edge).rawValue))
         while id == 0 || !used.insert(id).inserted { id &+= 1 }
         return id

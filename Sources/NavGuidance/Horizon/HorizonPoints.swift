@@ -3,7 +3,7 @@ internal import NavMap
 internal import NavRouting
 
 extension HorizonBuilder {
-    /// Returns the points along edges up to a distance, by their offsets.
+    /// Returns the points along edges up to a distance, sorted by their offsets.
     func points(of edges: [EdgeIndex], length: Double, along route: HorizonRoute?) -> [HorizonPoint] {
         var points: [HorizonPoint] = []
         var begin = 0.0

@@ -30,7 +30,7 @@ extension HorizonBuilder {
         return spans
     }
 
-    /// Returns the attributes of an edge, always in the same order; nil for a kind that it lacks.
+    /// Returns the attributes of an edge, always in the same order; nil for each kind without a value.
     private func attributes(of edge: EdgeIndex) -> [HorizonSpan.Attribute?] {
         let road = graph.attributes(of: edge)
         let flags = road.flags

@@ -24,9 +24,9 @@ struct RoundaboutEntry {
 
 /// A model of the road that a vehicle probably takes at a junction.
 ///
-/// There is no published table of turning shares that holds everywhere. The weights keep an order that traffic counts agree on: most go straight
-/// on, more stay on their road than leave it, and more stay on roads of a class than go down to lesser ones. A roundabout counts as one
-/// junction: its exits are compared with each other, by the road and the direction in which the path came onto it.
+/// No published table of turning shares holds everywhere. The weights follow an order that traffic counts agree on: most vehicles go
+/// straight on, more stay on their road than leave it, and more stay on roads of the same class than move to lesser ones. A roundabout
+/// counts as one junction: its exits are compared with each other, by the road and the direction in which the path came onto it.
 struct PathChoice {
     let junctions: JunctionModel
     private var graph: RoadGraph { junctions.graph }
@@ -36,7 +36,7 @@ struct PathChoice {
     private static let angleScale = Double.pi / 4
     /// The weight of staying on the road of the same name or number.
     private static let sameRoad = 3.0
-    /// The weight for each road group by which the arm is lower.
+    /// The weight for each road group by which the arm ranks lower.
     private static let lesserGroup = 0.4
     /// The weight of leaving a road by a link. Together with the angle, a motorway exit gets some 7 %.
     private static let ontoLink = 0.3
@@ -48,7 +48,7 @@ struct PathChoice {
     private static let leastWeight = 1e-9
     /// The most edges of a roundabout that are examined, to bound the work on a wrongly mapped ring.
     private static let mostRoundaboutEdges = 64
-    /// The probability that a driver follows the route at a junction. 0.95: of twenty maneuvers about one is missed.
+    /// The probability that a driver follows the route at a junction. 0.95: about one of twenty maneuvers is missed.
     static let obedience = 0.95
 
     /// Returns the arms that continue from a state, in ascending order of edges; a U-turn is included only if the route makes it.
@@ -100,7 +100,7 @@ struct PathChoice {
         return arms
     }
 
-    /// Gives arms the angles that drivers perceive, as instructions do: the first metres of a road may point elsewhere.
+    /// Sets the angles of arms to those that drivers perceive, as in instructions: the first metres of a road may point elsewhere.
     private func perceive(_ arms: inout [PathArm], from edge: EdgeIndex) {
         guard arms.count > 1, let seen = junctions.intersection(after: edge) else { return }
         for index in arms.indices {

@@ -1,14 +1,14 @@
 /// The criteria for an alternative that is worth showing.
 ///
 /// Three are those of Abraham, Delling, Goldberg and Werneck ("Alternative routes in road networks", 2013) with their
-/// values; two more concern the look on the map.
+/// values; two more concern the appearance on the map.
 public struct AlternativeCriteria: Sendable, Hashable {
     /// The greatest cost of an alternative relative to the best route, at least 1.
     public var stretch: Double
     /// The greatest cost of a detour relative to the best route's part between the same two points, at least 1.
     ///
-    /// Valhalla allows 2. The literature bounds the whole route instead, which would allow a three-minute detour in a
-    /// town 45 seconds more.
+    /// Valhalla allows 2. The literature bounds the whole route instead, which would let a three-minute detour in a
+    /// town take 45 seconds longer.
     public var detourStretch: Double
     /// The greatest share of the best route's cost on roads that an alternative shares with it, with the route being
     /// driven or with another alternative, 0 ... 1.
@@ -16,7 +16,7 @@ public struct AlternativeCriteria: Sendable, Hashable {
     /// The share of the best route's cost up to which every part of an alternative is a cheapest path between its ends,
     /// 0 ... 1.
     ///
-    /// This avoids turn-offs that make no sense to a driver.
+    /// This avoids turn-offs that are implausible to a driver.
     public var localOptimality: Double
     /// The least length of an alternative's longest own stretch, metres: more than a detour round a block.
     public var detour: Double

@@ -3,9 +3,9 @@ public import NavMap
 
 /// The place where a route leaves another.
 public struct RouteFork: Sendable, Equatable {
-    /// The last common edge; the first edge of the route when the two part at once.
+    /// The last common edge; the first edge of the route when the two diverge at once.
     public var edge: EdgeKey
-    /// Metres from that edge's start; the edge's length when the routes part at its end.
+    /// Metres from that edge's start; the edge's length when the routes diverge at its end.
     public var offset: Double
     public var coordinate: Coordinate
     /// Metres from the start of both routes.
@@ -101,7 +101,7 @@ extension AlternativeRoute {
 }
 
 extension RouteFork {
-    /// Finds the place where `route` leaves `other` for the first time, or its start when they part at once.
+    /// Finds the place where `route` leaves `other` for the first time, or its start when they diverge at once.
     init(of route: Route, from other: Route) {
         var common = 0
         while common < min(route.edges.count, other.edges.count),

@@ -10,17 +10,18 @@ struct DrivenRoute {
 
     /// The greatest distance between the vehicle and the route's place on the edge, metres along the edge.
     private static let tolerance = 1.0
-    /// The farthest that a vehicle may be before the start of its leg, metres along the edge: it arrives at a stop some metres before it.
+    /// The greatest distance of a vehicle before the start of its leg, metres along the edge: arrivals at stops are detected some metres
+    /// early.
     private static let arrivalReach = 30.0
 
     /// Nil when the vehicle is not on the route, when the route's remaining waypoints differ from the request's, or
-    /// when an edge from the vehicle on is not in the graph or may not be driven.
+    /// when a remaining edge is not in the graph or may not be driven.
     init?(_ route: Route, _ metric: Metric, _ request: RouteRequest, _ snapper: Snapper) {
         guard request.fault == nil, let first = request.waypoints.first else { return nil }
         let graph = metric.turns.graph
         var paths: [LegPath] = []
         func open(_ piece: RouteEdge) -> EdgeIndex? { graph.edge(piece.key).flatMap { metric.allows($0) ? $0 : nil } }
-        // The vehicle is past the last edge that is missing or closed, or else one is ahead of it.
+        // The vehicle must be past the last edge that is missing or closed.
         let rest = route.edges.lastIndex { open($0) == nil }.map { $0 + 1 } ?? 0
         for (index, piece) in route.edges.enumerated().dropFirst(rest) {
             guard let edge = open(piece) else { return nil }

@@ -3,7 +3,7 @@ enum RoadNames {
     /// Returns for each route, in travel order, the two roads that cover most of the part that no other route shares.
     ///
     /// If another route has the same two, the next longest replace them. A route without a named road of its own is
-    /// named by roads it shares with others.
+    /// identified by roads that it shares with others.
     static func distinct(_ routes: [Route]) -> [[String]] {
         let lengths = routes.map { names($0) }
         var taken: Set<[String]> = []

@@ -9,16 +9,16 @@ extension Router {
     ///
     /// With several waypoints, an alternative replaces one leg and the criteria apply within that leg.
     ///
-    /// All ``RouteOptions`` are respected. With a chosen route or an initial stretch, the main route is the one they
-    /// lead to, and no alternative makes more maneuvers in the initial stretch than it.
+    /// All ``RouteOptions`` are respected. With a chosen route or an initial stretch, the main route is the result of
+    /// these options, and no alternative makes more maneuvers in the initial stretch than the main route.
     ///
-    /// Excluded roads and another time of departure customise the hierarchy for this one request.
+    /// For excluded roads or another time of departure, the hierarchy is customised for this one request.
     ///
     /// - Parameters:
     ///   - request: The waypoints; with a route being driven, the vehicle's position and the waypoints still ahead.
     ///   - limit: The maximum number of alternatives, 0 ... 2; larger values are clamped.
     ///   - current: The route being driven, which need not be the best. The best route replaces it when the vehicle is
-    ///     not on it, or when some of its edges from the vehicle on are not loaded or may not be driven.
+    ///     not on it, or when some of its remaining edges are not loaded or may not be driven.
     public func alternatives(
         _ request: RouteRequest, limit: Int = 2, to current: Route? = nil,
         criteria: AlternativeCriteria = AlternativeCriteria(), workspace: SearchWorkspace
@@ -26,7 +26,7 @@ extension Router {
         guard let hierarchy else {
             return .notFound(.invalid("alternatives need a router over a contraction hierarchy"))
         }
-        // The search, which comes first, reports invalid options; invalid areas cannot make a metric.
+        // The search below reports invalid options; a metric cannot be made for invalid areas.
         if request.options.fault == nil, let own = ownMetric(for: request.options) {
             var rest = request
             rest.options.excludedEdges = []

@@ -145,7 +145,7 @@ struct SearchSpaces {
 
     /// Adds paths over higher vertices, from the highest of some vertices down.
     ///
-    /// All vertices above them must be included or already done.
+    /// All vertices above them must be included or already processed.
     private func descend(_ vertices: ArraySlice<UInt32>) {
         let hierarchy = costs.hierarchy
         let (offsets, heads, arcs) = (hierarchy.upOffsets.base, hierarchy.upHeads.base, costs.costs.base)
@@ -181,8 +181,8 @@ struct SearchSpaces {
         return label.x &+ label.y
     }
 
-    /// Returns the last vertex that the best path shares with the path from the origins to `vertex`; nil when they part
-    /// at once.
+    /// Returns the last vertex that the best path shares with the path from the origins to `vertex`; nil when they
+    /// diverge at once.
     ///
     /// A lower bound: the paths may share more inside the next arc.
     func fork(before vertex: UInt32) -> UInt32? {

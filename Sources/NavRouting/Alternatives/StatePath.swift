@@ -36,7 +36,7 @@ struct PathIndex {
     private let mask: Int
     private static let free = UInt32.max
 
-    /// Creates an index; an edge that is driven twice has its first position.
+    /// Creates an index; an edge that is driven twice is listed at its first position.
     init(_ edges: some Sequence<EdgeIndex>, count: Int) {
         var capacity = 64
         while capacity < count * 2 { capacity *= 2 }

@@ -10,10 +10,11 @@ struct UnpackingScratch {
         var next: UInt32
     }
 
-    /// A part that is being unpacked, with what is known of its middle vertex.
+    /// A part that is being unpacked, with its middle vertex as far as it is determined.
     fileprivate struct Split: BitwiseCopyable {
         var piece: UInt32
-        /// First the position of the middle among the lower neighbours, then the arc from it to the part's lower end.
+        /// First the position of the middle among the lower neighbours, later the arc from the middle to the part's
+        /// lower end.
         var place: UInt32
         var middle: UInt32 = 0
         var end: UInt32 = 0
@@ -22,7 +23,7 @@ struct UnpackingScratch {
     fileprivate var pieces = FlatArray<Piece>(uninitialized: 1_024)
     fileprivate var splits = FlatArray<Split>(uninitialized: 1_024)
 
-    /// Grows an array and keeps its first values.
+    /// Grows an array and preserves its first values.
     fileprivate static func reserve<Value>(_ count: Int, in array: inout FlatArray<Value>, keeping kept: Int) {
         guard array.count < count else { return }
         let larger = FlatArray<Value>(uninitialized: count * 2)
@@ -31,7 +32,7 @@ struct UnpackingScratch {
     }
 }
 
-/// The unpacking of arcs into the turns that they stand for.
+/// The unpacking of arcs into the turns that they represent.
 ///
 /// An arc leads over a lower vertex, by two arcs that may be shortcuts themselves. All arcs of a path are unpacked
 /// together, level by level, and each level in short passes over independent positions. The scattered memory reads of a
@@ -111,7 +112,7 @@ struct ArcUnpacking {
         _ pieces: UnsafeMutablePointer<Piece>, _ count: Int, _ splits: UnsafeMutablePointer<Split>, _ open: Int
     ) {
         let heads = costs.hierarchy.upHeads.base
-        // Runs backwards, so that each part makes room for two.
+        // Backwards, so that each part makes room for two.
         for index in stride(from: open - 1, through: 0, by: -1) {
             let split = splits[index]
             let piece = pieces[Int(split.piece)]

@@ -27,7 +27,7 @@ struct Contraction {
         }
         var heads = FlatArray<UInt32>(uninitialized: turns.arcCount * 4)
         var headCount = 0
-        // As long as the longest possible list; untouched pages take no memory.
+        // Sized for the longest possible list; untouched pages take no memory.
         var merged = FlatArray<UInt32>(uninitialized: count)
         var other = FlatArray<UInt32>(uninitialized: count)
         for vertex in 0..<count {
@@ -139,7 +139,7 @@ private struct TurnsUp {
         self.offsets = offsets
     }
 
-    /// Sorts the values of a vertex, by insertion when there are few, as usual.
+    /// Sorts the values of a vertex, by insertion when there are few, which is the usual case.
     @inline(__always)
     private static func sort(_ values: UnsafeMutablePointer<UInt64>, _ range: Range<Int>) {
         guard range.count <= 24 else {

@@ -1,12 +1,12 @@
 import NavMap
 
-/// The turn graph with the shortcuts that contraction adds, for every metric.
+/// A turn graph with the shortcuts that contraction adds, independent of the metric.
 ///
 /// It is the topology of a customisable contraction hierarchy (Dibbelt, Strasser and Wagner, "Customizable Contraction
 /// Hierarchies", 2016).
 ///
 /// Vertices are the turn graph's states by rank. There is at most one arc between two vertices; it is stored with the
-/// lower one and stands for both directions.
+/// lower one and represents both directions.
 public final class ContractionHierarchy: Sendable {
     public let turns: TurnGraph
     /// The number of vertices, one for each state.
@@ -34,7 +34,7 @@ public final class ContractionHierarchy: Sendable {
     static let noArc = UInt32.max
     /// The greatest average number of arcs per state.
     ///
-    /// A nested dissection of a city leaves 9, one of a continent 15; far more means that the ranks were made to
+    /// A nested dissection of a city leaves 9, one of a continent 15; a far greater number indicates ranks crafted to
     /// exhaust memory.
     static let greatestDensity = 64
 

@@ -71,7 +71,7 @@ struct EliminationTree {
         let count = parents.count
         let sizes = FlatArray<UInt32>(repeating: 1, count: count)
         for vertex in 0..<count where parents[vertex] != none { sizes[Int(parents[vertex])] += sizes[vertex] }
-        // From the last vertex to the first, each vertex takes the end of what is left of its parent's range.
+        // From the last vertex to the first, each vertex takes the end of the remaining part of its parent's range.
         let (ends, places) = (FlatArray<UInt32>(uninitialized: count), FlatArray<UInt32>(uninitialized: count))
         var rootEnd = UInt32(count)
         for vertex in stride(from: count - 1, through: 0, by: -1) {

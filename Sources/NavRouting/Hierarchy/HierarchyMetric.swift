@@ -165,7 +165,7 @@ struct ArcMiddles: BitwiseCopyable {
 
     private init(places: UInt32) { self.places = places }
 
-    /// The same position, below ``noPlace``, in both directions.
+    /// Creates the same position, below ``noPlace``, in both directions.
     @inline(__always)
     init(place: Int) { places = UInt32(truncatingIfNeeded: place) &* 0x0001_0001 }
 
@@ -173,9 +173,9 @@ struct ArcMiddles: BitwiseCopyable {
     @inline(__always)
     func place(isUp: Bool) -> UInt16 { UInt16(truncatingIfNeeded: isUp ? places : places >> 16) }
 
-    /// Takes over the positions of the masked directions, up first.
+    /// Replaces the positions of the masked directions, up first.
     ///
-    /// Without a branch, because which path is cheaper is unpredictable.
+    /// Branchless, because the cheaper path is unpredictable.
     @inline(__always)
     mutating func replace(with other: ArcMiddles, where mask: SIMDMask<SIMD2<Int32>>) {
         let wide = unsafeBitCast(mask, to: UInt64.self)

@@ -13,7 +13,7 @@ struct HierarchyParts: Sendable {
 
     /// The divisor of the vertex count that gives the largest subtree; larger ones are split.
     static let share = 24
-    /// Fewer vertices than this are not worth a thread.
+    /// The least number of vertices that justifies a thread.
     static let smallest = 1_024
 
     init(parents: FlatArray<UInt32>) {

@@ -15,7 +15,7 @@ struct HierarchyEnds {
 
 /// A leg search over a contraction hierarchy.
 ///
-/// It is as exact as ``BidirectionalSearch``, to which it falls back where missing tiles may matter.
+/// It is as exact as ``BidirectionalSearch``, which it falls back to where missing tiles may matter.
 struct HierarchySearch: LegSearch {
     private let costs: HierarchyMetric
     private let workspace: SearchWorkspace

@@ -2,14 +2,14 @@ public import NavGeo
 import Synchronization
 
 extension Router {
-    /// Like ``fastest(_:forEach:)``, for a vehicle whose costs are not computed yet.
+    /// Returns a router like ``fastest(_:forEach:)`` for a vehicle whose costs are not computed yet.
     ///
-    /// It prepares the costs and the traffic matching in parallel with the hierarchy, and customises once, with the
-    /// traffic known so far.
+    /// It computes the costs and the traffic matching in parallel with the hierarchy, and customises once, with the
+    /// given traffic.
     ///
     /// - Parameters:
     ///   - traffic: The speeds; nil or none for free flow.
-    ///   - now: Speeds that have expired by then are left out; nil leaves none out.
+    ///   - now: The current time: expired speeds are ignored; nil to use all speeds.
     ///   - forEach: The executor of the parts; the calling thread by default.
     public static func fastest(
         _ turns: TurnGraph, model: CostModel, traffic: TrafficOverlay? = nil, at now: Timestamp? = nil,

@@ -1,8 +1,8 @@
 import NavMap
 
-/// The driver's chosen route as additional search ends: at the end of each of its edges, with the discounted cost of the rest.
+/// The driver's chosen route as additional search ends: one at the end of each of its edges, with the discounted cost of the rest.
 ///
-/// The discount applies only from where the route is joined, so one search decides and the costs stay unchanged.
+/// The discount applies only after the route is joined, so a single search suffices and the costs stay unchanged.
 struct ChosenRoute {
     /// A place where the route can be joined, with the edges after it.
     struct Joining {

@@ -4,8 +4,8 @@ public import NavMap
 extension Metric {
     /// Creates the same costs without some edges.
     ///
-    /// Copies the costs, a millisecond for a city, for a search without a hierarchy. For a lasting exclusion, customise
-    /// a hierarchy with it: ``HierarchyMetric/init(_:_:forEach:)``.
+    /// Copies the costs, which takes a millisecond for a city, for a search without a hierarchy. For a lasting
+    /// exclusion, customise a hierarchy instead: ``HierarchyMetric/init(_:_:forEach:)``.
     public convenience init(_ base: Metric, excluding edges: [EdgeIndex]) {
         self.init(base, live: nil, closed: edges)
     }
@@ -39,7 +39,7 @@ struct AreaShape {
 
     init(_ area: ExcludedArea) {
         let first = area.corners.first ?? Coordinate(latitude: 0, longitude: 0)
-        // Averaged around the first corner, so that an area across the antimeridian stays in one piece.
+        // Averaged relative to the first corner, so that an area across the antimeridian stays in one piece.
         let local = LocalFrame(origin: first)
         let points = area.corners.map { local.point($0) }
         let count = Double(max(points.count, 1))

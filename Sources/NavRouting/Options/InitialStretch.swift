@@ -1,7 +1,7 @@
 import NavGeo
 import NavMap
 
-/// A search that leaves the surroundings of the start, where maneuvers cost more.
+/// A search within the surroundings of the start, where maneuvers cost more.
 ///
 /// It uses no hierarchy, because its costs apply to this start only. Its ends are the origins of the subsequent search.
 ///

@@ -7,7 +7,7 @@ public enum WaypointTurns: Sendable, Hashable {
     case atStops
     /// At every waypoint.
     case everywhere
-    /// Nowhere: the vehicle continues in the direction it came.
+    /// Nowhere: the vehicle continues in its direction of travel.
     case never
 }
 
@@ -15,7 +15,8 @@ public enum WaypointTurns: Sendable, Hashable {
 public enum Approach: Sendable, Hashable {
     /// On either side.
     case unrestricted
-    /// On the vehicle's own side, so that a passenger gets out at the kerb; the right side in right-hand traffic.
+    /// On the side that traffic keeps to, so that a passenger gets out at the kerb: the right side in right-hand
+    /// traffic.
     ///
     /// Waypoints on the road's line or at a one-way street have no other side.
     case kerb
@@ -49,7 +50,7 @@ public struct ExcludedArea: Sendable, Hashable {
     }
 }
 
-/// The options of one route, besides its waypoints.
+/// The options of one route, in addition to its waypoints.
 public struct RouteOptions: Sendable, Hashable {
     /// Edges to avoid, each in its direction; edges that are not loaded are ignored.
     public var excludedEdges: [EdgeKey] = []
@@ -73,7 +74,7 @@ public struct RouteOptions: Sendable, Hashable {
 
     /// The penalty of a maneuver near the start, seconds; it affects the choice of route, not the travel time.
     ///
-    /// Avoiding a maneuver is thus worth a detour of two minutes.
+    /// Avoiding a maneuver thus justifies a detour of two minutes.
     public static let initialManeuverPenalty = 120.0
     /// The least turn that counts as a maneuver, radians: 30°.
     public static let leastManeuver = Double.pi / 6

@@ -1,7 +1,7 @@
 import HeapModule
 import NavMap
 
-/// A search for the shortest legal path from where a route cannot continue as given to where it is rejoined.
+/// A search for the shortest legal path from the point where a provided route cannot continue to the point where it is rejoined.
 struct BridgeSearch {
     /// A path back to the route.
     struct Bridge {

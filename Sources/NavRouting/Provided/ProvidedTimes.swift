@@ -3,9 +3,9 @@ import NavGeo
 extension Route {
     /// Returns the same route with the times and the traffic of the provided route that it was mapped from.
     ///
-    /// A leg without a provided time keeps its own. Each piece takes the provided times of the part of the line under
-    /// it. The rest of the provided leg's time is distributed over the turns in proportion to their own times. Pieces
-    /// that no part of the provided line covers keep their own times.
+    /// A leg without a provided time keeps its own. Each piece takes the provided times of the matching part of the
+    /// line. The rest of the provided leg's time is distributed over the turns in proportion to their own times. Pieces
+    /// without a matching part keep their own times.
     ///
     /// - Parameter tolerance: The greatest distance between lines of the same road, metres.
     package func withTimes(of provided: ProvidedRoute, tolerance: Double) -> Route {
@@ -56,7 +56,7 @@ private struct LegTimes {
             given += time(part)
         }
         let covered = parts.reduce(0.0) { $0 + ($1.map { $0.upperBound - $0.lowerBound } ?? 0) }
-        // The provided time for the part of the line that is followed.
+        // The provided time for the matched parts of the line.
         let target = line.length > 0 ? leg.duration * min(covered / line.length, 1) : leg.duration
         let isTimed = !seconds.isEmpty && given > 0
         let edgeFactor: Double
@@ -88,8 +88,8 @@ private struct LegTimes {
         route.legs[number].freeFlowDuration = pieces.reduce(0) { $0 + $1.freeFlowDuration + $1.turnDuration }
     }
 
-    /// Returns the part of the provided line under each piece, metres from its start; nil for a piece that the line
-    /// does not cover.
+    /// Returns the part of the provided line that matches each piece, metres from the line's start; nil for a piece
+    /// without a matching part.
     private func parts(of route: Route, _ range: Range<Int>) -> [ClosedRange<Double>?] {
         var cursor = 0.0
         var isLost = false

@@ -1,7 +1,7 @@
 import NavGeo
 
 extension Polyline {
-    /// Returns where a followed line passes a place, metres from its start; nil where it does not.
+    /// Returns the distance from the start of a followed line at which it passes a place, metres; nil when it does not pass.
     ///
     /// It prefers a point about one step ahead, because the line may pass more than once, and otherwise searches within reach.
     func next(

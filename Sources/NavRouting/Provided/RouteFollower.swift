@@ -86,14 +86,14 @@ package struct RouteFollower {
 
     // MARK: Ends
 
-    /// Finds where the leg starts and ends; it starts where the previous leg ended.
+    /// Finds the places where the leg starts and ends; it starts where the previous leg ended.
     private func place(_ walk: inout Walk, on leg: ProvidedRoute.Leg, after previous: LegPath?) throws(Fault) {
         let line = leg.line
         guard let first = line.first, let last = line.last else {
-            throw Fault(leg: walk.leg, message: "it has no line")
+            throw Fault(leg: walk.leg, message: "its line has no points")
         }
         if walk.edges.isEmpty, let hit = nearest(first, heading: line.first { $0 != first }, backwards: false) {
-            // A leg of a few metres need not have edges.
+            // A leg of a few metres may have no edges.
             walk.edges = [hit.edge]
             (walk.firstSegment, walk.lastSegment) = (nil, nil)
         }
@@ -115,7 +115,7 @@ package struct RouteFollower {
         case start, end
     }
 
-    /// Returns the metres from an edge's start to where the line begins or ends.
+    /// Returns the distance from an edge's start at which the line begins or ends, metres.
     ///
     /// The edge is the leg's own, or the previous or next one if that is nearer, which is then added to the leg.
     private func place(
@@ -135,7 +135,7 @@ package struct RouteFollower {
         }
         guard !isFar else {
             throw Fault(
-                leg: walk.leg, message: "its \(end.rawValue) is not on a road of the map that this vehicle may use",
+                leg: walk.leg, message: "its \(end.rawValue) is not near a road that this vehicle may use",
                 missingTiles: graph.missingTiles(
                     at: isStart ? graph.edgeTails[edge.index] : graph.edgeHeads[edge.index]))
         }
@@ -171,7 +171,7 @@ package struct RouteFollower {
 
     // MARK: Connection
 
-    /// Connects the leg from the end of the previous one, or on its own if the rules would then lead another way.
+    /// Connects the leg from the end of the previous one, or independently if the connection would change its edges.
     private func connectJoined(_ walk: inout Walk, _ budget: inout Int) throws(Fault) {
         if walk.beginsBefore {
             var joined = walk
@@ -185,7 +185,7 @@ package struct RouteFollower {
         try connect(&walk, &budget)
     }
 
-    /// Connects the edges one after another by the rules of the turn graph.
+    /// Connects consecutive edges according to the turn graph.
     private func connect(_ walk: inout Walk, _ budget: inout Int) throws(Fault) {
         let graph = metric.turns.graph
         var states: [TurnState] = [walk.edges[0].rawValue]
@@ -207,8 +207,8 @@ package struct RouteFollower {
                 throw Fault(
                     leg: walk.leg,
                     message: budget > 0
-                        ? "from \(place) no permitted way follows the route"
-                        : "up to \(place) too many of its roads do not continue one another on this map",
+                        ? "no permitted path continues the route from \(place)"
+                        : "too many of its roads before \(place) do not continue one another on this map",
                     missingTiles: graph.missingTiles(at: node))
             }
             states += bridge.states

@@ -11,7 +11,7 @@ extension Metric {
     /// Free flow is that of the ``model``, regardless of this metric's own traffic: pass the metric without traffic.
     ///
     /// - Parameters:
-    ///   - now: Speeds that have expired by then are left out; nil leaves none out.
+    ///   - now: The current time: expired speeds are ignored; nil to use all speeds.
     ///   - forEach: The executor of the parts; the calling thread by default.
     public convenience init(
         _ base: Metric, traffic: TrafficOverlay, at now: Timestamp? = nil,
@@ -28,7 +28,7 @@ extension Metric {
 }
 
 extension TurnGraph {
-    /// Builds the segment index in advance, which the first traffic would otherwise wait for: tens of milliseconds for a city.
+    /// Builds the segment index in advance, so that the first traffic does not wait for it: tens of milliseconds for a city.
     public func prepareForTraffic() { _ = segments(graph) }
 }
 
@@ -56,7 +56,7 @@ struct TrafficMatching {
 
     /// The maximum number of segments that a speed between distant nodes may cover.
     static let greatestSpan = 2_000
-    /// The maximum number of segments examined for such speeds, so that no overlay can cause unbounded work.
+    /// The maximum number of segments examined for such speeds, which bounds the work for any overlay.
     static let greatestWork = 20_000_000
     /// The number of parts into which the work is divided.
     private static let parts = 32
@@ -143,7 +143,7 @@ struct TrafficMatching {
         return low
     }
 
-    /// Returns the speed between two nodes that counts on a way: one for that way before one for any way.
+    /// Returns the speed between two nodes that applies to a way: one for that way takes precedence over one for any way.
     @inline(__always)
     private static func choose(
         _ given: UnsafeBufferPointer<TrafficSpeed>, _ range: Range<Int>, way: Int64, _ now: Timestamp?
@@ -221,7 +221,8 @@ struct TrafficMatching {
 
     /// Sums up each edge's segments; returns the times of edges and the closed edges, ascending.
     ///
-    /// Edges that the vehicle may not drive are among them, with unchanged costs: they may be open at another time, or to another vehicle.
+    /// The closed edges include those that the vehicle may not drive, with unchanged costs: they may be open at another time, or to another
+    /// vehicle.
     func settle(_ forEach: HierarchyMetric.ForEach) -> (LiveEdges, closed: [EdgeIndex]) {
         let count = base.turns.graph.edgeCount
         let costs = FlatArray(base.edgeCosts)

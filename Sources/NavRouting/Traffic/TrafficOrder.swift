@@ -7,7 +7,7 @@ enum TrafficOrder {
     @inline(__always)
     static func value(_ id: Int64) -> UInt64 { UInt64(bitPattern: id) ^ 1 << 63 }
 
-    /// Larger groups are left to the standard library's sort.
+    /// The largest group that is sorted by insertion; larger ones use the standard library's sort.
     private static let smallGroup = 24
 
     /// Returns the speeds by nodes and way, one for each segment: the last one given.
@@ -40,7 +40,7 @@ enum TrafficOrder {
 
     /// Merges two sorted lists; among equal segments the one of `fresh` counts.
     ///
-    /// Fresh speeds beyond `limit` are counted and left out.
+    /// Fresh speeds beyond `limit` are counted and dropped.
     static func merged(
         _ known: ContiguousArray<TrafficSpeed>, _ fresh: ContiguousArray<TrafficSpeed>, limit: Int,
         _ refused: inout Int

@@ -36,7 +36,7 @@ public struct TrafficSpeed: Sendable, Hashable {
         (0...TrafficOverlay.greatestSpeed).contains(speed) && fromNodeID != toNodeID
     }
 
-    /// Whether it is valid at a moment; always true for nil.
+    /// Whether it has not expired at a time; always true for nil.
     @inline(__always)
     func holds(at now: Timestamp?) -> Bool {
         guard let now, end != Self.endless else { return true }
@@ -65,7 +65,7 @@ public struct TrafficOverlay: Sendable, Equatable {
 
     public private(set) var speeds: ContiguousArray<TrafficSpeed> = []
 
-    /// When the newest speed was measured; nil when unknown.
+    /// The time at which the newest speed was measured; nil when unknown.
     ///
     /// Repeating the same speeds later changes nothing.
     public var stamp: Timestamp?
@@ -90,8 +90,8 @@ public struct TrafficOverlay: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - replacingAll: Whether all earlier speeds are removed first.
-    ///   - forEach: The executor that sorts the halves of unsorted speeds. Without one they are sorted as a whole on
-    ///     the calling thread, which is less work.
+    ///   - forEach: The executor that sorts the halves of unsorted speeds. Without an executor they are sorted as a
+    ///     whole on the calling thread, which is less work.
     /// - Returns: The number of speeds rejected because they are invalid or too many.
     public mutating func apply(
         _ update: ContiguousArray<TrafficSpeed>, replacingAll: Bool = false,

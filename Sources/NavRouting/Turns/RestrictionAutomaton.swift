@@ -3,8 +3,8 @@ import NavMap
 /// An automaton that follows restricted paths edge by edge (Aho and Corasick, "Efficient string matching", 1975).
 ///
 /// Its states are the edges and, numbered after them, the prefixes of two or more edges of restricted paths. The state
-/// after a sequence of edges is its longest suffix that is a state. Building takes time and memory in proportion to the
-/// paths.
+/// after a sequence of edges is its longest suffix that is a state. Building it takes time and memory in proportion to
+/// the paths.
 struct RestrictionAutomaton {
     /// The edges of the states beyond the edge count.
     private(set) var splitEdges: ContiguousArray<EdgeIndex> = []
@@ -72,9 +72,9 @@ struct RestrictionAutomaton {
         }
     }
 
-    /// Returns the state after driving from `state` into `edge`; nil when that completes a path forbidden to all at all times.
+    /// Returns the state after driving from `state` into `edge`; nil when that completes a path forbidden to all vehicles at all times.
     ///
-    /// - Parameter completed: Receives the other restrictions that it completes.
+    /// - Parameter completed: Receives the other restrictions that the edge completes.
     func follow(_ state: TurnState, with edge: EdgeIndex, _ completed: inout [UInt32]) -> TurnState? {
         completed.removeAll(keepingCapacity: true)
         guard isInside[edge.index] else { return edge.rawValue }

@@ -26,7 +26,7 @@ struct TimedRules: Sendable {
         var time: Int
     }
 
-    /// The distinct times; `vehicles` are the vehicles that each concerns.
+    /// The distinct times, and the vehicles that each concerns.
     private var times: [TimeCondition] = []
     private var concerned: [VehicleAccess] = []
     /// The time of each restriction; nil when it always holds.

@@ -9,8 +9,9 @@ public typealias TurnState = UInt32
 /// The edge-expanded graph for all vehicles, times and traffic: states are driven edges, arcs are turns.
 ///
 /// Restrictions are exact. An automaton over the prefixes of forbidden paths finds the turns that complete one, and its
-/// states split the edges on the way. A turn that is forbidden to all at all times has no arc. An arc that is forbidden
-/// to some vehicles or at some times carries its restrictions, and a ``Metric`` decides whether they hold.
+/// states split the edges along those paths. A turn that is forbidden to all vehicles at all times has no arc. An arc
+/// that is forbidden to some vehicles or at some times carries its restrictions, and a ``Metric`` decides whether they
+/// hold.
 public final class TurnGraph: Sendable {
     public let graph: RoadGraph
     public let stateCount: Int
@@ -96,7 +97,7 @@ public final class TurnGraph: Sendable {
         Int(arcOffsets[Int(state)])..<Int(arcOffsets[Int(state) + 1])
     }
 
-    /// Calls a closure with unchecked access to all arcs, valid until it returns.
+    /// Calls a closure with unchecked access to all arcs, which is valid until the closure returns.
     @inline(__always)
     func withArcs<Result>(_ body: (TurnArcs) -> Result) -> Result {
         arcOffsets.withUnsafeBufferPointer { offsets in
@@ -130,7 +131,7 @@ public final class TurnGraph: Sendable {
         timedRules.conditions(for: vehicle.access, at: departure)
     }
 
-    /// Returns the traits of an edge for a vehicle under some conditions, which are those of ``conditions(for:at:)``.
+    /// Returns the traits of an edge for a vehicle under conditions from ``conditions(for:at:)``.
     func traits(of edge: EdgeIndex, for vehicle: VehicleProfile, under conditions: ConditionSet) -> EdgeTraits {
         timedRules.traits(of: edge, graph, vehicle.access, conditions)
     }

@@ -3,16 +3,16 @@ import NavTestKit
 import NavTestSupport
 import NavTestSystem
 
-/// `osrm-routed` and `valhalla_service` on an extract; they run as long as this object exists.
+/// `osrm-routed` and `valhalla_service` on an extract, which run for the lifetime of this object.
 final class Providers {
     /// Python with osrm-bindings and pyvalhalla.
     static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON_PEERS"]
-    /// The extract that the tests use: a small one, unless another one of the shared data is named.
+    /// The extract of the tests: a small one, unless the environment names another one of the shared data.
     static let map = ProcessInfo.processInfo.environment["NAVBUS_DIRECTIONS_MAP"] ?? "andorra"
     /// The number of pairs of places to request.
     static let pairs = ProcessInfo.processInfo.environment["NAVBUS_DIRECTIONS_PAIRS"].flatMap { Int($0) } ?? 40
 
-    /// Whether everything needed is available.
+    /// Whether all prerequisites are available.
     static let areThere = python != nil && RealMap.path(map) != nil
 
     let osrm: String
@@ -23,7 +23,7 @@ final class Providers {
 
     init() throws {
         guard let python = Providers.python, let map = RealMap.path(Providers.map) else {
-            throw Failure("NAVBUS_PYTHON_PEERS is not set, or '\(Providers.map)' is not there")
+            throw Failure("NAVBUS_PYTHON_PEERS is not set, or the extract '\(Providers.map)' is missing")
         }
         folder = try TemporaryFolder()
         let output = Pipe()
@@ -32,7 +32,7 @@ final class Providers {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        // A reader up to the line that says ready, or up to the end, waits no longer than the script does.
+        // The script ends or prints a line with "ready", so reading does not block for longer than it runs.
         var text = ""
         while !text.contains("ready") {
             let data = output.fileHandleForReading.availableData
@@ -50,7 +50,7 @@ final class Providers {
         (self.osrm, self.valhalla) = (osrm, valhalla)
     }
 
-    /// Ends both servers and waits for their end.
+    /// Ends both servers and waits until they have exited.
     deinit {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()

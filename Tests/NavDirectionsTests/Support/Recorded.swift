@@ -5,9 +5,9 @@ import NavRouting
 import NavTestKit
 import NavTestSupport
 
-/// Answers of real providers on the committed extract of Helsinki.
+/// Answers of real providers on the extract of Helsinki in the repository.
 enum Recorded {
-    /// The requested places, longitude first as in the request.
+    /// The requested places, with longitude first as in the request.
     static let start = Coordinate(latitude: 60.173182, longitude: 24.946565)
     static let middle = Coordinate(latitude: 60.173499, longitude: 24.946494)
     static let end = Coordinate(latitude: 60.173816, longitude: 24.946424)
@@ -33,8 +33,8 @@ enum Recorded {
 }
 
 extension ProvidedRoute {
-    /// Seconds, including turns.
+    /// The duration including turns, seconds.
     var duration: Double { legs.reduce(0) { $0 + $1.duration } }
-    /// Length, metres.
+    /// The length, metres.
     var length: Double { legs.reduce(0) { $0 + $1.length } }
 }

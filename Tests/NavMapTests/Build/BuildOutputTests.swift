@@ -89,7 +89,7 @@ struct BuildOutputTests {
         #expect(try contents(foreign) == ["letter.txt": Data("mine".utf8)])
     }
 
-    @Test("a link to a directory stays, and the directory is replaced; a link to nothing is refused")
+    @Test("a link to a directory is kept and the directory replaced; a dangling link is refused")
     func link() throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -111,7 +111,7 @@ struct BuildOutputTests {
         }
     }
 
-    @Test("a path that ends in a dot names the directory")
+    @Test("a path that ends in a dot denotes the directory")
     func dot() throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -154,7 +154,7 @@ struct BuildOutputTests {
         }
     }
 
-    @Test("a report in JSON names warnings and restrictions by their reasons")
+    @Test("a report in JSON lists warnings and restrictions by reason")
     func reportAsJSON() throws {
         var report = BuildReport()
         report.warnings = [.missingNodes: 3]

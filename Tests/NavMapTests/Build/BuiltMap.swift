@@ -2,7 +2,7 @@ import NavGeo
 import NavMap
 import NavMapBuild
 
-/// An edge of a built map by OSM ids, to compare with.
+/// An edge of a built map by OSM ids, for comparisons.
 struct EdgeName: Hashable, CustomStringConvertible {
     var tail: Int64
     var head: Int64
@@ -17,7 +17,7 @@ struct EdgeName: Hashable, CustomStringConvertible {
     var description: String { "\(tail)->\(head)/\(way)" }
 }
 
-/// A map that was built in memory, its tiles joined again.
+/// A map that was built in memory, with its tiles joined again.
 struct BuiltMap {
     let graph: RoadGraph
     let report: BuildReport
@@ -54,7 +54,7 @@ struct BuiltMap {
         return shape.indices.map { shape.nodeID($0) }
     }
 
-    /// The forbidden paths as the OSM ids of the nodes that they pass.
+    /// The prohibited paths, as the OSM ids of their nodes.
     var forbidden: Set<[Int64]> {
         Set(
             graph.prohibitedPaths(for: .car, at: nil).map { path in

@@ -55,7 +55,7 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "a street for pedestrians that a tag of vehicles opens at times is in the map, closed by default",
+        "a pedestrian street that a vehicle tag opens at times is in the map, closed by default",
         arguments: [
             (
                 ["motor_vehicle": "no", "motor_vehicle:conditional": "delivery @ (06:00-10:00)"],
@@ -108,7 +108,7 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "a conditional destination or private access above a size bars goods vehicles from passing through",
+        "a size condition for destination or private access closes the road to through goods vehicles",
         arguments: [
             (["hgv:conditional": "destination @ (weight>7.5)"], true),
             (["hgv:conditional": "delivery @ (weight>7.5 AND length>12)"], true),
@@ -144,7 +144,7 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "of several limits for goods vehicles the lowest counts",
+        "of several limits for goods vehicles the lowest applies",
         arguments: [
             ["maxspeed:hgv": "80", "maxspeed:hgv:conditional": "60 @ (weight>7.5)"],
             ["maxspeed:hgv": "60", "maxspeed:conditional": "80 @ (weight>3.5)"],
@@ -177,7 +177,7 @@ struct ConditionalTagsTests {
         #expect(motorroad?.speedLimit == 100 / 3.6 && motorroad?.flags.contains(.motorroad) == true)
     }
 
-    @Test("a speed zone tag gives the country of its road")
+    @Test("a speed zone tag determines the country of its road")
     func country() {
         #expect(road([:], country: "PT")?.country == "PT")
         #expect(road(["source:maxspeed": "ES:rural"], country: "PT")?.country == "ES")
@@ -200,7 +200,7 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "barriers stop goods vehicles by their access tags, and all vehicles by their sizes",
+        "barriers stop goods vehicles by access tags, and all vehicles by size",
         arguments: [
             (["barrier": "height_restrictor", "maxheight": "2.1"], NodeFlags.sizeLimited),
             (["barrier": "height_restrictor"], .truckImpassable),

@@ -6,7 +6,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Countries on a grid of 0.01°, some 1.1 by 0.75 km at 48° north: node 100 * row + column, rows to the north.
+/// Countries on a grid of 0.01°, about 1.1 km by 0.75 km at 48° north: node 100 * row + column, rows to the north.
 struct CountryGrid {
     var builder = OSMDataBuilder()
     private var known: Set<Int64> = []
@@ -18,7 +18,7 @@ struct CountryGrid {
         builder.addWay(id: id, nodes: nodes, tags: tags)
     }
 
-    /// A border way; its own tags do not matter to the relation.
+    /// Adds a border way; the relation does not depend on its tags.
     mutating func border(_ id: Int64, _ nodes: [Int64]) { way(id, nodes, ["admin_level": "2"]) }
 
     mutating func country(
@@ -39,7 +39,7 @@ struct CountryGrid {
 }
 
 extension BuiltMap {
-    /// The country of the edge between two nodes.
+    /// Returns the country of the edge between two nodes.
     func country(_ tail: Int64, _ head: Int64) -> String? {
         edge(tail, head).map { graph.attributes(of: $0).country }
     }
@@ -47,7 +47,7 @@ extension BuiltMap {
 
 @Suite("Countries of roads")
 struct CountryTests {
-    /// A square from 202 to 1212, its sides four ways in changing directions.
+    /// Adds a square from 202 to 1212, whose sides are four ways in alternating directions.
     private func square(_ grid: inout CountryGrid, tags: Bool = true) {
         for (id, nodes) in [
             (1, [202, 212]), (2, [1212, 212]), (3, [1212, 1202]), (4, [202, 1202]),
@@ -69,7 +69,7 @@ struct CountryTests {
         #expect(map.report.warnings[.unknownCountry] == 2)
     }
 
-    @Test("a road over a border is cut at the node before it, and each part has its country's rules")
+    @Test("a road across a border is split at the node before it, and each part follows its country's rules")
     func crossing() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -80,7 +80,7 @@ struct CountryTests {
         grid.country(91, "FR", [2, 5, 6, 7])
         grid.way(10, [608, 610, 611, 613, 614], ["highway": "motorway"])
         let map = try grid.built
-        // The border is in the middle between 611 and 613; each piece belongs to the country in which its middle is.
+        // The border is in the middle between 611 and 613; each edge belongs to the country of its middle.
         #expect(map.country(608, 611) == "GB" || map.country(608, 613) == "GB")
         let first = try #require(map.edge(608, 611) ?? map.edge(608, 613))
         let second = try #require(map.edge(613, 614) ?? map.edge(611, 614))
@@ -95,7 +95,7 @@ struct CountryTests {
     func gap() throws {
         var grid = CountryGrid()
         square(&grid)
-        // The fourth side is not in the extract.
+        // The fourth side is outside the extract.
         grid.country(90, "AD", [1, 2, 3, 77])
         grid.way(10, [505, 605])
         #expect(try grid.built.country(505, 605) == "")
@@ -126,7 +126,7 @@ struct CountryTests {
         }
     }
 
-    @Test("an inner border alone does not assign its inside to the surrounding country")
+    @Test("an inner border alone does not assign its interior to the surrounding country")
     func innerAlone() throws {
         var grid = CountryGrid()
         grid.border(5, [505, 507, 707, 705, 505])
@@ -144,12 +144,12 @@ struct CountryTests {
         #expect(try grid.built.country(505, 605) == "LI")
     }
 
-    @Test("a neighbour with an open border is beyond the shared part, except near its open ends")
+    @Test("a neighbour with an open border lies beyond the shared part, except near the open ends")
     func neighbour() throws {
         var grid = CountryGrid()
         square(&grid)
         grid.country(90, "AD", [1, 2, 3, 4])
-        // Spain's border comes from outside of the extract, follows the southern side, and leaves.
+        // Spain's border enters the extract, follows the southern side, and leaves.
         grid.country(91, "ES", [1, 77])
         grid.way(10, [107, 108])
         grid.way(11, [101, 102])
@@ -157,16 +157,17 @@ struct CountryTests {
         grid.way(13, [1307, 1308])
         let map = try grid.built
         #expect(map.country(107, 108) == "ES", "a kilometre south of the middle")
-        #expect(map.country(101, 102) == "", "at the corner another border may begin")
+        #expect(map.country(101, 102) == "", "another border may begin at the corner")
         #expect(map.country(1307, 1308) == "", "no border of a neighbour is known in the north")
     }
 
-    @Test("a road along a border does not change its country at every bend")
+    @Test("a road along a border does not change country at every bend")
     func alongBorder() throws {
         var grid = CountryGrid()
         square(&grid)
         grid.country(90, "AD", [1, 2, 3, 4])
-        // Bends up to 22 m beyond the southern side, whose middles alternate between outside and inside.
+        // The bends are up to 22 m beyond the southern side, and the middles of the edges alternate between outside and
+        // inside.
         var line: [Int64] = [303]
         for (bend, shift) in ([300, -500, 600, -800, 900, -1_100] as [Int32]).enumerated() {
             let id = Int64(9_000 + bend)
@@ -181,7 +182,7 @@ struct CountryTests {
         #expect(try grid.built.report.countries.map(\.country) == ["AD"])
     }
 
-    @Test("the country option precedes borders, borders precede zone tags, zone tags precede addresses")
+    @Test("the country is that of the option, else of borders, else of zone tags, else of addresses")
     func order() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -207,7 +208,7 @@ struct CountryTests {
     }
 
     @Test(
-        "objects decide the country if at least three agree and at most one in twenty differs",
+        "tagged objects determine the country if at least three agree and at most one in twenty differs",
         arguments: [(3, 0, "DE"), (2, 0, ""), (40, 2, "DE"), (30, 10, "")])
     func evidence(german: Int, french: Int, expected: String) {
         var evidence = CountryEvidence()
@@ -224,7 +225,7 @@ struct CountryTests {
         #expect(CountryCode.text(evidence.country) == "GB")
     }
 
-    @Test("living streets are closed to through traffic where the country's rules say so")
+    @Test("living streets are closed to through traffic where the country's rules require it")
     func livingStreets() {
         func isBarred(_ country: String, _ tags: [String: String] = [:]) -> Bool? {
             RoadTags.attributes(of: tags.merging(["highway": "living_street"]) { $1 }, country: country).forward?
@@ -270,7 +271,7 @@ struct RealCountryTests {
     }
 }
 
-/// Builds an extract with one and with four jobs and checks its countries, the most frequent first.
+/// Builds an extract with one and with four jobs, and checks its countries, sorted by frequency.
 func expectCountries(of path: String, _ expected: [String]) throws {
     let data = try OSMPBFReader.read(path: path, jobs: 2)
     let one = try MapBuilder(.init(jobs: 1)).build(data)

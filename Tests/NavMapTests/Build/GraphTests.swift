@@ -24,7 +24,7 @@ struct GraphTests {
         #expect(built.report.edges == 8 && built.report.graphNodes == 5 && built.report.roads == 2)
     }
 
-    @Test("a turn's angle is the one that drivers see, not that of the metres across the junction")
+    @Test("a turn's angle is that seen by drivers, not that of the first metres across the junction")
     func perceivedTurns() throws {
         var map = GridMap()
         map.nodes([11, 12, 13])
@@ -36,7 +36,7 @@ struct GraphTests {
         let built = try BuiltMap(map)
         let (east, west) = (try #require(built.edge(11, 12)), try #require(built.edge(13, 12)))
         let (leaving, arriving) = (try #require(built.edge(12, 103)), try #require(built.edge(103, 12)))
-        // The first 15 m lead to the north by east, 14 degrees.
+        // The first 15 m lead north by east, at 14 degrees.
         let measured = Angle.degrees(Double(built.graph.edgeStartBearings[leaving.index]))
         #expect(abs(measured - 14) < 0.5)
         func turn(_ first: EdgeIndex, _ second: EdgeIndex) -> Double {
@@ -57,7 +57,7 @@ struct GraphTests {
         #expect(Set(built.edges) == [EdgeName(11, 12, 1), EdgeName(13, 12, 2)])
     }
 
-    @Test("ways that are not roads create no intersection")
+    @Test("ways that are not roads do not create intersections")
     func footway() throws {
         var map = GridMap()
         map.nodes([11, 12, 13, 2, 22])
@@ -66,7 +66,7 @@ struct GraphTests {
         #expect(Set(try BuiltMap(map).edges) == [EdgeName(11, 13, 1), EdgeName(13, 11, 1)])
     }
 
-    @Test("a closed way with one intersection gives no self-loop and no two edges with the same key")
+    @Test("a closed way with one intersection has neither self-loops nor edges with equal keys")
     func loop() throws {
         var map = GridMap()
         map.nodes([1, 11, 12, 13, 23, 22, 21])
@@ -101,7 +101,7 @@ struct GraphTests {
         #expect(edges.contains(EdgeName(11, 12, 1)) && edges.contains(EdgeName(12, 22, 1)))
     }
 
-    @Test("a way that goes to a node and back is handled")
+    @Test("a way to a node and back has no self-loops")
     func thereAndBack() throws {
         var map = GridMap()
         map.nodes([11, 12])
@@ -137,7 +137,7 @@ struct GraphTests {
         #expect(built.report.warnings == [.repeatedNodes: 3, .shortWays: 3])
     }
 
-    @Test("the last of several objects with the same id counts")
+    @Test("of several objects with the same id the last is used")
     func duplicates() throws {
         var map = GridMap()
         map.nodes([11, 12, 13])
@@ -163,7 +163,7 @@ struct GraphTests {
         #expect(built.flags(ofNode: 12)?.contains(.impassable) == true)
     }
 
-    @Test("a node that only an access tag closes ends the edges on both sides")
+    @Test("a node closed by only an access tag ends the edges on both sides")
     func closedNode() throws {
         var map = GridMap()
         map.nodes([11, 13])
@@ -275,7 +275,7 @@ struct GraphTests {
         #expect(exit(12) == "7a" && exit(14) == "8" && exit(11) == "" && exit(24) == "")
     }
 
-    @Test("crossroads are named by a node tagged as a junction, and by signals where these have the name")
+    @Test("crossroads take their name from a node tagged as a junction, or from named signals")
     func junctionNames() throws {
         func names(_ tags: [String: String]) throws -> [String] {
             var map = GridMap()
@@ -297,7 +297,7 @@ struct GraphTests {
     @Test("each edge is in its class's layer and its tail's tile, and the graph joins across tiles")
     func layers() throws {
         var builder = OSMDataBuilder()
-        // 40 nodes over 0.8 degrees, through several tiles of each layer.
+        // 40 nodes over 0.8 degrees, across several tiles of each layer.
         for node in Int64(1)...40 {
             builder.addNode(
                 id: node, position: FixedCoordinate(Coordinate(latitude: 48, longitude: 10.5 + Double(node) * 0.02)))
@@ -343,7 +343,7 @@ struct GraphTests {
         #expect(abs(total - 1800) < 1)
     }
 
-    @Test("a movable bridge is driven at walking pace, in its duration, or as posted")
+    @Test("a movable bridge is passed at walking pace, in its tagged duration, or at its posted limit")
     func movableBridge() throws {
         var map = GridMap()
         map.nodes([10, 11, 12, 13, 14, 15])
@@ -359,7 +359,7 @@ struct GraphTests {
         #expect(roads.prefix(2).allSatisfy { abs($0.freeFlowSpeed - 5 / 3.6) < 0.001 })
         #expect(abs(built.graph.edgeLengths[edges[2].index] / roads[2].freeFlowSpeed - 600) < 1)
         #expect(roads[3].freeFlowSpeed > 10)
-        #expect(roads[4].freeFlowSpeed > 80 / 3.6, "a posted limit says that it is driven as a road")
+        #expect(roads[4].freeFlowSpeed > 80 / 3.6, "a posted limit applies as on a road")
     }
 
     @Test("an extract without roads is an error with a reason")

@@ -5,14 +5,14 @@ import NavTestKit
 import NavTestSupport
 
 extension TestData {
-    /// The committed extract.
+    /// The extract that the repository contains.
     static var helsinki: String { fixture("helsinki.osm.pbf") }
 
-    /// The extract of the roads that a recorded drive took.
+    /// The extract of the roads of a recorded drive.
     static var drivenRoads: String { gnss("hof/network.osm.pbf") }
 }
 
-/// A small map made of numbered nodes on a grid of 0.001°: node 10 * row + column.
+/// A small map of numbered nodes on a grid of 0.001°: node 10 * row + column.
 struct GridMap {
     private var builder = OSMDataBuilder()
 
@@ -26,7 +26,7 @@ struct GridMap {
         }
     }
 
-    /// Adds a node some metres east and north of a node of the grid.
+    /// Adds a node at an offset, metres east and north, from a node of the grid.
     mutating func node(_ id: Int64, east: Double, north: Double, of base: Int64) {
         let origin = FixedCoordinate(
             latitudeE7: 480_000_000 - Int32(base / 10) * 10_000, longitudeE7: 110_000_000 + Int32(base % 10) * 10_000)

@@ -62,7 +62,7 @@ struct PBFReaderTests {
         #expect(try Array(read(file.bytes).taggedNodes) == [0, 1, 2])
     }
 
-    @Test("a path is read if a tag of vehicles may open it, also at times only")
+    @Test("a path is read if a vehicle tag may open it, even only at times")
     func paths() throws {
         var file = PBFWriter()
         file.header()
@@ -104,7 +104,7 @@ struct PBFReaderTests {
         #expect { try OSMPBFReader.read(path: path) } throws: { ($0 as? MapBuildError)?.code == .unreadable }
     }
 
-    @Test("an unsupported feature is named in the error")
+    @Test("the error names an unsupported feature")
     func unsupportedFeature() {
         var file = PBFWriter()
         file.header(["OsmSchema-V0.6", "SpiralNodes"])
@@ -112,7 +112,7 @@ struct PBFReaderTests {
         #expect(error?.code == .unsupported && error?.reason.contains("SpiralNodes") == true)
     }
 
-    @Test("an unsupported compression is named in the error")
+    @Test("the error names an unsupported compression")
     func unsupportedCompression() {
         var file = PBFWriter()
         file.header()
@@ -163,7 +163,7 @@ struct PBFReaderTests {
 
 @Suite("Damaged extracts")
 struct DamagedExtractTests {
-    /// Every read must end with data or with a `MapBuildError`; a trap would end the tests.
+    /// Reads and builds a file, which must end with data or a `MapBuildError`; a trap would end the tests.
     private func attempt(_ bytes: [UInt8], _ file: URL) throws -> MapBuildError? {
         try Data(bytes).write(to: file)
         do throws(MapBuildError) {
@@ -201,7 +201,7 @@ struct DamagedExtractTests {
         let directory = URL(fileURLWithPath: folder.path)
         let file = directory.appendingPathComponent("changed.osm.pbf")
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: TestData.helsinki)))
-        // The same content without compression, so that changes reach the reader of the blocks.
+        // The same content without compression, so that changes reach the block reader.
         let source = try PBFFile(path: TestData.helsinki)
         var writer = PBFWriter()
         writer.header()

@@ -22,7 +22,7 @@ struct PBFWriter {
 
     static func field(_ number: UInt64, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
 
-    /// Adds a file block around a blob message.
+    /// Adds a file block that contains a blob message.
     mutating func block(_ type: String, blob: [UInt8]) {
         let header = PBFWriter.field(1, type) + PBFWriter.field(3, UInt64(blob.count))
         let length = UInt32(header.count)
@@ -42,14 +42,14 @@ struct PBFWriter {
         )
     }
 
-    /// Adds a block of groups over a string table.
+    /// Adds a block of groups with a string table.
     mutating func data(_ strings: [String], _ groups: [[UInt8]]) {
         block(
             "OSMData",
             PBFWriter.field(1, strings.flatMap { PBFWriter.field(1, $0) }) + groups.flatMap { PBFWriter.field(2, $0) })
     }
 
-    /// A plain node, in 1e-7 degrees.
+    /// Returns a plain node, in 1e-7 degrees.
     static func node(_ id: Int64, _ latitude: Int64, _ longitude: Int64, tags: [(UInt64, UInt64)] = []) -> [UInt8] {
         let body =
             varint(1 << 3) + zigzag(id) + field(2, tags.flatMap { varint($0.0) })
@@ -58,7 +58,7 @@ struct PBFWriter {
         return field(1, body)
     }
 
-    /// A way.
+    /// Returns a way.
     static func way(_ id: UInt64, _ refs: [Int64], tags: [(UInt64, UInt64)], isVisible: Bool? = nil) -> [UInt8] {
         var last: Int64 = 0
         let deltas = refs.flatMap { ref in

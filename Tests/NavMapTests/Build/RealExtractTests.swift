@@ -4,7 +4,7 @@ import NavMapBuild
 import NavTestKit
 import Testing
 
-/// The committed extract, which every clone has.
+/// The extract in the repository, which every clone has.
 struct CommittedExtractTests {
     @Test("the committed extract builds to a road graph of the expected length, in the expected country")
     func builds() throws {
@@ -23,7 +23,7 @@ private func expectRoads(of path: String, edges: ClosedRange<Int>, kilometres: D
 
 @Suite("Real extracts", .needs("osm", "gnss/hof/network.osm.pbf"))
 struct RealExtractTests {
-    /// The expected numbers of nodes and ways are those that osmium counts.
+    /// The expected numbers of nodes and ways are those reported by osmium.
     @Test(
         "the counts of an extract match osmium's, and its road graph has the expected size",
         arguments: [
@@ -40,7 +40,7 @@ struct RealExtractTests {
         #expect(report.restrictions > 0)
     }
 
-    /// The lengths, both directions counted, are sums over the ways that osmium reads, by the same rules of access.
+    /// The expected lengths, in both directions, are sums over the ways read by osmium, with the same access rules.
     @Test(
         "every extract builds to a road graph of the expected length",
         arguments: [

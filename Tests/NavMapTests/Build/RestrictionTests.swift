@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Turn restrictions")
 struct RestrictionTests {
-    /// A crossroads at node 12: way 1 from the west (11), 2 to the east (13), 3 to the north (2), 4 to the south (22).
+    /// Crossroads at node 12: way 1 from the west (11), 2 to the east (13), 3 to the north (2), 4 to the south (22).
     private func crossroads() -> GridMap {
         var map = GridMap()
         map.nodes([11, 12, 13, 2, 22])
@@ -16,7 +16,7 @@ struct RestrictionTests {
     }
 
     @Test(
-        "no_ forbids the one turn",
+        "no_ forbids only its turn",
         arguments: ["no_left_turn", "no_right_turn", "no_straight_on", "no_exit", "no_right", "no_uturn"])
     func no(kind: String) throws {
         var map = crossroads()
@@ -33,7 +33,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [11, 12, 22], [11, 12, 11]])
     }
 
-    @Test("no_u_turn forbids turning back into the same road")
+    @Test("no_u_turn forbids a U-turn into the same road")
     func uTurn() throws {
         var map = crossroads()
         map.restriction(1, "no_u_turn", from: [1], viaNodes: [12], to: [1])
@@ -48,7 +48,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [13, 12, 2], [22, 12, 11], [22, 12, 13]])
     }
 
-    @Test("of several members only those at the via node count")
+    @Test("of several members only those at the via node are used")
     func waysBeforeTheJunction() throws {
         var map = crossroads()
         map.nodes([21, 3])
@@ -82,7 +82,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 21]])
     }
 
-    @Test("a via way that other roads split is a path of several edges")
+    @Test("a via way split by other roads is a path of several edges")
     func splitViaWay() throws {
         var map = GridMap()
         map.nodes([11, 12, 22, 32, 31, 23])
@@ -142,7 +142,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32], [11, 12, 22, 12]])
     }
 
-    @Test("restrictions apply to their vehicles, and exempted cars are unaffected")
+    @Test("restrictions apply to their vehicles but not to exempted cars")
     func vehicles() throws {
         var map = crossroads()
         map.restriction(1, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:motorcar": "no_left_turn"])
@@ -156,7 +156,7 @@ struct RestrictionTests {
         #expect(built.graph.prohibitedPaths(for: .truck, at: nil).count == 3)
     }
 
-    @Test("a maneuver relation prescribes the announcement on its path, and restricts no vehicle")
+    @Test("a maneuver relation prescribes the announcement on its path and does not restrict vehicles")
     func maneuvers() throws {
         var map = crossroads()
         map.nodes([3])

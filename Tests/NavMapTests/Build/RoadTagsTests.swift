@@ -28,7 +28,7 @@ struct RoadTagsTests {
             })
     }
 
-    @Test("names in other languages are stored if one differs from the name on the signs")
+    @Test("names in other languages are stored if one differs from the signed name")
     func localNames() {
         func names(_ tags: [String: String]) -> LocalNames? {
             road(["highway": "primary"].merging(tags) { $1 }).forward?.localNames
@@ -62,7 +62,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "ways that are not roads for vehicles are left out",
+        "ways that are not roads for vehicles are ignored",
         arguments: [
             ["highway": "footway"], ["highway": "steps"], ["highway": "construction"], ["highway": "proposed"],
             ["highway": "pedestrian"], ["highway": "track"], ["highway": "track", "tracktype": "grade4"],
@@ -86,7 +86,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "the most specific access tag wins",
+        "the most specific access tag applies",
         arguments: [
             (["access": "no", "motor_vehicle": "yes"], true, false),
             (["access": "no", "vehicle": "no", "motorcar": "permissive"], true, false),
@@ -138,7 +138,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "goods vehicles have separate access also where vehicles need a permission",
+        "goods vehicles have separate access even where vehicles need a permission",
         arguments: [
             (["highway": "track", "motor_vehicle": "yes", "hgv": "no"], true, false, false),
             (["highway": "track", "motor_vehicle": "yes"], true, true, false),
@@ -284,7 +284,7 @@ struct RoadTagsTests {
         arguments: [
             (["lanes": "3", "bus:lanes": "||designated", "access:lanes": "||no"], "||no_car;no_truck"),
             (["lanes": "2", "hgv:lanes": "|no"], "|no_truck"), (["lanes": "2", "lanes:bus": "1"], "|no_car;no_truck"),
-            // Lanes for bicycles have a position, but are not counted in `lanes`.
+            // Lanes for bicycles have a position but are not counted in `lanes`.
             (["lanes": "2", "bicycle:lanes": "||designated"], "||no_car;no_truck"),
             (["lanes": "1", "bicycle:lanes": "|designated"], ""), (["lanes": "3", "bus:lanes": "|designated"], ""),
             (["lanes": "2", "bus:lanes": "|"], ""), (["lanes": "2"], ""), (["bus:lanes": "|designated"], ""),
@@ -298,7 +298,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "lines between lanes are kept where they forbid a change",
+        "lines between lanes are stored where they forbid a change",
         arguments: [
             (["lanes": "2", "change:lanes": "yes|not_left"], "yes|not_left"), (["lanes": "2", "change": "no"], "no"),
             (["turn:lanes": "left|right", "change:lanes:forward": "no|no"], "no|no"),
@@ -314,7 +314,7 @@ struct RoadTagsTests {
         #expect(both.forward?.laneChanges == "" && both.backward?.laneChanges == "no|yes")
     }
 
-    @Test("speed follows class, limit, surface and service")
+    @Test("free-flow speed depends on class, limit, surface and service")
     func freeFlow() throws {
         func speed(_ tags: [String: String]) throws -> Float { try #require(road(tags).forward).freeFlowSpeed * 3.6 }
         let motorway = try speed(["highway": "motorway"])
@@ -342,7 +342,7 @@ struct RoadTagsTests {
         #expect(road(["highway": "primary", "route": "bus"]).forward?.roadClass == .primary)
     }
 
-    @Test("only the width of a narrow road is a limit")
+    @Test("the width is a limit only for narrow roads")
     func widths() {
         func limit(_ tags: [String: String]) -> Float? {
             road(["highway": "primary"].merging(tags) { $1 }).forward?.maximumWidth
@@ -444,7 +444,7 @@ struct NodeTagsTests {
         #expect(NodeTags.flags(of: ["highway": highway]) == expected)
     }
 
-    @Test("the kind and access tags of a barrier decide whether cars pass", arguments: barrierCases)
+    @Test("the kind and access tags of a barrier determine whether cars may pass", arguments: barrierCases)
     func barriers(kind: String, access: String?, expected: NodeFlags) {
         var tags = ["barrier": kind]
         tags["motor_vehicle"] = access

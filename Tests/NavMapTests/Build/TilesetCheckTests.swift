@@ -6,11 +6,11 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Complete tilesets: verified, equal for equal input, and with unchanged tiles after an edit.
+/// Checks of complete tilesets: verified, equal for equal input, and with unchanged tiles after an edit.
 @Suite("Checking tilesets")
 struct TilesetCheckTests {
-    /// A town of small blocks over a corner of four tiles in every layer, with a restriction across it. With `edit`,
-    /// one street well inside a tile has another name.
+    /// Returns a town of small blocks over a corner of four tiles in every layer, with a restriction across it. With
+    /// `edit`, one street well inside a tile has another name.
     private func town(edit: Bool = false) -> OSMData {
         var builder = OSMDataBuilder()
         let frame = LocalFrame(origin: TestPlaces.everyTileCorner)
@@ -58,7 +58,7 @@ struct TilesetCheckTests {
         #expect(changed.first?.layer == .local)
     }
 
-    @Test("tiles of one build join; a set with a missing tile or mixed builds does not")
+    @Test("tiles of one build join; those with a missing tile or of mixed builds do not")
     func joins() throws {
         let built = try tiles(town()).map { try $0.roadTile }
         #expect(TileJoins.problems(built) == [])
@@ -76,7 +76,7 @@ struct TilesetCheckTests {
         #expect(!TileJoins.problems(mixed).isEmpty)
     }
 
-    /// Writes the town as a tileset and hands over its directory.
+    /// Writes the town as a tileset and passes its directory to `body`.
     private func withTileset(_ body: (URL) throws -> Void) throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -93,7 +93,7 @@ struct TilesetCheckTests {
         return all.filter { $0.hasSuffix(ending) }.sorted()
     }
 
-    @Test("a freshly built set is sound")
+    @Test("a newly built tileset has no problems")
     func sound() throws {
         try withTileset { directory in
             let report = try TilesetChecker.check(directory.path, jobs: 2)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Reading .osm XML")
 struct XMLReaderTests {
-    /// Calls `body` with the path of a file of this content.
+    /// Calls `body` with the path of a file with this content.
     private func withFile<T>(_ text: String, _ body: (String) throws -> T) throws -> T {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -54,7 +54,7 @@ struct XMLReaderTests {
         #expect(report.edges == 4 && report.restrictions == 1 && !tiles.isEmpty)
     }
 
-    @Test("nodes that only limit vehicles or name crossroads are read, and maneuver relations")
+    @Test("nodes that only limit vehicles or name crossroads, and maneuver relations, are read")
     func limitsAndManeuvers() throws {
         let tags = [("hgv", "no"), ("maxheight", "2"), ("junction", "yes"), ("name", "X"), ("traffic_sign", "X")]
         let nodes = tags.enumerated().map { index, tag in
@@ -69,7 +69,7 @@ struct XMLReaderTests {
         #expect(Array(data.taggedNodes) == [0, 1, 2] && Array(data.relations.ids) == [7])
     }
 
-    @Test("a path is read if a tag of vehicles may open it, also at times only")
+    @Test("a path is read if a vehicle tag may open it, even only at times")
     func paths() throws {
         let tags = [("motor_vehicle", "yes"), ("hgv:conditional", "yes @ (06:00-10:00)"), ("bicycle", "yes")]
         let ways = tags.enumerated().map { index, tag in
@@ -79,7 +79,7 @@ struct XMLReaderTests {
         #expect(try Array(read("<osm><node id=\"1\" lat=\"1\" lon=\"1\"/>\(ways.joined())</osm>").ways.ids) == [7, 8])
     }
 
-    @Test("the last version of an object counts, and nodes out of range are missing")
+    @Test("the last version of an object is used, and nodes out of range are treated as missing")
     func odd() throws {
         let data = try read(
             """
@@ -116,7 +116,7 @@ struct XMLReaderTests {
         }
     }
 
-    @Test("an unterminated tag is refused before it fills the memory")
+    @Test("an unterminated tag is refused before it exhausts the memory")
     func endless() {
         let text = "<osm><way id='1' x='" + String(repeating: "a", count: 3 << 20) + "'/></osm>"
         #expect { try read(text) } throws: { ($0 as? MapBuildError)?.code == .malformed }
@@ -160,6 +160,6 @@ struct XMLReaderTests {
 }
 
 extension Array {
-    /// The elements over and over, `count` in all.
+    /// Returns the elements repeatedly, `count` in all.
     fileprivate func cycled(_ count: Int) -> [Element] { (0..<count).map { self[$0 % self.count] } }
 }

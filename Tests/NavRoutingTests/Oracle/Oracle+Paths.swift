@@ -2,7 +2,7 @@ import NavMap
 import NavRouting
 
 extension Oracle {
-    /// The states along some edges; nil when they may not be driven.
+    /// Returns the states along some edges; nil when they may not be driven.
     func states(of path: [EdgeIndex]) -> [State]? {
         guard let first = path.first, allows(first) else { return nil }
         var states = [first.index]
@@ -13,7 +13,7 @@ extension Oracle {
         return states
     }
 
-    /// The accumulated cost at the end of each edge, ms, from an offset on the first.
+    /// Returns the accumulated cost at the end of each edge, ms, from an offset on the first.
     func costs(of path: [EdgeIndex], startingAt offset: Double) -> [UInt64] {
         var result = [part(path[0], offset, .infinity)]
         for (before, edge) in zip(path, path.dropFirst()) {
@@ -22,9 +22,9 @@ extension Oracle {
         return result
     }
 
-    /// The defect of a route, checked edge by edge against the list of restricted paths; nil when it is valid.
+    /// Returns the defect of a route, checked edge by edge against the list of restricted paths; nil when it is valid.
     ///
-    /// - Parameter checksCost: Whether its cost must be the sum of its parts, as it is without further options.
+    /// - Parameter checksCost: whether the cost must be the sum of its parts, as it is without options.
     func fault(in route: Route, checksCost: Bool = true) -> String? {
         var driven: [EdgeIndex] = []
         var cost: UInt64 = 0
@@ -34,13 +34,13 @@ extension Oracle {
             cost += part(edge, piece.startOffset, piece.endOffset)
             let before = index > 0 ? route.edges[index - 1] : nil
             if let before, before.key == piece.key, before.endOffset == piece.startOffset {
-                // Through a waypoint: a stop ends the restricted paths under way.
+                // Through a waypoint: a stop ends the restricted paths that were begun.
                 if legStarts.contains(index) { driven = [edge] }
             } else if let before, let last = driven.last, graph.opposite(last) == edge,
                 abs(before.endOffset + piece.startOffset - Double(graph.edgeLengths[edge.index])) < 0.5,
                 legStarts.contains(index) || before.endOffset < Double(graph.edgeLengths[last.index])
             {
-                // Turned round at a waypoint.
+                // A U-turn at a waypoint.
                 cost += 20_000
                 driven = [edge]
             } else if let last = driven.last {

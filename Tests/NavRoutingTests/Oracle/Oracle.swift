@@ -2,35 +2,36 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// The slow, obvious router that the fast ones are checked against: Dijkstra's search over what has been driven.
+/// The slow, obvious reference for the fast routers: Dijkstra's search over the driven path.
 ///
-/// It knows the roads, the list of restricted paths and the numbers of the cost model. Nothing of the router's turn
-/// graph, prices or searches has a part in it. A state is an edge, or the beginning of a restricted path that has been
-/// driven: the whole past as far as the list can still need it.
+/// It uses the roads, the list of restricted paths and the constants of the cost model, but no part of the router's turn
+/// graph, prices or searches. A state is an edge, or the driven beginning of a restricted path: all of the past that
+/// the list can still depend on.
 final class Oracle {
-    /// A state: an edge's number, or beyond these the beginning of a restricted path.
+    /// A state: the number of an edge or, above these, of the beginning of a restricted path.
     typealias State = Int
 
     let graph: RoadGraph
     let model: CostModel
     private let edgeCosts: [UInt64?]
     private let isClosedGround: [Bool]
-    /// For each node how many edges lead on.
+    /// The number of edges that leave each node.
     private let exits: [Int]
-    /// For each node how many roads meet there, those included that only lead to it or that the vehicle may not use.
+    /// The number of roads at each node, including those that only lead to it or that are closed to the vehicle.
     private let roadCounts: [Int]
-    /// The restricted paths by their last edge, and what may be driven of them.
+    /// The restricted paths, by their last edge.
     private let forbidden: [EdgeIndex: [[EdgeIndex]]]
     private var beginnings: [[EdgeIndex]] = []
     private var numbers: [[EdgeIndex]: State] = [:]
     private var states: [EdgeIndex: [State]] = [:]
-    /// Edges that occur in restricted paths after their start.
+    /// Whether each edge occurs in a restricted path after its start.
     private let inside: [Bool]
-    /// The cost of turning from each edge into each edge that leaves its head; `.max` where it is forbidden.
+    /// The cost of the turn from each edge into each edge that leaves its head; `.max` where it is forbidden.
     private var turnOffsets: [Int] = [0]
     private var turnCosts: [UInt64] = []
 
-    /// - Parameter metric: Whose last millisecond counts for an edge in traffic: see ``OraclePrices/price(_:_:roundedAs:)``.
+    /// - Parameter metric: the metric whose rounding applies to edges in traffic: see
+    ///   ``OraclePrices/price(_:_:roundedAs:)``.
     init(
         _ roads: OracleRoads, _ model: CostModel, at departure: LocalTime? = nil,
         traffic: TrafficOverlay = TrafficOverlay(), excluding excluded: Set<EdgeIndex> = [],
@@ -77,9 +78,9 @@ final class Oracle {
 
     func allows(_ edge: EdgeIndex) -> Bool { edgeCosts[edge.index] != nil }
 
-    /// The places among some on roads, the nearest first, that a waypoint stands for: those on the nearest road, or on the
-    /// roads that meet at the nearest point. A track for residents gives way to a street up to 30 m farther, unless it is
-    /// a vehicle that is there.
+    /// Returns the places, among some on roads sorted by distance, to which a waypoint snaps: those on the nearest
+    /// road, or on the roads that meet at the nearest point. A residents' track is skipped for a street up to 30 m
+    /// farther, unless the waypoint is a vehicle.
     func places(_ waypoint: Waypoint, _ hits: [EdgeProjection]) -> [EdgeProjection] {
         func isClosedTrack(_ hit: EdgeProjection) -> Bool {
             graph.traits(of: hit.edge).roadClass == .track && isClosedGround[hit.edge.index]
@@ -101,17 +102,17 @@ final class Oracle {
         state < graph.edgeCount ? EdgeIndex(state) : beginnings[state - graph.edgeCount].last ?? RoadGraph.noEdge
     }
 
-    /// The states on an edge.
+    /// Returns the states on an edge.
     func states(on edge: EdgeIndex) -> [State] { [edge.index] + (states[edge] ?? []) }
 
-    /// Milliseconds for a part of an edge that may be driven.
+    /// Returns the cost of a part of an edge that may be driven, ms.
     func part(_ edge: EdgeIndex, _ start: Double, _ end: Double) -> UInt64 {
         let length = Double(graph.edgeLengths[edge.index])
         guard length > 0, let whole = edgeCosts[edge.index] else { return 0 }
         return UInt64((Double(whole) * min(max((min(end, length) - start) / length, 0), 1)).rounded())
     }
 
-    /// The state after driving on into an edge; nil when that completes a restricted path.
+    /// Returns the state after continuing into an edge; nil when that completes a restricted path.
     func follow(_ state: State, _ next: EdgeIndex) -> State? {
         guard inside[next.index] else { return next.index }
         let driven = (state < graph.edgeCount ? [EdgeIndex(state)] : beginnings[state - graph.edgeCount]) + [next]
@@ -127,8 +128,8 @@ final class Oracle {
         return paths.contains { driven.suffix($0.count).elementsEqual($0) }
     }
 
-    /// What turning from one edge into the next costs, ms; nil where one may not: through a barrier, and back other than
-    /// at a dead end, barrier or turning circle.
+    /// Returns the cost of the turn from one edge into the next, ms; nil where it is forbidden: through a barrier, and
+    /// a U-turn elsewhere than at a dead end, barrier or turning circle.
     func turnCost(_ first: EdgeIndex, _ second: EdgeIndex) -> UInt64? {
         guard let place = graph.outgoing(graph.edgeHeads[first.index]).enumerated().first(where: { $1 == second })
         else { return nil }
@@ -174,13 +175,14 @@ final class Oracle {
         }
     }
 
-    /// Whether a vehicle that reaches a roundabout leaves it at the same node by a road that traffic on it passes before.
+    /// Whether a vehicle would leave a roundabout at its node of entry, by a road that circulating traffic passes
+    /// first.
     private func crossesRoundabout(_ first: EdgeIndex, _ second: EdgeIndex, at node: NodeIndex) -> Bool {
         func isRound(_ edge: EdgeIndex) -> Bool { graph.traits(of: edge).flags.contains(.roundabout) }
         guard !isRound(first), !isRound(second), let inward = graph.incoming(node).first(where: isRound),
             let onward = graph.outgoing(node).last(where: { isRound($0) && allows($0) })
         else { return false }
-        // Clockwise from where the traffic of the roundabout comes from.
+        // Clockwise from the direction from which the circulating traffic comes.
         let origin = Double(graph.edgeEndBearings[inward.index]) + .pi
         func place(_ bearing: Double) -> Double { Angle.normalised(bearing - origin) }
         let approach = place(Double(graph.edgeEndBearings[first.index]) + .pi)
@@ -191,20 +193,20 @@ final class Oracle {
 }
 
 extension Oracle {
-    /// A place where a search starts.
+    /// A start of a search.
     struct Seed {
         var edge: EdgeIndex
         var offset: Double
-        /// The cost to get there, ms.
+        /// The cost up to this place, ms.
         var cost: UInt64 = 0
-        /// The driven part of a restricted path; nil for only the edge.
+        /// The driven part of a restricted path; nil for the edge alone.
         var state: State?
     }
 
-    /// The least costs from some places to the end of every state's edge. Its memory is reused.
+    /// The least costs from some places to the end of every state's edge, in reusable memory.
     final class Tree {
         fileprivate(set) var seeds: [Seed] = []
-        /// Within the surroundings of the start, then beyond them; `.max` where unreachable.
+        /// The costs within the surroundings of the start, then those beyond; `.max` where unreachable.
         fileprivate var costs: [UInt64] = []
         fileprivate var touched: [Int] = []
         fileprivate var heap = KeyedHeap()
@@ -224,9 +226,9 @@ extension Oracle {
         }
     }
 
-    /// Searches from some places to all states, or until a state is reached or a cost exceeded.
+    /// Searches from some places to all states, or until a state is reached or a cost is exceeded.
     ///
-    /// - Parameter surroundings: where maneuvers cost two minutes more until they are left.
+    /// - Parameter surroundings: the area in which each maneuver costs two minutes more.
     func search(
         _ tree: Tree, from seeds: [Seed], surroundings: (centre: Coordinate, radius: Double)? = nil,
         until goal: State? = nil, limit: UInt64 = .max
@@ -274,13 +276,13 @@ extension Oracle {
         return isManeuver ? 120_000 : 0
     }
 
-    /// The least cost to the end of a state's edge.
+    /// Returns the least cost to the end of a state's edge.
     func cost(_ tree: Tree, _ state: State) -> UInt64? {
         let cost = min(tree.costs[state], tree.costs[stateCount + state])
         return cost == .max ? nil : cost
     }
 
-    /// The least costs to a place, by the state in which it is reached.
+    /// Returns the least costs to a place, by the state of arrival.
     func costs(_ tree: Tree, to edge: EdgeIndex, at offset: Double) -> [State: UInt64] {
         guard allows(edge) else { return [:] }
         var result: [State: UInt64] = [:]
@@ -303,8 +305,8 @@ extension Oracle {
         return result
     }
 
-    /// How a vehicle leaves a waypoint that it has reached. At a stop it leaves in the direction of its arrival or, for 20 s, turned round,
-    /// and the roads driven before no longer count; at a waypoint that it only passes, it continues.
+    /// Returns the departures from a reached waypoint. From a stop the vehicle departs in the direction of its arrival
+    /// or, for 20 s, after a U-turn, and the previous path no longer matters; at a pass-through point it continues.
     func departures(_ places: [EdgeProjection], _ tree: Tree, isStop: Bool) -> [Seed] {
         var seeds: [Seed] = []
         for place in places {
@@ -326,7 +328,7 @@ extension Oracle {
         return seeds
     }
 
-    /// The least cost to a place.
+    /// Returns the least cost to a place.
     func cost(_ tree: Tree, to edge: EdgeIndex, at offset: Double) -> UInt64? {
         costs(tree, to: edge, at: offset).values.min()
     }

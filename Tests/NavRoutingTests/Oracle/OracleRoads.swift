@@ -3,7 +3,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// The attributes of every edge in the tiles, read once.
+/// The attributes of all edges of the tiles, read once.
 final class OracleRoads {
     let graph: RoadGraph
     let attributes: [RoadAttributes]
@@ -80,10 +80,10 @@ struct OraclePrices {
         return road
     }
 
-    /// Milliseconds for the whole edge, nil when it may not be driven, and whether it is ground for residents.
+    /// Returns the cost of a whole edge, ms, nil when it may not be driven, and whether it is residents' ground.
     ///
-    /// - Parameter metric: The router keeps the shares of an edge's segments in single precision, so the last
-    ///   millisecond of an edge in traffic may be rounded either way: this metric's counts where it is as near as that.
+    /// - Parameter metric: the metric whose cost applies where it differs by at most 1 ms: the router keeps the shares
+    ///   of an edge's segments in single precision, so the last millisecond in traffic may be rounded either way.
     func price(
         _ edge: EdgeIndex, _ roads: OracleRoads, roundedAs metric: Metric? = nil
     ) -> (cost: UInt64?, isClosedGround: Bool) {
@@ -117,7 +117,7 @@ struct OraclePrices {
         return (cost, road.isClosedGround)
     }
 
-    /// Seconds with traffic; nil where a segment is closed.
+    /// Returns the duration in traffic, seconds; nil where a segment is closed.
     private func live(_ edge: EdgeIndex, _ graph: RoadGraph, length: Double, free: Double) -> Double? {
         let shape = graph.shape(of: edge)
         let way = graph.wayID(of: edge)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("All kinds of queries cost the same as with Dijkstra's search")
 struct OracleTests {
-    /// To reproduce a failure, use the same arguments with the number in its message.
+    /// Use the same arguments with the number in the message to reproduce a failure.
     @Test(
         "on random towns with vehicles, hours, traffic, bearings, kerbs, waypoints and missing tiles",
         arguments: 1...24 as ClosedRange<UInt64>)
@@ -20,7 +20,7 @@ struct OracleTests {
         #expect(queries.compared > 40)
     }
 
-    /// The number of queries to each extract, by `NAVBUS_ORACLE_QUERIES=10000`.
+    /// The number of queries per extract from `NAVBUS_ORACLE_QUERIES`; nil when it is not set.
     private static let wanted = ProcessInfo.processInfo.environment["NAVBUS_ORACLE_QUERIES"].flatMap { Int($0) }
 
     @Test("on Helsinki") func helsinki() throws { try compare(on: "helsinki", queries: 270) }
@@ -59,8 +59,8 @@ struct OracleTests {
         #expect(queries.compared == wanted, "\(name)")
         if Self.wanted != nil {
             print(
-                "\(name): \(queries.compared) queries, \(queries.withVias) with a point on the way, "
-                    + "\(queries.tilesNeeded) answers that name tiles, \(queries.faults.count) faults")
+                "\(name): \(queries.compared) queries, \(queries.withVias) with an intermediate point, "
+                    + "\(queries.tilesNeeded) requests for tiles, \(queries.faults.count) faults")
         }
     }
 }

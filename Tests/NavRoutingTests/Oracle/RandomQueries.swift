@@ -6,22 +6,22 @@ import NavTestSupport
 
 /// Random queries of all kinds on a map, compared with the ``Oracle``.
 struct RandomQueries {
-    /// The setting that many queries share.
+    /// A setting shared by many queries.
     struct Setting {
         var profile = VehicleProfile()
         var departure: LocalTime?
         /// The share of edges whose traffic is known.
         var traffic = 0.0
-        /// Whether some roads and an area are left out.
+        /// Whether some roads and an area are excluded.
         var excludes = false
         /// Whether some of the tiles are missing.
         var isPartial = false
     }
 
     private(set) var faults: [String] = []
-    /// Queries that were compared, each with all routers.
+    /// The number of queries compared, each with all routers.
     private(set) var compared = 0
-    /// The number of these with intermediate points, and the number that requested tiles.
+    /// The number of those with intermediate points, and of those that requested tiles.
     private(set) var withVias = 0
     private(set) var tilesNeeded = 0
     private let tiles: [RoadTile]
@@ -41,7 +41,7 @@ struct RandomQueries {
         random = SeededRandom(seed: seed)
     }
 
-    /// A setting of each kind: both vehicles, hours, traffic, exclusions and missing tiles.
+    /// Returns a setting of each kind: both vehicles, departures, traffic, exclusions and missing tiles.
     mutating func settings() -> [Setting] {
         let truck = VehicleProfile(kind: .truck, avoid: [.motorways])
         let tanker = VehicleProfile(kind: .truck, weight: 18, axleLoad: 8, carriesDangerousGoods: true)
@@ -60,7 +60,7 @@ struct RandomQueries {
             hour: Int(random.next() % 24), minute: Int(random.next() % 60))
     }
 
-    /// Asks about `count` queries in one setting, `goals` from each start.
+    /// Compares `count` queries in one setting, `goals` from each start.
     mutating func ask(_ count: Int, goals: Int = 10, _ setting: Setting) {
         guard roads.graph.edgeCount > 0 else { return }
         var options = RouteOptions()
@@ -77,7 +77,7 @@ struct RandomQueries {
         let oracle = Oracle(
             roads, model, at: setting.departure, traffic: overlay, excluding: excluded,
             roundedAs: setting.traffic > 0 ? fast.metric : nil)
-        // At a time that no router was made for.
+        // A departure for which no router was created.
         let timeless = base.serving(model).live(overlay)
         let loadedIDs = Set(loaded.map(\.id))
         let end = compared + count
@@ -137,7 +137,7 @@ struct RandomQueries {
         return trip.places.contains(where: \.isEmpty) ? nil : trip
     }
 
-    /// The least costs from the last point of a trip.
+    /// Returns the least costs from the last point of a trip.
     private func search(_ trip: Trip, _ options: RouteOptions, _ oracle: Oracle) -> Oracle.Tree {
         let radius = options.initialManeuverAvoidance
         oracle.search(
@@ -164,7 +164,7 @@ struct RandomQueries {
         return waypoint
     }
 
-    /// Random speeds and closures on a share of all edges.
+    /// Returns random speeds and closures on a share of all edges.
     private mutating func overlay(share: Double) -> TrafficOverlay {
         let graph = roads.graph
         var overlay = TrafficOverlay()
@@ -184,7 +184,7 @@ struct RandomQueries {
         return overlay
     }
 
-    /// Leaves out a fiftieth of the edges and a box around some road.
+    /// Excludes 2 % of the edges and a box around a random road.
     private mutating func exclude(_ options: inout RouteOptions) -> Set<EdgeIndex> {
         let graph = roads.graph
         var excluded: Set<EdgeIndex> = []
@@ -199,7 +199,7 @@ struct RandomQueries {
         for index in 0..<graph.edgeCount {
             let line = graph.shape(of: EdgeIndex(index)).coordinates
             let meets = zip(line, line.dropFirst()).contains { first, second in
-                // Liang and Barsky (1984): the part of the segment within each side of the box.
+                // Liang and Barsky (1984): the part of the segment within both sides of the box.
                 var (enter, leave) = (0.0, 1.0)
                 for (from, to, low, high) in [
                     (first.latitude, second.latitude, south, north), (first.longitude, second.longitude, west, east),
@@ -219,7 +219,7 @@ struct RandomQueries {
         return excluded
     }
 
-    /// The snapped places of a waypoint.
+    /// Returns the snapped places of a waypoint.
     private func nearest(_ waypoint: Waypoint, _ oracle: Oracle) -> [EdgeProjection] {
         let graph = roads.graph
         let hits = graph.edges(near: waypoint.coordinate, radius: 60).filter { hit in

@@ -8,34 +8,34 @@ struct CacheRules {
     private struct Failure {
         var time: Double
         var attempt: Int
-        /// Whether the plan waits before its retry; not for an outage or a forbidden network.
+        /// Whether the plan pauses before the retry; false for an outage or a forbidden network.
         var waits: Bool
     }
 
     private let downloads: DownloadConfiguration
-    /// The bytes that the store may use: its budget, or its size when the budget was lowered below what must stay.
+    /// The bytes that the store may use: its budget, or its size when the budget was lowered below what must be kept.
     private var allowed: Int64 = 0
-    /// Regions that served tiles of the editions in use, complete or with an update beside them, at the last check.
+    /// Regions that served tiles of the editions in use at the last check, complete or during an update.
     private var serving: Set<String> = []
     private var attempts: [DownloadKey: Int] = [:]
     private var failures: [DownloadKey: Failure] = [:]
-    /// Regions whose load, or update, was cancelled: they stay as they are, and with them the editions in use.
+    /// Regions whose load or update was cancelled: they remain unchanged, as do the editions in use.
     private var cancelled: Set<String> = []
     private var editionsAsked: [String: [Double]] = [:]
     /// The editions in use at the last check.
     private var used: [String: EditionKey] = [:]
-    /// Consecutive failed requests of a source, and the begin of the first of them.
+    /// The number of consecutive failed requests of each source, and the time of the first of them.
     private var blamed: [String: (count: Int, since: Double)] = [:]
 
     init(_ downloads: DownloadConfiguration) { self.downloads = downloads }
 
-    /// A process starts with the content of the disk.
+    /// Starts a process with the content of the disk.
     mutating func begin(_ store: MemoryStore) {
         allowed = max(store.budgetBytes, store.disk.bytes)
         (attempts, failures, blamed) = ([:], [:], [:])
     }
 
-    /// Notes a caller that waits for a tile, which cuts its backoff short.
+    /// Notes that a caller waits for a tile, which ends the tile's backoff.
     mutating func asked(_ key: DownloadKey) { failures[key] = nil }
 
     /// Notes that the load of a region was cancelled or resumed.
@@ -63,12 +63,13 @@ struct CacheRules {
             allowed = store.budgetBytes
         }
         for (id, region) in disk.regions where region.wasComplete {
-            // A region that lost a damaged tile and has no update reports it, and holds no newer edition back.
+            // A region that lost a damaged tile and has no update reports the loss and does not hold back newer
+            // editions.
             guard region.stored.state == .complete || region.staged != nil else { continue }
             guard region.staged != nil || disk.isWhole(region.pins) else {
                 throw violation("a complete region has all of its tiles", "region '\(id)' lacks some")
             }
-            // While its update is loaded, a region serves its previous tiles, and so do the editions in use.
+            // During its update a region serves its previous tiles, so the editions in use remain the previous ones.
             for (tileset, version) in region.stored.editions
             where disk.current[tileset]?.version != version && (region.staged == nil || serving.contains(id)) {
                 throw violation(
@@ -88,7 +89,7 @@ struct CacheRules {
             func isOffered(_ wanted: WantedTile) -> Bool {
                 listed.contains(wanted.tile) && !tileset.unstorable.contains(wanted.tile)
             }
-            // Tiles that found no room, or were evicted, are not fetched until there may be room.
+            // Tiles that did not fit, or were evicted, are not fetched until there may be room.
             let hasRoom = world.cache.refusedCount == 0 && store.evictedCount == 0
             func isOnBoard(_ wanted: WantedTile) -> Bool {
                 disk.tiles[TileNumber.of(wanted.tile, edition: edition.number)] != nil
@@ -96,7 +97,7 @@ struct CacheRules {
             let lost = wanted.filter {
                 wasOnBoard($0) && (!listed.contains($0.tile) || (hasRoom && !isOnBoard($0)))
             }
-            // The former edition has no tiles any more for what the vehicle needs sooner.
+            // The former edition lacks tiles that the vehicle needs sooner.
             func gainsTile(before need: Double) -> Bool {
                 wanted.contains { $0.need < need && isOffered($0) && !wasOnBoard($0) }
             }
@@ -104,7 +105,7 @@ struct CacheRules {
                 ?? lost.min(by: { $0.need < $1.need }).flatMap({ gainsTile(before: $0.need) ? nil : $0 })
             {
                 throw violation(
-                    "no edition takes away a tile that the vehicle needs",
+                    "no switch of editions loses a tile that the vehicle needs",
                     "'\(new.version)' of '\(name)': \(first.tile)"
                 )
             }
@@ -141,7 +142,7 @@ struct CacheRules {
             }
         }
         if isRemote, let blamed = blamed[address.tileset], blamed.count >= downloads.failuresToOpen {
-            // One trial after each rest; requests under way when it opened are not counted.
+            // One trial after each pause; requests that were running when the breaker opened are not counted.
             let most =
                 Double(downloads.failuresToOpen + downloads.concurrency) + 2
                 + (time - blamed.since) / downloads.firstOpenTime
@@ -191,7 +192,7 @@ struct CacheRules {
 
     // MARK: End
 
-    /// Describes something wanted that has not arrived; nil when everything has.
+    /// Returns a description of something wanted that has not arrived; nil when everything has.
     func pending(_ world: CacheWorld) -> String? {
         let (cache, disk) = (world.cache, world.store.disk)
         if let id = cache.requests.keys.first { return "region '\(id)' has not begun to load" }
@@ -222,7 +223,7 @@ struct CacheRules {
         return nil
     }
 
-    /// Whether a region waits for an edition that a cancelled region keeps from coming into use.
+    /// Whether a region waits for an edition that a cancelled region prevents from coming into use.
     private func isWaiting(_ region: MemoryDisk.Region, _ world: CacheWorld) -> Bool {
         let names = Set(region.stored.editions.keys).union(region.stored.staged?.editions.keys.map { $0 } ?? [])
         return world.store.disk.regions.contains { id, other in

@@ -2,7 +2,7 @@ import NavTileCache
 import NavTestKit
 import Testing
 
-/// Simulated tile caches from seeds, with the invariants checked at every step. See ``SimSeeds``.
+/// Simulated tile caches from seeds, whose invariants are checked at every step. See ``SimSeeds``.
 @Suite struct CacheSimTests {
     private static func report(_ seed: UInt64, _ violation: any Error) {
         Issue.record("\(SimSeeds.report(seed, violation, in: Self.self))")
@@ -19,9 +19,10 @@ import Testing
         }
     }
 
-    /// Worlds that violated a rule once: a region held back tilesets of which it has no tiles; a newer edition found no room while an older
-    /// one was loaded; tiles that the vehicle needs were evicted before the store knew of the need, or when the budget was lowered, and
-    /// were never fetched again; an edition came into use in the step in which a region lost a tile.
+    /// Worlds that once violated a rule: a region held back tilesets of which it has no tiles; a newer edition found no
+    /// room while an older one was loaded; tiles that the vehicle needs were evicted before the store received the
+    /// need, or when the budget was lowered, and were never fetched again; an edition came into use in the step in
+    /// which a region lost a tile.
     @Test(
         .enabled(if: SimSeeds.single == nil),
         arguments: [2286, 5691, 8458, 6950, 7005, 9939] as [UInt64])
@@ -37,7 +38,7 @@ import Testing
                 try world.run()
                 return world.digest
             }
-            #expect(digests[0] == digests[1], "seed \(seed) gives different effects the second time")
+            #expect(digests[0] == digests[1], "seed \(seed) gives different effects in the second run")
         }
     }
 
@@ -55,7 +56,7 @@ import Testing
             try world.run()
             missing = missing.filter { world.tally[$0] == nil }
         }
-        #expect(missing.isEmpty, "never in 200 worlds")
+        #expect(missing.isEmpty, "events that did not occur in 200 worlds")
     }
 
     @Test(.enabled(if: SimSeeds.single != nil)) func runOneSeedVerbosely() {

@@ -13,9 +13,9 @@ struct CacheViolation: Error, CustomStringConvertible {
     var description: String { "\(rule), at \(time) s: \(what)" }
 }
 
-/// A simulated tile cache from one seed: a vehicle, a user, sources that publish, fail and are unreachable, a network that is metered or
-/// offline, a disk that is full or fails, damaged files, and a process that is killed at any write. Under test are the cache's decisions
-/// and the download plan alone, in simulated time.
+/// A simulated tile cache from one seed: a vehicle, a user, sources that publish, fail and become unreachable, a
+/// metered or offline network, a full or failing disk, damaged files, and a process that is killed at any write. Only
+/// the cache's decisions and the download plan are under test, in simulated time.
 ///
 /// After ``duration`` the faults end, and every wanted tile must arrive.
 struct CacheWorld {
@@ -33,7 +33,7 @@ struct CacheWorld {
         case edition(String, known: Validators?, question: Int)
         case sampled(String, number: UInt64)
 
-        /// Whether it stops when the faults end.
+        /// Whether the event is a fault, which stops after ``duration``.
         var isTrouble: Bool {
             switch self {
             case .user, .network, .weather, .disk, .damage, .publish, .kill: true
@@ -114,7 +114,7 @@ struct CacheWorld {
         for (input, period) in periods { push(input, after: random.uniform() * period) }
     }
 
-    /// Recurring events and their mean interval, seconds.
+    /// The recurring events and their mean intervals, seconds.
     private var periods: [(Input, Double)] {
         let rare = 1 / max(wildness, 0.02)
         return [
@@ -125,7 +125,7 @@ struct CacheWorld {
 
     // MARK: Time
 
-    /// Runs the world to its end.
+    /// Runs the world to the end.
     mutating func run() throws {
         let calm = Int64(Self.duration * Self.second)
         while let next = queue.first {
@@ -143,7 +143,7 @@ struct CacheWorld {
         try rules.checkEnd(self)
     }
 
-    /// Schedules an event at a moment: a heap, the soonest first; of equal moments, the event scheduled first.
+    /// Schedules an event in a heap, the soonest first; simultaneous events keep their order.
     private mutating func push(_ input: Input, at time: Int64) {
         queued += 1
         queue.append((max(time, now), queued, input))
@@ -221,7 +221,7 @@ struct CacheWorld {
                 pendingStart = false
                 try handle(.start)
                 var update = VehicleUpdate()
-                // Even a stationary vehicle reports its position: no edition is switched before it is known.
+                // Even a stationary vehicle reports its position, without which no edition is switched.
                 update.position = position
                 if !route.isEmpty { update.route = VehicleUpdate.Route(id: routeID, corners: route) }
                 try handle(.vehicle(update))
@@ -252,7 +252,7 @@ struct CacheWorld {
         try again(input)
     }
 
-    /// Recurring events are scheduled again.
+    /// Schedules a recurring event again.
     private mutating func again(_ input: Input) throws {
         guard !isCalm else { return }
         let period: Double
@@ -289,7 +289,7 @@ struct CacheWorld {
         }
     }
 
-    /// - Returns: Whether it was done.
+    /// - Returns: whether the command succeeded.
     @discardableResult
     private mutating func command<Value>(
         _ body: (TileCache<MemoryStore>) throws(TileFailure) -> Value
@@ -304,7 +304,7 @@ struct CacheWorld {
 
     private mutating func perform(_ effects: [CacheEffect]) throws {
         if store.isDead {
-            // The last requests of the process are lost with it.
+            // The last requests of a killed process are lost.
             note("process killed at a write")
             end()
             return try rules.check(self)
@@ -327,7 +327,7 @@ struct CacheWorld {
             case .stopSample, .tilesetsChanged: break
             case .accepted(let token, let id):
                 note("load accepted")
-                // A load that is refused after all leaves its region unchanged.
+                // A load that is accepted and then refused leaves its region unchanged.
                 if !refused.contains(token) { rules.note(cancelled: id, false) }
             case .refused(_, let failure): note("load refused: \(failure.code)")
             case .region(let notice):
@@ -492,7 +492,7 @@ struct CacheWorld {
             longitude: first.longitude + share * (last.longitude - first.longitude))
     }
 
-    /// The area of a region: its centre and radius as text.
+    /// Returns the area of a region, whose geometry is the centre and radius as text.
     @Sendable static func area(_ definition: StoredRegionDefinition) -> RegionArea? {
         let numbers = String(decoding: definition.geometry, as: UTF8.self).split(separator: " ").compactMap {
             Double($0)
@@ -548,7 +548,7 @@ struct CacheWorld {
             try handle(.settings(settings))
             try turn()
         default:
-            // Requests a tile for a caller that waits.
+            // Requests a tile for a waiting caller.
             let tileset = servers[Int(random.next() % UInt64(servers.count))].settings.name
             guard !isDown, let current = cache.tileset(tileset)?.current else { return }
             let tile = TileID(containing: place(), zoom: 11)
@@ -659,7 +659,7 @@ struct CacheWorld {
         digest.add("\(seconds) \(Self.text(of: effect))".utf8)
     }
 
-    /// An effect as text, without anything in a dictionary's order.
+    /// Returns an effect as text that does not depend on the order of a dictionary.
     private static func text(of effect: CacheEffect) -> String {
         switch effect {
         case .demand(let demands, let owner):

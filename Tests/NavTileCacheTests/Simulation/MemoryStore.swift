@@ -3,7 +3,7 @@ import NavGeo
 import NavStorage
 import NavTileCache
 
-/// The state that survives a process.
+/// The state that survives the end of a process.
 struct MemoryDisk {
     struct Tile {
         var address: TileAddress
@@ -44,10 +44,11 @@ struct MemoryDisk {
     func isWhole(_ pins: Set<Int64>) -> Bool { pins.allSatisfy { tiles[$0] != nil } }
 }
 
-/// A tile store in memory, with the semantics of the real one and with faults: a disk of bounded size, failing writes,
-/// and a process that is killed at any of its writes.
+/// A tile store in memory with the semantics of the real one, and with faults: a bounded disk, failing writes, and a
+/// process that is killed at any of its writes.
 final class MemoryStore: TileCacheStore {
-    /// The moment when the process dies: a number of writes from now, before or after that write is durable.
+    /// The moment of the process's death: after a number of further writes, before or after the last of them is
+    /// durable.
     struct Kill {
         var writes: Int
         var isAfter: Bool
@@ -56,23 +57,23 @@ final class MemoryStore: TileCacheStore {
     private(set) var disk: MemoryDisk
     var kill: Kill?
     private(set) var isDead = false
-    /// Whether its folder is gone, while its index is still readable.
+    /// Whether the store's folder is gone while its index is still readable.
     var isGone = false
     /// The size of the disk, bytes.
     var capacity: Int64 = .max
-    /// Whether no files can be written, while its index can be changed.
+    /// Whether no files can be written while the index can be changed.
     var isUnwritable = false
-    /// Decides randomly whether a write fails; nil for no failures.
+    /// Decides randomly whether a write fails; nil when none does.
     var failure: (() -> Bool)?
     private(set) var budgetBytes: Int64
     private var wanted = WantedTiles()
     private var losses: [RegionTile] = []
     private var nextNumber: Int64 = 1
-    /// The violations of invariants.
+    /// The violated invariants.
     private(set) var breaches: [String] = []
-    /// The number of changes, failed ones included.
+    /// The number of changes, including failed ones.
     private(set) var changeCount = 0
-    /// The evicted tiles.
+    /// The number of evicted tiles.
     private(set) var evictedCount = 0
     let readOnlyProblem: StoreError? = nil
 
@@ -184,7 +185,7 @@ final class MemoryStore: TileCacheStore {
 
     func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport {
         for tile in tiles where disk.editions[EditionKey(tile.address.tileset, tile.edition)] == nil {
-            throw StoreError(.invalid, "tile \(tile.address) is of an edition that is not on board")
+            throw StoreError(.invalid, "tile \(tile.address) is of an edition that is not stored")
         }
         if isUnwritable { throw StoreError(.system, "no file can be written") }
         return try change(growing: tiles.reduce(0) { $0 + $1.size }) { () throws(StoreError) in
@@ -285,7 +286,7 @@ final class MemoryStore: TileCacheStore {
         var pins: Set<Int64> = []
         for tile in tiles {
             guard let version = editions[tile.tileset], let number = number(tile, version) else {
-                throw StoreError(.invalid, "tile \(tile) is of an edition that is not on board")
+                throw StoreError(.invalid, "tile \(tile) is of an edition that is not stored")
             }
             pins.insert(number)
         }

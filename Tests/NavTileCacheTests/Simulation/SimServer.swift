@@ -6,16 +6,16 @@ import NavTileCache
 /// A source of tiles in the simulation: its current content and its failures.
 struct SimServer {
     let settings: TilesetSettings
-    /// Whether its editions list their tiles.
+    /// Whether the source's editions list their tiles.
     let isListed: Bool
-    /// The interval at which its tiles change one by one; nil for a source with editions.
+    /// The interval at which tiles change one by one; nil for a source with editions.
     let expiry: Double?
     private(set) var version: Int
-    /// Whether every third edition, the second one first, lists only half of its tiles, like an upload that was cut short.
+    /// Whether every third edition, first the second one, lists only half of its tiles, like an interrupted upload.
     var publishesShortLists = false
-    /// Whether most tiles of every third edition, the second one first, may not be stored.
+    /// Whether most tiles of every third edition, first the second one, may not be stored.
     var publishesUnstorable = false
-    /// The end of its outage, ns.
+    /// The end of the outage, ns.
     var outageUntil: Int64 = .min
     /// The probability of any other failure.
     var failureRate = 0.0
@@ -31,16 +31,16 @@ struct SimServer {
 
     mutating func publish() { version += 1 }
 
-    /// Whether the list of its current edition lacks tiles.
+    /// Whether the list of the current edition lacks tiles.
     var isShort: Bool { isListed && publishesShortLists && version % 3 == 2 }
 
-    /// Whether its current edition has tiles that may not be stored.
+    /// Whether the current edition has tiles that may not be stored.
     var isUnstorable: Bool { expiry == nil && publishesUnstorable && version % 3 == 2 }
 
-    /// Whether a tile of its current edition may be stored.
+    /// Whether a tile of the current edition may be stored.
     func maySave(_ tile: TileID) -> Bool { !isUnstorable || Self.mix(tile) >> 42 & 3 == 0 }
 
-    /// The area in which it has tiles.
+    /// The area in which the source has tiles.
     static let bounds = BoundingBox(south: 40.5, west: -9.4, north: 41.8, east: -7.4)
     static let zooms: ClosedRange<UInt8> = 9...12
 
@@ -49,7 +49,7 @@ struct SimServer {
         return random.next()
     }
 
-    /// Whether it has a tile: places at sea have none.
+    /// Whether the source has a tile: places at sea have none.
     static func has(_ tile: TileID) -> Bool {
         guard zooms.contains(tile.zoom) else { return false }
         let box = tile.bounds
@@ -60,7 +60,7 @@ struct SimServer {
 
     static func size(_ tile: TileID) -> Int64 { 1_000 + Int64(mix(tile) >> 20 & 0x3fff) }
 
-    /// All of its tiles, for a list.
+    /// All tiles of the source, for a list.
     static let all: [ListedTile] = zooms.flatMap { zoom -> [ListedTile] in
         let first = TileID(containing: Coordinate(latitude: bounds.north, longitude: bounds.west), zoom: zoom)
         let last = TileID(containing: Coordinate(latitude: bounds.south, longitude: bounds.east), zoom: zoom)
@@ -76,21 +76,21 @@ struct SimServer {
 
     private static let half = all.filter { mix($0.tile) >> 40 & 1 == 0 }
 
-    /// Its current content.
+    /// The current content.
     var edition: TilesetEdition {
         TilesetEdition(
             tileset: settings.name, domain: settings.domain, version: versionName, zooms: Self.zooms,
             bounds: Self.bounds, tiles: isShort ? Self.half : isListed ? Self.all : nil, document: [1])
     }
 
-    /// The content of a tile: its hash identifies the edition.
+    /// Returns the content hash of a tile, which depends on the edition.
     static func content(_ tileset: String, _ tile: TileID, version: Int) -> ContentHash? {
         var random = SeededRandom(seed: mix(tile) ^ UInt64(version) &* 0x9e37_79b9 ^ UInt64(tileset.utf8.count))
         let words = (0..<4).map { _ in random.next() }
         return ContentHash(bytes: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
     }
 
-    /// The failure of a request that does not depend on its tile.
+    /// Returns the failure of a request, if any; it does not depend on the tile.
     func failure(at now: Int64, _ random: inout SeededRandom) -> TileSourceError? {
         if now < outageUntil {
             let codes: [TileSourceError.Code] = [.unreachable, .timedOut, .server]
@@ -102,11 +102,11 @@ struct SimServer {
         case 1: return TileSourceError(.malformed, "no tile")
         case 2: return TileSourceError(.truncated, "cut")
         case 3: return TileSourceError(.tooSlow, "slow")
-        default: return TileSourceError(.server, "an error of the server")
+        default: return TileSourceError(.server, "server error")
         }
     }
 
-    /// The answer to a request for a tile.
+    /// Returns the answer to a request for a tile.
     func answer(
         _ tile: TileID, edition: String?, known: Validators?, at now: Int64, wall: Timestamp,
         _ random: inout SeededRandom
