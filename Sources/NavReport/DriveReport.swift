@@ -22,9 +22,9 @@ package struct DriveReport {
         }
     }
 
-    /// The greatest distance from the drive's time, ns; times farther away come from another clock.
+    /// The greatest difference from the drive's time, ns; times with a greater difference come from another clock.
     private static let farthest: Int64 = 3 * 86_400 * 1_000_000_000
-    /// The time before and after a drive at which its nodes publish their health, ns: they do so every second.
+    /// The margin before and after a drive in which health messages count as its own, ns; nodes publish them every second.
     private static let healthMargin: Int64 = 10 * 1_000_000_000
 
     private let runs: [Run]
@@ -59,7 +59,11 @@ package struct DriveReport {
         try page(live: nil, start: nil)
     }
 
-    /// Returns the page of a drive, of an ongoing one with the number of its last batch and its start in ns.
+    /// Returns the page.
+    ///
+    /// - Parameters:
+    ///   - live: for an ongoing drive, the number of its last batch.
+    ///   - start: for an ongoing drive, its start, ns.
     func page(live: Int64?, start: Int64?) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -318,7 +322,7 @@ package struct DriveReport {
             arrivals: content.arrivals.filter(span.contains).map(time).sorted(), notes: notes)
     }
 
-    /// Whether a node's health, published throughout a time, may be that of a drive.
+    /// Whether health messages of a time span may belong to a drive.
     private static func belongs(
         _ heard: ClosedRange<Int64>, to span: ClosedRange<Int64>, within margin: Int64
     ) -> Bool {
