@@ -142,7 +142,7 @@ package struct DriveCollector {
                 add(try content.init(decoding: bytes), kind, topic, stamp)
             }
         } catch {
-            leave("messages that cannot be read")
+            leave("unreadable messages")
         }
     }
 

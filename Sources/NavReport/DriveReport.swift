@@ -268,7 +268,7 @@ package struct DriveReport {
             ("\($0.value)", $0.name.replacing("FIX_REJECTION_REASON_", with: ""))
         }
         var notes = run.notes
-        notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
+        notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were omitted" }
         let strange = content.happened.count { !span.contains($0.time) }
         let foreign = content.heard.filter { !Self.belongs($0.value, to: span, within: healthMargin) }.keys.sorted()
         let distant = foreign.filter { name in
@@ -276,8 +276,8 @@ package struct DriveReport {
         }
         if !distant.isEmpty {
             notes.append(
-                "the health of \(distant.joined(separator: ", ")) has another clock than the drive and is not shown; "
-                    + "'sim_time: true' puts a node on the clock of a playback")
+                "the health of \(distant.joined(separator: ", ")) has a different clock than the drive and is not shown; "
+                    + "set 'sim_time: true' to run a node on the clock of a playback")
         }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
         return RunDocument(
@@ -309,7 +309,7 @@ package struct DriveReport {
                 }
                 let reason =
                     distant.contains(node.key)
-                    ? "its health has another clock than the drive" : "it was not heard during the drive"
+                    ? "its health has a different clock than the drive" : "no health received during the drive"
                 let unknown = StateDocument(t: time(span.lowerBound), state: 0, reason: reason)
                 return NodeDocument(name: node.key, states: foreign.contains(node.key) ? [unknown] : states)
             },

@@ -87,7 +87,7 @@ package struct Drive: Sendable {
             let duration = length / mean
             while Double(sample) / rate <= time + duration {
                 let share = duration > 0 ? (Double(sample) / rate - time) / duration : 0
-                // Under constant acceleration the position is the integral of the speed, unless `mean` is at its lower bound.
+                // Under constant acceleration the position is the integral of the speed, scaled if `mean` is at its lower bound.
                 let gain = (second.speed - first.speed) / (2 * mean)
                 states.append(
                     state(
