@@ -447,7 +447,7 @@ class Drives:
     def off_route(self) -> None:
         """The vehicle leaves its route; all requests to the owner; a manual reroute; one that fails."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
-        # Every new route needs the owner's approval, however far away its first maneuver is.
+        # Every new route needs the owner's approval, regardless of the distance of its first maneuver.
         self.set(reroute__min_commit_time_s=120.0)
         owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
         # Areas in the middle of the town: only the northernmost street bypasses the first, only southern streets bypass the second.

@@ -245,7 +245,7 @@ def flood_odometry(run: Run) -> None:
     run.expect(memory < 700 << 20, "a flood does not exhaust the memory", f"{memory >> 20} MiB")
 
 
-@fault("flood-calls", "3,000 calls at once to navigation-node", live=True)
+@fault("flood-calls", "3,000 simultaneous calls to navigation-node", live=True)
 def flood_calls(run: Run) -> None:
     """All requests are answered or rejected, and guidance continues in the meantime."""
     told = bus.announcement(run.stack.bus, "navigation-node")

@@ -59,7 +59,7 @@ def kill_gnss(run: Run) -> None:
     kill(run, "gnss-node", signal.SIGKILL, AFTER_KILL_S)
 
 
-@fault("kill-both", "navigation-node and gnss-node are killed at once", live=True)
+@fault("kill-both", "navigation-node and gnss-node are killed simultaneously", live=True)
 def kill_both(run: Run) -> None:
     """Guidance resumes after simultaneous kills."""
     before, moment = boot_of(run, "navigation-node"), run.now()
