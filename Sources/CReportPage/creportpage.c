@@ -1,6 +1,6 @@
 #include "CReportPage.h"
 
-// #embed is C23, which the compiler offers in earlier versions of the language too.
+// #embed is part of C23; the compiler also supports it in earlier versions of the language.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const char html[] = {
@@ -11,7 +11,7 @@ static const char css[] = {
 #embed "page.css"
     , 0};
 
-// One scope, in the order of use.
+// The scripts share one scope, in the order of use.
 static const char script[] = {
 #embed "data.js"
     ,

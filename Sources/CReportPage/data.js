@@ -1,10 +1,10 @@
 "use strict";
-// The data of the page: unpacking, and what is derived from it once.
+// The data of the page: unpacking, and values that are derived once.
 
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Makes an element; text is set as text, so that nothing of a recording is read as HTML. */
+/** Creates an element; children are added as text, so that content of a recording is never parsed as HTML. */
 function make(name, attributes = {}, ...children) {
   const element = ["svg", "g", "path", "circle", "line", "rect", "text", "polygon", "title"].includes(name)
     ? document.createElementNS(SVG, name) : document.createElement(name);
@@ -13,10 +13,10 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** The longest time without a pause in which the browser paints and answers, ms. */
+/** The longest time between pauses in which the browser can paint and handle input, ms. */
 const SLICE = 30;
 
-/** Takes the steps of a generator with pauses. */
+/** Runs a generator with pauses. */
 async function takeSteps(steps) {
   for (let end = performance.now() + SLICE; !steps.next().done;) {
     if (performance.now() < end) continue;
@@ -25,7 +25,7 @@ async function takeSteps(steps) {
   }
 }
 
-/** Takes the steps of a generator at once, and returns its result. */
+/** Runs a generator without pauses and returns its result. */
 function finish(steps) {
   for (;;) {
     const step = steps.next();
@@ -33,7 +33,7 @@ function finish(steps) {
   }
 }
 
-/** Numbers from base64: 0 for null, else the zigzag form of a difference plus one, seven bits a byte. */
+/** Decodes numbers from base64: 0 for null, else the zigzag form of a difference plus one, seven bits per byte. */
 function unpack(text, differences = 1) {
   const bytes = atob(text), out = [];
   let last = 0, step = 0, value = 0, unit = 1;
@@ -62,7 +62,7 @@ function* unpackTable(table) {
   return out;
 }
 
-// Mercator's projection with metres at the middle of the drive; y grows southwards.
+// The Mercator projection, in metres at the middle of the drive; y increases southwards.
 const earth = { lat: 0, lon: 0, cos: 1 };
 const mercator = (lat) => Math.log(Math.tan(Math.PI / 4 + Math.max(-85, Math.min(85, lat)) * Math.PI / 360));
 function centreOn(lat, lon) {
@@ -75,7 +75,7 @@ function eastward(lon) {
 }
 const southward = (lat) => (earth.lat - mercator(lat)) * 6378137 * earth.cos;
 
-/** The index of the last time that is not after t; -1 before the first. */
+/** Returns the index of the last time at or before t; -1 before the first. */
 function before(times, t) {
   let low = 0, high = times.length;
   while (low < high) {
@@ -88,10 +88,10 @@ function before(times, t) {
 const DEVIATION = ["", "on route", "uncertain", "off step", "off route", "wrong way"];
 const HEALTH = ["unknown", "OK", "degraded", "lost"];
 const ON_ROAD = 1, PREDICTED = 2, TELEPORT = 8, UNLIMITED = 32;
-/** A silence that a line does not bridge, ms. */
+/** The gap between samples from which on a line is interrupted, ms. */
 const GAP = 6000;
 
-/** Turns a run of the document into what is drawn. */
+/** Unpacks a run of the document for drawing. */
 function* prepare(run, index) {
   const out = { ...run, index, letter: "AB"[index], latencies: [], routes: [] };
   for (const name of ["fixes", "positions", "progress", "rejected"]) out[name] = yield* unpackTable(run[name]);
@@ -100,7 +100,7 @@ function* prepare(run, index) {
     out.routes.push({ ...route, lat: unpack(route.lat), lon: unpack(route.lon) });
     yield;
   }
-  // Without fixes of its own, as a replay's output, a recording has them in the positions.
+  // A recording without fix messages, such as the output of a replay, has the fixes in its positions.
   if (!out.fixes.t.length) {
     const p = out.positions;
     out.fixes = { t: [], lat: [], lon: [], acc: [], speed: [], receiver: [], rows: 0, messages: 0 };
@@ -115,7 +115,7 @@ function* prepare(run, index) {
   return out;
 }
 
-/** The fixes of each receiver as a table of its own, the one with the most fixes first: those of several are no line. */
+/** Returns a table of fixes for each receiver, that with the most fixes first: fixes of several receivers do not form one line. */
 function tracesOf(run) {
   const fixes = run.fixes;
   if (run.receivers.length < 2) return [fixes];
@@ -128,7 +128,7 @@ function tracesOf(run) {
   return used.length ? used : [fixes];
 }
 
-/** The table whose places are the vehicle's: matched positions, else the fixes of one receiver. */
+/** Returns the table with the places of the vehicle: matched positions, else the fixes of one receiver. */
 const track = (run) => (run.positions.t.length ? run.positions : run.traces[0]);
 
 function project(table) {
@@ -157,7 +157,7 @@ function* projectAll(page) {
   for (const run of page.runs) run.traces = tracesOf(run);
 }
 
-/** The vehicle of a run at a time: place, course and the row of the table; null where there is none. */
+/** Returns the vehicle of a run at a time: place, course and row of the table; null before the first place. */
 function vehicleAt(run, t) {
   const table = track(run), i = before(table.t, t);
   if (i < 0 || !table.t.length) return null;
@@ -171,14 +171,14 @@ function vehicleAt(run, t) {
   return { x, y, course, i, table, age: t - table.t[i] };
 }
 
-/** The route that is in force at a time. */
+/** Returns the route in force at a time. */
 function routeAt(run, t) {
   let found = null;
   for (const route of run.routes) if (route.t <= t) found = route;
   return found || run.routes[0] || null;
 }
 
-/** The metres between the vehicles of two runs along the first; null where one has none. */
+/** Returns the distances between the vehicles of two runs at the times of the first, m; null where one has no place. */
 function distancesBetween(a, b) {
   const table = track(a);
   return table.t.map((t, i) => {
@@ -187,7 +187,7 @@ function distancesBetween(a, b) {
   });
 }
 
-// Words.
+// Texts.
 
 const two = (n) => String(n).padStart(2, "0");
 function clockText(ms) {
@@ -213,14 +213,14 @@ function durationText(s) {
 const plain = (text) => text.replace(/\b[A-Z][A-Z_]{2,}\b/g, (w) => (["GNSS", "ETA", "GPS", "UTC"].includes(w) ? w : w.toLowerCase().replaceAll("_", " ")));
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A decision of the owner that holds back what navigation proposes; a NO to other questions refuses nothing. */
+/** Policy decisions that reject a proposal of navigation; a NO to other requests rejects nothing. */
 const REFUSAL = /^policy (SHOULD_REROUTE|ACCEPT_REROUTE|ACCEPT_FASTER_ROUTE|SHOULD_TAKE_ALTERNATIVE|SHOULD_ADVANCE_LEG): NO /;
 
-/** The seriousness of an event: 2 for trouble, 1 for what one looks for, 0 for the rest. */
+/** Returns the importance of an event: 2 for a problem, 1 for a notable event, 0 for others. */
 function weight(event) {
   if (/FAILED|OFF_ROUTE|WRONG_WAY|INVALIDATED|LOST/.test(event.text)) return 2;
   if (["reroute", "arrival", "route", "prediction", "faster"].includes(event.kind) || /TAKEN/.test(event.text)) return 1;
-  // The first receiver in use is no change.
+  // The first selection of a receiver is not a change.
   if (event.kind === "receiver" && event.text.includes("' instead of '") || event.kind === "policy" && REFUSAL.test(event.text)) return 1;
   return 0;
 }
@@ -235,7 +235,7 @@ function quantile(values, share) {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
 }
 
-/** The metres along a table's places. */
+/** Returns the distance along the places of a table, m. */
 function lengthOf(table) {
   let length = 0;
   for (let i = 1; i < table.t.length; i++) {
@@ -249,8 +249,8 @@ function lengthOf(table) {
 const ELSEWHERE = 30;
 
 /**
- * The error of each estimate of the arrival in s, against the arrival of its trip; against the last estimate where the drive did not arrive.
- * A trip ends at its arrival, or without one where a route leads elsewhere.
+ * Returns the errors of the estimated times of arrival, s, relative to the arrival of the trip, or to the last estimate if the drive has
+ * no arrival. A trip ends at its arrival or, without an arrival, when a route leads to another destination.
  */
 function etaErrors(run) {
   const p = run.progress, arrived = run.arrivals.length > 0;

@@ -1,5 +1,5 @@
 "use strict";
-// A drive that is not over: news come as server-sent events and are appended.
+// An ongoing drive: updates arrive as server-sent events and are appended.
 
 class Live {
   constructor(page) {
@@ -19,7 +19,7 @@ class Live {
     this.show("connecting");
     const source = new EventSource("news?after=" + this.sequence);
     source.onopen = () => this.show("live");
-    // The next connection asks for what this one missed.
+    // The next connection requests the missed updates.
     source.onerror = () => { source.close(); this.show("connection lost"); setTimeout(() => this.connect(), 1000); };
     source.onmessage = (event) => this.take(JSON.parse(event.data));
     source.addEventListener("reset", () => { source.close(); location.reload(); });
@@ -50,7 +50,7 @@ class Live {
     if (!this.timer) this.timer = setTimeout(() => this.redraw(), this.interval);
   }
 
-  /** Shows the drive in numbers. */
+  /** Shows the key figures of the drive. */
   showFigures(figures) {
     $("facts").firstElementChild.replaceChildren(...figures.map(({ name, value, more }) => (
       make("div", {}, make("dt", {}, name), make("dd", {}, value, more ? make("small", {}, more) : "")))));
@@ -58,9 +58,9 @@ class Live {
 
   append(run, document_) {
     const count = track(run).t.length, isFirst = !count, news = finish(prepare(document_, 0));
-    // The server keeps less of a long drive than has come here.
+    // The server keeps less of a long drive than this page has received.
     if (count > 100000 || run.events.length > 10000) location.reload();
-    // A batch numbers its names anew.
+    // Each batch has its own numbering of names.
     const numbered = (column, names, known) => {
       const numbers = names.map((name) => {
         if (!known.includes(name)) known.push(name);
@@ -70,7 +70,7 @@ class Live {
     };
     news.positions.road = numbered(news.positions.road, news.roads, run.roads);
     news.fixes.receiver = numbered(news.fixes.receiver, news.receivers, run.receivers);
-    // Fixes taken from positions stand in for those of a receiver that is not on the bus.
+    // Fixes derived from positions are used only when no receiver publishes on the bus.
     if (!document_.fixes.rows && run.fixes.messages) news.fixes.t.length = 0;
     if (isFirst) {
       const place = track(news);
@@ -127,7 +127,7 @@ class Live {
     if (isFitted) view.fit(); else view.changed();
     page.seek(this.isAtEnd ? page.duration : page.t, true);
     this.show(this.state);
-    // A long drive takes longer to draw: at most a tenth of the time.
+    // Drawing takes at most a tenth of the time, also for a long drive.
     this.interval = Math.max(400, 10 * (performance.now() - began));
   }
 }

@@ -1,6 +1,6 @@
-// The map: roads, fixes and ellipses on a canvas, routes, traces and marks as SVG above it.
+// The map: roads, fixes and ellipses on a canvas, with routes, traces and marks as SVG above it.
 
-// By class, motorway to ferry: width in metres, least width in pixels, and the least scale (pixels per metre) that shows it.
+// By class, from motorway to ferry: width in metres, least width in pixels, and the least scale (pixels per metre) at which it is shown.
 const ROADS = [
   { m: 16, px: 2.6, from: 0 }, { m: 14, px: 2.2, from: 0 }, { m: 12, px: 1.8, from: 0.004 }, { m: 10, px: 1.5, from: 0.008 },
   { m: 9, px: 1.2, from: 0.02 }, { m: 7, px: 0.9, from: 0.05 }, { m: 7, px: 0.9, from: 0.06 }, { m: 6, px: 0.8, from: 0.08 },
@@ -29,7 +29,7 @@ function* readRoads(map) {
   return { roads, names: map.names, labels: yield* joinNamed(roads) };
 }
 
-/** Lines for names: a street is many ways, and has room for its name only as a whole. */
+/** Joins the roads of each name into lines for labels: a street consists of many ways, each too short for its name. */
 function* joinNamed(roads) {
   const byName = new Map();
   for (const road of roads) {
@@ -91,14 +91,14 @@ class MapView {
   /** Draws the drive without roads. */
   *open() {
     yield* this.buildPaths();
-    // Without a pause: what is built has no place before the first drawing.
+    // Without a pause, because elements have no position before the first drawing.
     this.restyle();
     this.resize();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.element);
   }
 
-  /** Routes and traces as paths in metres; their strokes keep their widths. */
+  /** Builds routes and traces as paths in metres; stroke widths do not scale. */
   *buildPaths() {
     const elements = [], routePaths = [];
     const path = function* (table, from, to) {
@@ -127,7 +127,7 @@ class MapView {
         for (let i = 0; i < n; i++) if (run.apart[i] !== null && run.apart[i] > APART && i + 1 < n) d += yield* path(table, i, i + 1);
         if (d) elements.push(make("path", { class: "apart", d }));
       }
-      // A part for each way in which the position is known.
+      // One path for each kind of position.
       const kind = (i) => (!table.flags ? "plainfix" : table.flags[i] & PREDICTED ? "predicted" : table.flags[i] & ON_ROAD ? "measured" : "offroad");
       const parts = {};
       for (let i = 0; i < n;) {
@@ -141,7 +141,7 @@ class MapView {
         if (run.index === 0) elements.push(make("path", { class: "edge", d }));
         elements.push(make("path", { class: "trace run" + run.letter + " " + name, d }, make("title", {}, title[name])));
       }
-      // Without positions, each further receiver has a line of its own.
+      // Without positions, each further receiver has its own line.
       for (const other of table === run.traces[0] ? run.traces.slice(1) : []) {
         elements.push(make("path", { class: "trace run" + run.letter + " plainfix otherreceiver", d: yield* path(other, 0, other.t.length - 1) }, make("title", {}, "Fixes of " + (other.name || "another receiver"))));
       }
@@ -185,7 +185,7 @@ class MapView {
       });
     }
     this.marks.sort((a, b) => b.rank - a.rank);
-    // What matters more is drawn above.
+    // Marks of a higher rank are drawn on top.
     for (const mark of [...this.marks].reverse()) marks.append(mark.element);
   }
 
@@ -265,7 +265,7 @@ class MapView {
     this.changed();
   }
 
-  /** Seeks to where the vehicle was nearest to a click. */
+  /** Seeks to the time at which the vehicle was nearest to a click. */
   click(event) {
     const box = this.element.getBoundingClientRect();
     const x = this.view.x + (event.clientX - box.left - this.width / 2) / this.view.scale;
@@ -304,7 +304,7 @@ class MapView {
     Object.assign(this, { width, height, ratio });
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
-    // A canvas of another size is empty: it is drawn at once.
+    // A resized canvas is empty, so it is redrawn immediately.
     if (this.isFitted) this.fit();
     this.draw();
   }
@@ -352,7 +352,7 @@ class MapView {
     this.changed();
   }
 
-  /** Shows a moment: the vehicles, and the route in force. */
+  /** Shows the vehicles and the route in force at a time. */
   seek(t, isPlaying) {
     this.t = t;
     const group = $("vehicles"), wasInView = !this.vehicle || this.isInView(this.vehicle, 0);
@@ -371,12 +371,12 @@ class MapView {
     }
     this.vehicles = this.page.runs.map((run) => vehicleAt(run, t));
     this.placeVehicles();
-    // Who has moved the map away from a playing vehicle looks at something else.
+    // A user who has moved the map away from a playing vehicle is looking at another place.
     if (this.follow || !isPlaying || wasInView) this.keepInView(this.follow, isPlaying ? 40 : 10);
     if (this.shows.sigma) this.changed0();
   }
 
-  /** Draws again without giving up the fit. */
+  /** Schedules drawing and keeps the fitted state. */
   changed0() {
     const fitted = this.isFitted;
     this.changed();
@@ -397,7 +397,7 @@ class MapView {
     const { x, y, scale } = this.view, ratio = this.canvas.width / this.width;
     $("world").setAttribute("transform", "translate(" + (this.width / 2 - x * scale) + " " + (this.height / 2 - y * scale) + ") scale(" + scale + ")");
     $("world").classList.toggle("noroutes", !this.shows.routes);
-    // Marks that would hide another are left out at this scale.
+    // Marks that would cover a mark of a higher rank are hidden at this scale.
     const taken = [];
     for (const mark of this.marks) {
       const [px, py] = this.screen(mark.x, mark.y);
@@ -467,7 +467,7 @@ class MapView {
     context.setLineDash([]);
   }
 
-  /** Fixes, and crosses for rejected ones. Those of B are drawn first and wider: what both runs have shows both colours. */
+  /** Draws fixes, and crosses for rejected ones. Those of run B are drawn first and wider, so that common ones show both colours. */
   drawFixes(context, reach) {
     const { scale } = this.view;
     for (const run of [...this.page.runs].reverse()) {
@@ -500,7 +500,7 @@ class MapView {
     }
   }
 
-  /** One-sigma ellipses, as many as have room, and that of the moment. */
+  /** Draws one-sigma ellipses where there is room, and that of the current time. */
   drawEllipses(context, reach) {
     const { scale } = this.view;
     this.page.runs.forEach((run, index) => {
@@ -532,7 +532,7 @@ class MapView {
     });
   }
 
-  /** Names along their roads, where there is room. */
+  /** Draws names along their roads where there is room. */
   drawNames(context, visible, taken) {
     const { scale } = this.view;
     if (scale < 0.02) return;
@@ -599,7 +599,7 @@ class MapView {
     this.changed0();
   }
 
-  /** Takes the colours of the page's theme. */
+  /** Applies the colours of the page's theme. */
   restyle() {
     const style = getComputedStyle(document.documentElement);
     const names = ["land", "street", "streetEdge", "thin", "service", "serviceEdge", "secondary", "secondaryEdge", "primary", "primaryEdge", "motorway", "motorwayEdge", "ferry", "fix", "bad", "runA", "runB", "name", "halo"];

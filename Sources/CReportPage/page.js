@@ -1,11 +1,11 @@
-// The page: lists, controls, keys, and the moment that all parts show.
+// The page: lists, controls, keys, and the current time of all parts.
 
-/** The distance from which two runs count as apart, m. */
+/** The distance beyond which two runs count as apart, m. */
 const APART = 10;
 
 const ARROW = { 1: 180, 2: 135, 3: 90, 4: 45, 5: 0, 6: -45, 7: -90, 8: -135 };
 
-/** The picture of a maneuver. */
+/** Creates the icon of a maneuver. */
 function maneuverIcon(type, modifier) {
   const svg = make("svg", { viewBox: "0 0 24 24", class: "maneuver", "aria-hidden": "true" });
   if (type === 4) {
@@ -33,14 +33,14 @@ class Page {
     this.rate = 10;
   }
 
-  /** Reads and draws the drive, what is seen first before the rest. */
+  /** Reads and draws the drive, the visible parts first. */
   *open() {
     for (const [i, run] of this.data.runs.entries()) this.runs.push(yield* prepare(run, i));
     this.duration = Math.max(1, ...this.runs.map((run) => run.duration));
     yield* projectAll(this);
     if (this.runs.length > 1) this.runs[0].apart = distancesBetween(this.runs[0], this.runs[1]);
     this.t = Math.max(0, Math.min(this.duration, ...this.runs.map((run) => (track(run).t.length ? track(run).t[0] : Infinity))));
-    // A link may name a moment: #t=120 is two minutes after the start.
+    // A link may contain a time: #t=120 is two minutes after the start.
     const moment = this.linkedMoment();
     if (moment !== null) this.t = Math.min(this.duration, moment);
     yield;
@@ -61,7 +61,7 @@ class Page {
       this.following = new Live(this);
       this.seek(this.duration);
     }
-    // On a small map, the readout takes room from the drive.
+    // On a small map, the drive must be fitted beside the readout.
     if (this.view.isFitted) this.view.fit();
     this.view.draw();
     document.documentElement.dataset.ready = "true";
@@ -79,7 +79,7 @@ class Page {
 
   // Lists.
 
-  /** Makes the lists; where there are the same ones as before, only the open one is filled again. */
+  /** Creates the tabs of the lists; if the set of lists is unchanged, only the open list is refreshed. */
   tabs(isAgain) {
     const lists = [];
     if (this.changes.length || this.runs.length > 1) lists.push(["differences", "Differences", () => this.differences()]);
@@ -123,12 +123,12 @@ class Page {
     this.mark();
   }
 
-  /** Fills the open list again; its place and the focus stay. */
+  /** Refreshes the open list; scroll position and focus are kept. */
   refreshList() {
     const list = $("list"), top = list.scrollTop, rows = this.rows, focus = rows.findIndex((row) => row.button === document.activeElement);
     this.rows = [];
     const content = this.lists.find((entry) => entry[0] === this.list)[2]();
-    // Rows are only added: as many as before are the same.
+    // Rows are only added, so an equal number means equal rows.
     if (rows.length && rows.length === this.rows.length) { this.rows = rows; return; }
     list.replaceChildren(...content);
     list.scrollTop = top;
@@ -223,9 +223,9 @@ class Page {
     return out;
   }
 
-  // The moment.
+  // The current time.
 
-  /** The moment that the page's address names; null if none. */
+  /** Returns the time in the page's address, ms; null without one. */
   linkedMoment() {
     const moment = /[#&]t=(\d+(\.\d+)?)/.exec(location.hash);
     return moment && Number(moment[1]) * 1000;
@@ -241,7 +241,7 @@ class Page {
     this.mark();
   }
 
-  /** Marks the row of the moment. */
+  /** Marks the row of the current time. */
   mark() {
     let found = null;
     for (const row of this.rows) if (row.t <= this.t + 1 && (!found || row.t >= found.t)) found = row;
@@ -254,7 +254,7 @@ class Page {
     if (list.scrollHeight > list.clientHeight && (top < list.scrollTop || top + found.button.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = top - list.clientHeight / 3;
   }
 
-  /** Shows each vehicle's speed, road and way to go on the map; returns them in words, for those who do not see it. */
+  /** Shows speed, road and remaining distance of each vehicle on the map; returns them as text for screen readers. */
   readout() {
     $("readout").replaceChildren();
     return this.runs.map((run) => this.describe(run)).filter(Boolean).join("; ");
@@ -299,7 +299,7 @@ class Page {
   // Playing.
 
   play(on = !this.isPlaying) {
-    // A live drive plays itself.
+    // A live drive needs no playback: the button jumps to the present.
     if (this.following) return this.seek(this.duration);
     this.isPlaying = on;
     $("play").setAttribute("aria-label", on ? "Pause" : "Play");
@@ -323,7 +323,7 @@ class Page {
     $("rate").setAttribute("aria-label", "Playback rate " + this.rate + "×");
   }
 
-  /** Seeks to the next event or instruction, or to the one before. */
+  /** Seeks to the next or the previous event or instruction. */
   jump(step) {
     const times = [...new Set(this.runs.flatMap((run) => [...run.instructions, ...run.events.filter(weight)].map((e) => e.t)))].sort((a, b) => a - b);
     const t = step > 0 ? times.find((x) => x > this.t + 1) : times.filter((x) => x < this.t - 1).pop();
@@ -377,5 +377,5 @@ function begin() {
   page = new Page(JSON.parse($("data").textContent));
   takeSteps(page.open());
 }
-// The browser paints the text of the page first. It paints nothing while the page is hidden.
+// The script starts after the browser has painted the text of the page. A hidden page is never painted.
 if (document.hidden) setTimeout(begin); else requestAnimationFrame(() => setTimeout(begin));

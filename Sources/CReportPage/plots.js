@@ -1,8 +1,8 @@
-// Plots over time and the timeline: SVG, with as many points as there are pixels.
+// Plots over time and the timeline, as SVG with at most about two points per pixel.
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 
-/** Times for marks in a window of milliseconds, with room for each. */
+/** Returns the times of tick marks in a window, ms, with room for their labels. */
 function timeTicks(from, to, width) {
   const most = Math.max(2, Math.floor(width / 80)), span = (to - from) / 1000;
   const step = (STEPS.find((s) => span / s <= most) || Math.ceil(span / most)) * 1000, out = [];
@@ -15,13 +15,13 @@ function niceStep(range, most) {
   return [1, 2, 2.5, 5, 10].map((n) => n * power).find((s) => range / s <= most) || power * 10;
 }
 
-/** A number on an axis, which has room for five characters. */
+/** Formats a number on an axis in at most five characters. */
 function axisNumber(v) {
   const isLong = Math.abs(v) >= 1000;
   return Number((isLong ? v / 1000 : v).toFixed(6)).toLocaleString("en").replace("-", "−") + (isLong ? "k" : "");
 }
 
-/** The path of a series in a window: all points, or the least and the greatest of each pixel. */
+/** Returns the path of a series in a window: all points, or the least and the greatest of each pixel column. */
 function seriesPath(times, values, window, width, x, y, isStepped) {
   const from = Math.max(before(times, window[0]), 0), to = Math.min(before(times, window[1]) + 1, times.length - 1);
   let d = "", last = null, lastY = 0;
@@ -57,7 +57,7 @@ function seriesPath(times, values, window, width, x, y, isStepped) {
   return d;
 }
 
-/** One plot: its series share a vertical axis. */
+/** A plot of series with a common vertical axis. */
 class Plot {
   constructor(spec, board) {
     this.spec = spec;
@@ -86,7 +86,7 @@ class Plot {
     this.svg.addEventListener("dblclick", () => board.zoomOut());
   }
 
-  /** The plot in words, for those who do not see it. */
+  /** Returns a description of the plot for screen readers. */
   describe() {
     const { title, unit, series } = this.spec;
     const parts = series.filter((s) => s.values).map((s) => {
@@ -121,7 +121,7 @@ class Plot {
         if (v < low) low = v;
         if (v > high) high = v;
       }
-      // A band that grows in an outage leaves the plot rather than flatten it.
+      // A band that grows during an outage is clipped, because it would flatten the series.
       const usual = series.band ? quantile(series.band.slice(from, to + 1), 0.9) : null;
       if (usual !== null) { low = Math.min(low, -usual); high = Math.max(high, usual); }
     }
@@ -140,7 +140,7 @@ class Plot {
       if (series.band) {
         const up = seriesPath(series.t, series.band, board.window, right - left, x, y);
         const down = seriesPath(series.t, series.band.map((v) => (v === null ? null : -v)), board.window, right - left, x, y);
-        // Both edges have the same points: the area between them is the one and, backwards, the other.
+        // Both edges have the same points: the outline is one edge followed by the other in reverse.
         const parts = up.split("M").slice(1), others = down.split("M").slice(1);
         const d = parts.map((part, i) => "M" + part + "L" + others[i].split("L").reverse().join("L") + "Z").join("");
         add("path", { class: "band " + series.class, d, ...clip });
@@ -180,12 +180,12 @@ class Plot {
     const text = this.spec.read ? this.spec.read(t) : "";
     if (this.value.textContent === text) return;
     this.value.textContent = text;
-    // The health may have more reasons than room.
+    // The health text may be longer than its space, so it is also the tooltip.
     this.value.title = this.spec.lanes ? text : "";
   }
 }
 
-/** All plots, with one window of time. */
+/** All plots, with a common time window. */
 class PlotBoard {
   constructor(page, onSeek) {
     this.page = page;
@@ -245,7 +245,7 @@ class PlotBoard {
     this.draw();
   }
 
-  /** The panel's width, and its height where it has one of its own; else 0. */
+  /** Returns the width of the panel, and its height if the panel scrolls, else 0. */
   measure() {
     return [this.element.clientWidth, getComputedStyle(this.element).overflowY === "auto" ? this.element.clientHeight : 0];
   }
@@ -256,7 +256,7 @@ class PlotBoard {
     this.size = this.measure();
     const [width, height] = this.size;
     this.width = Math.max(width - 24, 200);
-    // Where the panel has a height of its own, the plots share it.
+    // A panel with a fixed height divides it among the plots.
     const free = height - 60 - this.plots.length * 27 - this.plots.reduce((sum, plot) => sum + (plot.spec.height || 0), 0);
     const room = Math.round(Math.max(72, Math.min(160, height ? free / Math.max(this.plots.filter((plot) => !plot.spec.height).length, 1) : 92)));
     for (const [i, plot] of this.plots.entries()) {
@@ -270,7 +270,7 @@ class PlotBoard {
   seek(t, isPlaying) {
     const isIn = (t) => t >= this.window[0] && t <= this.window[1], wasIn = isIn(this.t || 0);
     this.t = t;
-    // A playing or live vehicle takes along a window that shows it, not one that was moved away.
+    // During playback the window follows the vehicle only if it showed the vehicle before.
     if (!isIn(t) && (wasIn || !isPlaying)) {
       const span = this.window[1] - this.window[0], from = Math.min(Math.max(0, t - span * 0.1), Math.max(0, this.page.duration - span));
       this.window = [from, from + span];
@@ -281,7 +281,7 @@ class PlotBoard {
   }
 }
 
-/** The values of series at a time as text, each with its name where there are several. */
+/** Formats the values of series at a time, each with its name. */
 function reading(list, t, digits, unit, name) {
   const texts = list.map((series) => {
     const i = before(series.t, t), v = i >= 0 && t - series.t[i] < GAP ? series.values[i] : null;
@@ -291,7 +291,7 @@ function reading(list, t, digits, unit, name) {
   return texts.map((text, i) => name(list[i]) + text).join("  ") + " " + unit;
 }
 
-/** What is plotted of the page's runs; what no run has is left out. */
+/** Returns the specifications of the plots; values that no run has are not plotted. */
 function plotSpecs(page) {
   const specs = [], has = (values) => values && values.some((v) => v !== null && v !== undefined);
   const isDouble = page.runs.length > 1;
@@ -343,7 +343,7 @@ function plotSpecs(page) {
     specs.push({
       name: "health", title: "Health", unit: "", series: [], lanes, height: lanes.length * 20 + 4,
       read: (t) => {
-        // The last state lasts to the end, where the cursor of a live drive is.
+        // The last state continues to the end, where the cursor of a live drive is.
         const spans = lanes.flatMap((lane) => lane.spans).filter((s) => s.from <= t && (t < s.to || s.isLast));
         if (!spans.length) return "–";
         const bad = spans.filter((s) => s.state !== 1).sort((a, b) => b.state - a.state);
@@ -354,7 +354,7 @@ function plotSpecs(page) {
   return specs;
 }
 
-/** The timeline below the page: how the vehicle stood to its route, and the events. */
+/** The timeline below the page: the deviation states and the events. */
 class Timeline {
   constructor(page, onSeek) {
     this.page = page;
@@ -368,7 +368,7 @@ class Timeline {
     this.element.addEventListener("pointerdown", (event) => { this.element.setPointerCapture(event.pointerId); this.isDown = true; seek(event); });
     this.element.addEventListener("pointermove", (event) => { if (this.isDown) seek(event); });
     for (const name of ["pointerup", "pointercancel"]) this.element.addEventListener(name, () => { this.isDown = false; });
-    // The keys of a slider, besides those of the page.
+    // The keys of a slider, in addition to those of the page.
     this.element.addEventListener("keydown", (event) => {
       const step = { ArrowUp: 1000, ArrowDown: -1000, PageUp: 10000, PageDown: -10000 }[event.key];
       if (!step) return;
@@ -402,7 +402,7 @@ class Timeline {
         i = j + 1;
       }
       const taken = [];
-      // Where there is no room for all, what matters more is shown.
+      // If there is no room for all events, the more important ones are shown.
       for (const event of [...run.events].sort((a, b) => weight(b) - weight(a))) {
         const w = weight(event), x = this.x(event.t);
         if (!w || event.kind === "state" || /FETCH/.test(event.text) || taken.some((other) => Math.abs(other - x) < 5)) continue;

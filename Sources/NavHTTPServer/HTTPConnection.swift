@@ -34,7 +34,10 @@ package struct ServedRequest {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         // The end of an answer admits the next pipelined request. It waits until the client has accepted the answer, so that a client that
         // reads nothing has at most one answer in memory.
-        context.writeAndFlush(NIOAny(last)).whenComplete { _ in bound.value.finish() }
+        context.writeAndFlush(NIOAny(last)).whenComplete { _ in
+            // Not at once: the next request may already be there, and answers inside answers would exhaust the stack.
+            bound.eventLoop.execute { bound.value.finish() }
+        }
     }
 
     private func finish() {

@@ -31,7 +31,7 @@ package struct ArrivalRates {
         sources[source, default: Arrivals()].count += 1
     }
 
-    /// Measures the rates at a time, about every second; forgets all publishers but the `present` ones.
+    /// Samples the counts, about once per second, and removes publishers that are not `present`.
     package mutating func tick(_ now: MonotonicInstant, present: Set<UInt64>) {
         for (source, var arrivals) in sources {
             guard present.contains(source.publisher) else {

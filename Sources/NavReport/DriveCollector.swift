@@ -4,7 +4,7 @@ import NavGeo
 import NavMessages
 import NavigationNode
 
-/// A collector of a drive's content for a page, message by message with bounded memory.
+/// A collector of a drive's messages for a page, in bounded memory.
 ///
 /// Each kind of content is limited; omitted items are counted and reported on the page.
 package struct DriveCollector {
@@ -21,7 +21,7 @@ package struct DriveCollector {
     private static let mostNames = 5_000
     private static let mostTopics = 2_000
     private static let mostReceivers = 16
-    /// The longest kept text of a message, characters.
+    /// The length to which texts of messages are truncated, characters.
     private static let longestText = 400
 
     /// An event, in the words of the node's log.
@@ -50,7 +50,7 @@ package struct DriveCollector {
         var stops: [(place: NavGeo.Coordinate, name: String)]
     }
 
-    /// The messages of one run of a publisher on a topic, which starts a new count.
+    /// The messages of one run of a publisher on a topic; each run restarts the sequence.
     private struct Publication: Hashable {
         var topic: String
         var publisher: UInt64?
@@ -63,7 +63,7 @@ package struct DriveCollector {
     }
 
     var fixes = SampleTable(["lat", "lon", "acc", "speed", "receiver"], measure: 2, limit: mostRows)
-    /// The names of the receivers of fixes; further ones share the last.
+    /// The names of the receivers of fixes; receivers beyond the limit share the last entry.
     var receivers: [String] = []
     var positions = SampleTable(
         [
@@ -71,7 +71,8 @@ package struct DriveCollector {
             "rawLat", "rawLon",
         ],
         measure: 7, limit: mostRows)
-    /// The number of positions by the distance of the fix beside the road, 0.01 m: of all, because the table keeps extremes.
+    /// The number of positions by the lateral distance of the fix from the road, 0.01 m. It counts all positions, because the table keeps
+    /// only extremes.
     private(set) var offsets: [UInt32: Int] = [:]
     var progress = SampleTable(["remaining", "left", "deviation", "distance", "next"], measure: 3, limit: mostRows)
     var rejected = SampleTable(["lat", "lon", "reason"], measure: 2, limit: 8_000)
@@ -83,7 +84,7 @@ package struct DriveCollector {
     private var routePoints = 0
     private var lastGeometry: NavMessages.Polyline?
     var nodes: [String: [NodeState]] = [:]
-    /// The first and the last time of each node's health, also without a change.
+    /// The times of the first and the last health message of each node, including unchanged ones.
     var heard: [String: ClosedRange<Int64>] = [:]
     var latencies: [String: SampleTable] = [:]
     var topics: [String: (type: String, count: Int)] = [:]
@@ -91,8 +92,8 @@ package struct DriveCollector {
     var arrivals: [Int64] = []
     /// The number of items omitted from the page, by kind.
     private(set) var leftOut: [String: Int] = [:]
-    /// The sequence and the stamp of the last message of each topic and publisher. The sequence alone does not tell a repeated message,
-    /// because the runs of publishers without an id each count from 1.
+    /// The sequence and the stamp of the last message of each topic and publisher. The sequence alone does not identify a repeated message,
+    /// because publishers without an id count from 1 in each run.
     private var last: [Publication: (sequence: UInt32, stamp: Int64)] = [:]
 
     /// - Parameter runs: the number of runs on the page, which share its size.
@@ -118,9 +119,9 @@ package struct DriveCollector {
             Array(record.data))
     }
 
-    /// Adds a message; an unreadable one is only counted.
+    /// Adds a message; an unreadable message is only counted.
     ///
-    /// - Parameter publisher: the `boot_id` of the publisher, new at each of its starts; nil when unknown.
+    /// - Parameter publisher: the `boot_id` of the publisher, which differs between its runs; nil when unknown.
     package mutating func add(
         _ type: String, topic: String, publisher: UInt64?, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
     ) {
@@ -132,7 +133,7 @@ package struct DriveCollector {
             case FixRejected.fullName: add(try FixRejected(decoding: bytes), stamp)
             case NodeHealth.fullName: add(try NodeHealth(decoding: bytes), stamp)
             default:
-                // A latched value is repeated at the start of each further file of a recording, with its stamp.
+                // Each further file of a recording begins with the latched messages, which keep their stamps.
                 let publication = Publication(topic: topic, publisher: publisher)
                 guard let kind = Self.kinds[type], let content = Schema.type(named: type),
                     sequence == 0 || last[publication].map({ $0 != (sequence, stamp) }) ?? true
@@ -141,7 +142,7 @@ package struct DriveCollector {
                 add(try content.init(decoding: bytes), kind, topic, stamp)
             }
         } catch {
-            leave("messages that cannot be read")
+            leave("unreadable messages")
         }
     }
 
@@ -222,7 +223,7 @@ package struct DriveCollector {
     }
 
     private mutating func count(offset: UInt32) {
-        // Ten significant bits bound the number of entries: up to 10 m nothing is lost.
+        // Ten significant bits bound the number of entries; up to 10 m the distance is exact.
         let shift = max(UInt32.bitWidth - 10 - offset.leadingZeroBitCount, 0)
         offsets[(offset >> shift) << shift, default: 0] += 1
     }

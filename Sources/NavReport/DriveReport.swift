@@ -22,9 +22,9 @@ package struct DriveReport {
         }
     }
 
-    /// The greatest distance from the drive's time, ns; times farther away come from another clock.
+    /// The greatest difference from the drive's time, ns; times with a greater difference come from another clock.
     private static let farthest: Int64 = 3 * 86_400 * 1_000_000_000
-    /// The time before and after a drive at which its nodes publish their health, ns: they do so every second.
+    /// The margin before and after a drive in which health messages count as its own, ns; nodes publish them every second.
     private static let healthMargin: Int64 = 10 * 1_000_000_000
 
     private let runs: [Run]
@@ -59,7 +59,11 @@ package struct DriveReport {
         try page(live: nil, start: nil)
     }
 
-    /// Returns the page of a drive, of an ongoing one with the number of its last batch and its start in ns.
+    /// Returns the page.
+    ///
+    /// - Parameters:
+    ///   - live: for an ongoing drive, the number of its last batch.
+    ///   - start: for an ongoing drive, its start, ns.
     func page(live: Int64?, start: Int64?) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -264,7 +268,7 @@ package struct DriveReport {
             ("\($0.value)", $0.name.replacing("FIX_REJECTION_REASON_", with: ""))
         }
         var notes = run.notes
-        notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
+        notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were omitted" }
         let strange = content.happened.count { !span.contains($0.time) }
         let foreign = content.heard.filter { !Self.belongs($0.value, to: span, within: healthMargin) }.keys.sorted()
         let distant = foreign.filter { name in
@@ -272,8 +276,8 @@ package struct DriveReport {
         }
         if !distant.isEmpty {
             notes.append(
-                "the health of \(distant.joined(separator: ", ")) has another clock than the drive and is not shown; "
-                    + "'sim_time: true' puts a node on the clock of a playback")
+                "the health of \(distant.joined(separator: ", ")) has a different clock than the drive and is not shown; "
+                    + "set 'sim_time: true' to run a node on the clock of a playback")
         }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
         return RunDocument(
@@ -305,7 +309,7 @@ package struct DriveReport {
                 }
                 let reason =
                     distant.contains(node.key)
-                    ? "its health has another clock than the drive" : "it was not heard during the drive"
+                    ? "its health has a different clock than the drive" : "no health received during the drive"
                 let unknown = StateDocument(t: time(span.lowerBound), state: 0, reason: reason)
                 return NodeDocument(name: node.key, states: foreign.contains(node.key) ? [unknown] : states)
             },
@@ -318,7 +322,7 @@ package struct DriveReport {
             arrivals: content.arrivals.filter(span.contains).map(time).sorted(), notes: notes)
     }
 
-    /// Whether a node's health, published throughout a time, may be that of a drive.
+    /// Whether health messages of a time span may belong to a drive.
     private static func belongs(
         _ heard: ClosedRange<Int64>, to span: ClosedRange<Int64>, within margin: Int64
     ) -> Bool {

@@ -2,9 +2,9 @@ import Foundation
 import NavGeo
 import NavMessages
 
-/// A drive in numbers, for the head of its page.
+/// The key figures of a drive, for the head of its page.
 struct DriveSummary {
-    /// A number with its name, as text.
+    /// A figure with its name, as text.
     struct Figure: Encodable {
         var name: String
         var value: String
@@ -12,7 +12,7 @@ struct DriveSummary {
         var more = ""
     }
 
-    /// The longest silence that counts as time off the route, ms, as on the page.
+    /// The longest gap between messages that counts as time off the route, ms, as on the page.
     private static let gap: Int64 = 6_000
     /// The distance beyond which a route leads to another destination, metres.
     private static let elsewhere = 30.0
@@ -23,9 +23,9 @@ struct DriveSummary {
     private let fixes: SampleTable
     private let positions: SampleTable
     private let progress: SampleTable
-    /// The number of fixes of each receiver; one count for a recording that does not tell them apart.
+    /// The number of fixes of each receiver; a single count for a recording that does not distinguish receivers.
     private let fixCounts: [Int]
-    /// The places of the vehicle: matched positions, else the fixes of the receiver with the most.
+    /// The places of the vehicle: matched positions, else the fixes of the receiver that has the most.
     private let track: [(time: Int64, place: NavGeo.Coordinate, isTeleport: Bool)]
 
     /// Creates the summary of a drive.
@@ -72,7 +72,7 @@ struct DriveSummary {
     }
 
     private var fixFigure: Figure {
-        // Without fixes of its own, as the output of a replay, a recording has them in its positions.
+        // A recording without fix messages, such as the output of a replay, has the fixes in its positions.
         let unmatched = positions.values("rawLat").count { $0 != SampleTable.absent }
         let count = fixes.stamps.isEmpty ? unmatched : content.fixes.messageCount
         let (receivers, rejected) = (fixCounts.count { $0 > 0 }, content.rejected.messageCount)
@@ -144,6 +144,6 @@ struct DriveSummary {
         return nil
     }
 
-    /// Returns a stamp in ms since the start.
+    /// Returns the time of a stamp, ms since the start.
     private func time(_ stamp: Int64) -> Int64 { (stamp - start) / 1_000_000 }
 }

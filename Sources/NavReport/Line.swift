@@ -2,7 +2,7 @@ package import NavGeo
 
 /// Functions for map lines.
 package enum Line {
-    /// Returns a line with fewer points, with every omitted point within `tolerance` metres of the new line (Douglas and
+    /// Returns a line with fewer points; every omitted point is within `tolerance` metres of the new line (Douglas and
     /// Peucker's method).
     package static func simplified(_ line: [Coordinate], tolerance: Double) -> [Coordinate] {
         guard line.count > 2 else { return line }

@@ -4,8 +4,8 @@ package import NavMessages
 
 /// An ongoing drive: the whole drive for newly opened pages, and batches of updates for open pages.
 ///
-/// The first fix or position begins a drive, and so do several consecutive places with a time outside the drive, for example when a
-/// playback restarts. Earlier messages, such as the active route, belong to its start.
+/// The first fix or position begins a drive. Several consecutive fixes or positions with a time outside the drive begin a new one, for
+/// example when a playback restarts. Earlier messages, such as the active route, belong to its start.
 package struct LiveDrive {
     /// A node with its health.
     package struct Node: Encodable, Sendable {
@@ -44,10 +44,11 @@ package struct LiveDrive {
             }
         }
 
-        /// Creates a node that has published no health from what it announces, and from its messages that arrive.
+        /// Creates a node without health messages from its announcement and its received messages.
         ///
         /// - Parameters:
-        ///   - publisher: its `boot_id`.
+        ///   - publisher: the node's `boot_id`.
+        ///   - announced: the topics that the node announces.
         ///   - isRead: whether a topic is subscribed to.
         package init(
             name: String, publisher: UInt64, announced: [String], _ rates: ArrivalRates, isRead: (String) -> Bool
@@ -67,7 +68,7 @@ package struct LiveDrive {
     private struct Batch: Encodable {
         var sequence: Int64
         var run: DriveReport.RunDocument?
-        /// The whole drive in numbers, in batches with nodes.
+        /// The key figures of the whole drive, in batches with nodes.
         var figures: [DriveSummary.Figure]?
         var nodes: [Node]?
         var map: Int
@@ -97,12 +98,12 @@ package struct LiveDrive {
     private var whole = DriveCollector()
     private var news = DriveCollector()
     private var hasNews = false
-    /// The stamp of the first place and of the last, ns; nil before the first.
+    /// The stamps of the first and the last fix or position, ns; nil before the first.
     private var start: Int64?
     private var lastPlace: Int64 = 0
     /// The latest stamp of any message.
     private var latest: Int64 = 0
-    /// The messages since the last place that may belong to the next drive, oldest first.
+    /// The messages since the last fix or position that may belong to the next drive, oldest first.
     private var pending: [Message] = []
     private var map: MapExtract?
     private var mapVersion = 0
@@ -111,19 +112,19 @@ package struct LiveDrive {
 
     /// Creates a drive without messages.
     ///
-    /// - Parameter sequence: the number of its last batch. A number that grows from process to process, such as the time in ms,
-    ///   identifies pages of an earlier process.
+    /// - Parameter sequence: the number of the last batch. A number that grows from process to process, such as the time in ms,
+    ///   allows pages of an earlier process to be recognised.
     package init(sequence: Int64) { self.sequence = sequence }
 
     /// Adds a message.
     ///
-    /// - Parameter publisher: the `boot_id` of the publisher, new at each of its starts; nil when unknown.
+    /// - Parameter publisher: the `boot_id` of the publisher, which differs between its runs; nil when unknown.
     /// - Returns: whether a new drive has begun, so that pages must be reloaded.
     package mutating func add(
         _ type: String, topic: String, publisher: UInt64?, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
     ) -> Bool {
         guard DriveCollector.shown.contains(type) else { return false }
-        // Differences of such stamps cannot overflow.
+        // Differences of nonnegative stamps cannot overflow.
         let stamp = max(stamp, 0)
         let message = Message(
             type: type, topic: topic, publisher: publisher, sequence: sequence, stamp: stamp, bytes: bytes)
@@ -147,7 +148,7 @@ package struct LiveDrive {
             begin(at: places.map(\.stamp).min() ?? stamp)
             return true
         }
-        // An old latched value still applies, but one from the future does not apply yet.
+        // An old latched message still applies, but one with a future stamp does not apply yet.
         if step <= Self.forwards { collect(message) }
         return false
     }
@@ -209,14 +210,14 @@ package struct LiveDrive {
             if hasNews {
                 batch.run = DriveReport.document(DriveReport.Run(name: "", content: news), start: start, span: span)
             }
-            // Of a long drive they take milliseconds.
+            // The figures of a long drive take milliseconds, so only batches with nodes have them.
             if nodes != nil { batch.figures = DriveSummary(whole, since: start, within: span).figures }
         }
         (news, hasNews) = (DriveCollector(), false)
         return try Self.encoded(batch)
     }
 
-    /// Returns the page of the drive so far, which requests later batches; all updates must already be in a batch.
+    /// Returns the page of the drive so far; the page requests later batches. All updates must already be in a batch.
     package func page(name: String, version: String) throws -> [UInt8] {
         let report = DriveReport([DriveReport.Run(name: name, content: whole)], map: map, version: version)
         return try report.page(live: sequence, start: start)

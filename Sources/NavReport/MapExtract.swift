@@ -15,8 +15,8 @@ package struct MapExtract {
         var line: [Coordinate]
     }
 
-    /// A level of detail: for each road class the greatest distance from the drive at which its roads are shown, in cells, and
-    /// the tolerance of lines in metres.
+    /// A level of detail: for each road class, the greatest distance from the drive at which its roads are shown, in cells; and
+    /// the tolerance of lines, metres.
     private struct Level {
         var reach: [RoadClass: Int]
         var tolerance: Double
@@ -29,7 +29,7 @@ package struct MapExtract {
     /// The most cells that are examined.
     private static let mostCells = 400_000
 
-    /// The levels from generous to sparse; the first without too many points is used.
+    /// The levels from the most to the least detailed; the first without too many points is used.
     private static let levels = [
         level(local: 5, service: 2, arterial: 12, highway: 24, tolerance: 0.6),
         level(local: 2, service: 0, arterial: 6, highway: 16, tolerance: 1.5),
@@ -59,12 +59,12 @@ package struct MapExtract {
     let source: String
     private(set) var roads: [Road] = []
     private(set) var names: [String] = []
-    /// The number of road tiles around the places that are not in the directory, such as the folder of a tile cache.
+    /// The number of road tiles around the places that the directory does not contain, for example because it is a tile cache.
     package private(set) var absentTiles = 0
-    /// The greatest deviation of lines from the map's, metres.
+    /// The greatest deviation of the lines from those of the map, metres.
     private(set) var tolerance = 0.0
 
-    /// Extracts the roads around places, as far as their tiles are in the directory.
+    /// Extracts the roads around places from the tiles that are in the directory.
     ///
     /// - Throws: ``NodeError`` when a tile cannot be read.
     package init(_ directory: TilesetDirectory, around places: [Coordinate]) throws(NodeError) {
@@ -81,7 +81,7 @@ package struct MapExtract {
             collect(graph, rings, level)
             if roads.reduce(0, { $0 + $1.line.count }) <= Self.mostPoints { break }
         }
-        // If there are still too many points, only the major roads are kept, which come first.
+        // If there are still too many points, only the first roads are kept, which are the major ones.
         var points = 0
         roads = roads.filter { road in
             points += road.line.count
@@ -154,7 +154,7 @@ package struct MapExtract {
         .map(\.element)
     }
 
-    /// Adds a line to those of a way, appending to the end or the start of one that it meets.
+    /// Adds a line to the lines of a way, joined to a line with a common end if there is one.
     private static func join(_ line: [Coordinate], to lines: inout [[Coordinate]]) {
         // In a way with very many parts only the last ones are checked.
         for index in lines.indices.suffix(16).reversed() {
@@ -230,7 +230,7 @@ private struct Rings {
     var tiles: Set<RoadTileID> {
         var tiles: Set<RoadTileID> = []
         for cell in distances.keys {
-            // A tile is larger than a cell, so the corners find all tiles that a cell touches.
+            // A tile is larger than a cell, so the tiles at a cell's corners are all tiles that it touches.
             for (row, column) in [(0.0, 0.0), (0, 1), (1, 0), (1, 1)] {
                 let place = Coordinate(
                     latitude: ((Double(cell.row) + row) * side).clamped(to: -85...85),

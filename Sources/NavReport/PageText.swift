@@ -1,9 +1,9 @@
 import Foundation
 import NavGeo
 
-/// The text of a page that a browser paints before the script has read the data.
+/// The text that a browser paints before the script has read the data.
 struct PageText {
-    /// The most instructions: more than a screen shows.
+    /// The most instructions: more than fit on a screen.
     private static let mostInstructions = 40
 
     private let document: DriveReport.Document
@@ -11,7 +11,7 @@ struct PageText {
 
     /// Creates the text of a page.
     ///
-    /// - Parameter summaries: those of the document's runs.
+    /// - Parameter summaries: the summaries of the document's runs.
     init(_ document: DriveReport.Document, _ summaries: [DriveSummary]) {
         (self.document, self.summaries) = (document, summaries)
     }
@@ -43,7 +43,7 @@ struct PageText {
         return Self.date(run.start + first) + " · " + (isDouble ? "two runs compared" : Self.clock(duration))
     }
 
-    /// The drives in numbers. Two runs share the columns: a figure that one of them lacks leaves its place empty.
+    /// The key figures of the drives. Two runs share the columns; a figure that one of them lacks is shown as a dash.
     private var facts: String {
         let figures = summaries.map(\.figures)
         var columns: [String] = []
@@ -60,7 +60,7 @@ struct PageText {
         }.joined()
     }
 
-    /// The first rows of the list, as the script makes them but without icons; the list of two runs is another.
+    /// The first rows of the instructions, as the script creates them but without icons; empty for two runs, whose list differs.
     private var instructions: String {
         guard let run = document.runs.first, !isDouble, !run.instructions.isEmpty else { return "" }
         let rows = run.instructions.prefix(Self.mostInstructions).enumerated().map { index, item in
@@ -79,9 +79,9 @@ struct PageText {
         return "\(Self.clock(time)) / \(Self.clock(duration))"
     }
 
-    // MARK: Numbers, as the script writes them
+    // MARK: Numbers, formatted as in the script
 
-    /// Returns a time in ms as minutes and seconds, with hours from the first on.
+    /// Returns a time in ms as minutes and seconds, with hours if there are any.
     static func clock(_ milliseconds: Int64) -> String {
         let seconds = max(milliseconds / 1_000, 0)
         let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, String(format: "%02d", Int(seconds % 60)))

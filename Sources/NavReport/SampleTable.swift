@@ -2,8 +2,8 @@ import Foundation
 
 /// A table of numbers over time with a bounded number of rows.
 ///
-/// When the table is full, each group of four rows is reduced to the two with the least and the greatest measure, and so are groups of
-/// later rows. Extremes of the measure are kept, however long the drive is.
+/// When the table is full, each group of four rows is reduced to the two rows with the least and the greatest measure; later rows are
+/// reduced in the same way. Extremes of the measure are kept regardless of the length of the drive.
 package struct SampleTable {
     /// The value of an unknown number.
     static let absent = Int32.min
@@ -134,8 +134,8 @@ package struct PackedTable: Encodable, Sendable {
 
 /// A text encoding of whole numbers: base64 of variable-length differences.
 package enum Packing {
-    /// Returns numbers as text: 0 for an unknown number, else one more than the zigzag form of the difference from the last known
-    /// number, seven bits per byte, low bits first.
+    /// Returns numbers as text: 0 for an unknown number, else the zigzag form of the difference from the last known number plus one,
+    /// seven bits per byte, low bits first.
     ///
     /// - Parameter differences: 1 for differences, 2 for differences of differences, which suits regular steps.
     package static func text(_ values: [Int64?], differences: Int = 1) -> String {

@@ -9,10 +9,10 @@ package struct DrivePath: Sendable, Equatable {
     package var start: Double
     /// The distance along the last edge to the end, metres.
     package var end: Double
-    /// The distance from the start to where the path leaves the planned route, metres; nil when it never does.
+    /// The distance from the start to the point at which the path leaves the planned route, metres; nil when it follows the route.
     package var deviation: Double?
 
-    /// Creates the path of a route; nil when the graph does not hold all its edges.
+    /// Creates the path of a route; nil when the graph does not contain all its edges.
     package init?(_ route: Route, graph: RoadGraph) {
         let resolved = route.edges.map { graph.edge($0.key) }
         let edges = resolved.compactMap { $0 }
@@ -39,13 +39,12 @@ package struct DrivePath: Sendable, Equatable {
     }
 }
 
-/// Plans the path of a driver who takes a wrong turn and is rerouted from there.
+/// A planner of the path of a driver who takes a wrong turn and is then rerouted.
 package struct DetourPlanner {
     private let router: Router
     private let workspace: SearchWorkspace
 
-    /// The distance that the driver stays on the wrong road before following directions again, metres: long enough for any system to detect
-    /// the deviation.
+    /// The distance that the driver stays on the wrong road before following directions again, metres: enough to detect the deviation.
     package static let wrongDistance = 250.0
 
     package init(router: Router, workspace: SearchWorkspace) {

@@ -11,7 +11,7 @@ extension Drive {
 
     /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stops, and then drives off.
     ///
-    /// - Parameter distance: The distance to reverse, metres, at most the line's length; with 0, the vehicle drives off immediately.
+    /// - Parameter distance: the distance to reverse, metres, at most the line's length; with 0, the vehicle drives off immediately.
     package func states(rate: Double, backingUp distance: Double) -> [DriveState] {
         let forward = states(rate: rate)
         let distance = min(distance, line.length)
@@ -53,7 +53,7 @@ extension Drive {
 
     /// Returns the times at which the vehicle is in tunnels of the map, in seconds of the states' time.
     ///
-    /// - Parameter length: The minimum length of a tunnel, metres; satellites remain visible through the ends of shorter ones.
+    /// - Parameter length: the minimum length of a tunnel, metres; in shorter ones satellites remain visible through the ends.
     package func tunnels(_ states: [DriveState], on graph: RoadGraph, from length: Double = 30) -> [ClosedRange<Double>]
     {
         var isDark = [Bool](repeating: false, count: edges.count)

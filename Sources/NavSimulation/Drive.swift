@@ -39,7 +39,7 @@ package struct Drive: Sendable {
     private let speedLimits: [Double]
     private let edgeOfSegment: [Int]
 
-    /// Creates a drive over connected edges, from a distance along the first to a distance along the last; nil for a path of length 0.
+    /// Creates a drive over connected edges, from a distance along the first edge to a distance along the last; nil for a path of length 0.
     package init?(_ metric: Metric, edges: [EdgeIndex], from start: Double, to end: Double) {
         let graph = metric.turns.graph
         var coordinates: [Coordinate] = []
@@ -87,7 +87,7 @@ package struct Drive: Sendable {
             let duration = length / mean
             while Double(sample) / rate <= time + duration {
                 let share = duration > 0 ? (Double(sample) / rate - time) / duration : 0
-                // Under constant acceleration the position is the integral of the speed; `mean` differs when it is at its lower bound.
+                // Under constant acceleration the position is the integral of the speed, scaled if `mean` is at its lower bound.
                 let gain = (second.speed - first.speed) / (2 * mean)
                 states.append(
                     state(

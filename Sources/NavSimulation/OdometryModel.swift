@@ -4,7 +4,7 @@ package import NavPositioning
 
 /// The errors of a simulated vehicle's own sensors.
 package struct OdometryModel: Sendable, Hashable {
-    /// The relative error of the wheel speed, positive when the speed is too high: tyres cause up to 2 %.
+    /// The relative error of the wheel speed, positive when the reported speed is too high: tyres cause up to 2 %.
     package var scaleError: Double
     /// Standard deviation of the speed, m/s.
     package var speedNoise: Double
@@ -26,9 +26,9 @@ package struct OdometryModel: Sendable, Hashable {
         self.resolution = max(resolution, 1e-6)
     }
 
-    /// Returns the sensors of a random car, chosen by a seed.
+    /// Returns the sensor errors of a random car, derived from a seed.
     ///
-    /// The wheels' error has a standard deviation of 0.8 % and is at most 2 %; the gyroscope's 0.15 °/s, and at most 0.5 °/s.
+    /// The wheel error has a standard deviation of 0.8 % and is at most 2 %; the gyroscope bias 0.15 °/s, and at most 0.5 °/s.
     package static func car(seed: UInt64) -> OdometryModel {
         var random = SeededRandom(seed: seed)
         return OdometryModel(
@@ -36,7 +36,7 @@ package struct OdometryModel: Sendable, Hashable {
             turnBias: min(max(0.0026 * random.gaussian(), -0.0087), 0.0087))
     }
 
-    /// The greatest yaw rate of a car, rad/s; limits the abrupt bends of a drawn road.
+    /// The greatest yaw rate of a car, rad/s: at the sharp bends of a drawn road the heading turns at this rate.
     private static let fastestTurn = 0.8
 
     /// Returns the odometry of a drive that starts at `start`: one report per state.

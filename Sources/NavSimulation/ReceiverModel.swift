@@ -22,8 +22,7 @@ package struct ReceiverModel: Sendable, Hashable {
     /// Periods of the drive without fixes, seconds since its start.
     package var outages: [ClosedRange<Double>]
 
-    /// Creates the errors of an environment, scaled to the recordings that the matcher is tested with (2-D p50 about 1.9 m open, 5 m
-    /// urban).
+    /// Creates the errors of an environment, scaled to the recordings used in tests of the matcher (2-D p50 about 1.9 m open, 5 m urban).
     package init(_ environment: Environment, outages: [ClosedRange<Double>] = []) {
         switch environment {
         case .none: (wander, noise, speedNoise) = (0, 0, 0)

@@ -7,15 +7,14 @@ package struct DriveRecord: Sendable, Codable, Equatable {
     package var metrics: [String: Double] = [:]
     /// The expectations that do not hold, one line each.
     package var unexpected: [String] = []
-    /// The metrics without a value although the bag has their truth, for example because no position was published; nil in
-    /// files of earlier versions.
+    /// The metrics that have a truth but no value, for example because no position was published; nil in files of earlier versions.
     package var unmeasured: [String]?
     package var fixes = 0
-    /// Notes about the recording, such as missing messages, which count as no failure; nil without any.
+    /// Notes about the recording that are not failures, such as missing messages; nil without any.
     package var notes: [String]?
     /// The configuration keys that the run read, with their values.
     package var keys: [String: String] = [:]
-    /// The reason why there was no run; nil when there was one.
+    /// The reason why the run failed; nil when it succeeded.
     package var failure: String?
 
     package init() {}
@@ -31,7 +30,7 @@ package struct BagResult: Sendable, Codable, Equatable {
         case changed
     }
 
-    /// The path of the bag as found by the fleet file, with the name of its entry if that has one.
+    /// The path of the bag as the fleet file's patterns found it, with the name of its entry if the entry has one.
     package var bag: String
     package var tags: [String]
     package var verdict = Verdict.passed
@@ -39,13 +38,13 @@ package struct BagResult: Sendable, Codable, Equatable {
     package var failures: [String] = []
     /// The differences from the stored reference, one line each.
     package var changes: [ChangeLine] = []
-    /// The criteria that cannot be judged: the bag has no truth for them, or the drive has no event to judge, such as a deviation.
+    /// The criteria that cannot be judged: the bag has no truth for them, or the drive has no such event, for example no deviation.
     package var unjudged: [String] = []
     /// The command that reproduces this verdict.
     package var command: String
     package var record: DriveRecord
-    /// The hash of everything that the run depends on besides the configuration keys in the record; nil when a file could not be read,
-    /// and in files of earlier versions.
+    /// The hash of all inputs of the run other than the configuration keys in the record; nil when a file could not be read, and in files
+    /// of earlier versions.
     package var inputs: String?
 
     /// Judges a run.
@@ -87,28 +86,28 @@ package struct BagResult: Sendable, Codable, Equatable {
     /// The reason why a criterion cannot be judged.
     package static let unjudgedReason = "no truth that covers the drive, or nothing to measure"
 
-    /// Notes of one line each: the criteria that cannot be judged, and those about the recording.
+    /// The notes, one line each: the criteria that cannot be judged, and remarks on the recording.
     package var notes: [String] {
         let names = unjudged.joined(separator: ", ")
         return (unjudged.isEmpty ? [] : ["not judged: \(names) (\(Self.unjudgedReason))"])
             + (record.notes ?? []).map { "note: \($0)" }
     }
 
-    /// Whether there was a run that could be judged.
+    /// Whether the run succeeded, so that it can be judged.
     package var hasRun: Bool { record.failure == nil }
 
     /// A one-line description of the first problem; nil when there is none.
     package var headline: String? {
         guard let failure = failures.first else { return changes.first?.description }
         let lines = failure.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-        // A table of events begins with its heading; the first marked line is the difference.
+        // A table of events begins with a heading; the first line marked - or + is the first difference.
         return lines.first { $0.hasPrefix("- ") || $0.hasPrefix("+ ") } ?? lines.first
     }
 }
 
 /// One difference from the stored reference.
 package struct ChangeLine: Sendable, Codable, Equatable, CustomStringConvertible {
-    /// `-` for a removed event, `+` for an added one, `~` for one at another time.
+    /// `-` for a removed event, `+` for an added event, `~` for an event at another time.
     package var sign: String
     /// Seconds since the first fix.
     package var time: Double
@@ -133,7 +132,7 @@ package struct ChangeLine: Sendable, Codable, Equatable, CustomStringConvertible
     }
 }
 
-/// The stored events of a bag as text, one event per line, for people to review.
+/// The stored events of a bag: human-readable text, one event per line.
 package enum Reference: Sendable, Equatable {
     case events([EventDiff.Event])
     /// The fleet stores references but has none for this bag.
@@ -178,17 +177,17 @@ package enum Reference: Sendable, Equatable {
     }
 }
 
-/// The results of a fleet as a text with one bag per line, equal for equal inputs on any machine.
+/// The results of a fleet. The result file has one bag per line and is equal for equal inputs on any machine.
 package struct FleetResult: Sendable, Equatable {
     /// The version and content hash of the program that ran.
     package var build: String
     package var bags: [BagResult]
-    /// The names of the figures that the program that ran can measure.
+    /// The names of the figures that this build can measure.
     package private(set) var figures = Set(Metric.allCases.map(\.rawValue))
-    /// The names of the bags that passed because nothing judged them; they are not part of the result file.
+    /// The names of the bags that passed without any check; they are not part of the result file.
     package var unchecked: Set<String> = []
 
-    /// Whether a bag passed because nothing judged it.
+    /// Whether a bag passed without any check.
     func isUnchecked(_ bag: BagResult) -> Bool { bag.verdict == .passed && unchecked.contains(bag.bag) }
 
     package init(build: String, bags: [BagResult]) {
@@ -208,7 +207,7 @@ package struct FleetResult: Sendable, Equatable {
 
     /// Returns the content of the result file.
     ///
-    /// - Parameter map: returns the results of a function of 0 to a count, which may run for several at once.
+    /// - Parameter map: calls the function for each index below the count, possibly in parallel, and returns the results in order.
     package func text(
         _ map: (Int, @Sendable (Int) throws -> String) throws -> [String] = { try (0..<$0).map($1) }
     ) throws -> String {
@@ -219,7 +218,7 @@ package struct FleetResult: Sendable, Equatable {
         return ([head] + lines).joined(separator: "\n") + "\n"
     }
 
-    /// Reads a result file; nil when the text is not one.
+    /// Reads a result file; nil when the text is not a result file.
     package init?(text: String) {
         let decoder = JSONDecoder()
         let lines = text.split(separator: "\n")

@@ -6,7 +6,7 @@ package struct ChangeClass: Sendable, Equatable {
     package let kind: String
     /// The number of bags with such a change.
     package private(set) var bagCount = 0
-    /// The number of bags in which such a change comes first: the probable cause of the others.
+    /// The number of bags in which such a change is the first, and so the probable cause of the others.
     package private(set) var firstCount = 0
     /// The median shift of moved events, seconds; nil for other changes.
     package private(set) var shift: Double?
@@ -18,7 +18,7 @@ package struct ChangeClass: Sendable, Equatable {
             && left.example.change == right.example.change
     }
 
-    /// Returns the classes of the bags' changes, starting with those that come first in the most bags.
+    /// Returns the classes of the bags' changes, sorted by the number of bags in which they are the first change, descending.
     package static func classes(_ bags: [(bag: String, changes: [ChangeLine])]) -> [ChangeClass] {
         var classes: [String: ChangeClass] = [:]
         var shifts: [String: [Double]] = [:]

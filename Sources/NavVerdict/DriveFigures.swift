@@ -7,23 +7,23 @@ package struct DriveFigures {
     /// The distance from the route beyond which the true position is off-route, metres: half of navigation's minimum tolerance,
     /// since the truth has no receiver error.
     static let leavingDistance = 12.5
-    /// The shortest time off-route that counts as a deviation unless its reroute ended it, seconds.
+    /// The shortest time off-route that counts as a deviation, seconds; a deviation that a reroute ends may be shorter.
     static let leavingTime = 3.0
     /// The time after which an unreported deviation counts as missed, seconds: three times the usual debounce.
     static let missedAfter = 10.0
-    /// The distance driven back along the route beyond which that counts as missed, metres: navigation's own for the wrong way. Vehicles
-    /// manoeuvre within less.
+    /// The distance driven against the route beyond which an unreported deviation counts as missed, metres: navigation's own limit for the
+    /// wrong way. Manoeuvring takes less.
     private static let missedBack = 50.0
     /// The sampling interval of the truth, seconds.
     private static let step = 1.0
     /// The distance from the destination within which the true position has arrived, metres.
     private static let arrivalDistance = 30.0
-    /// The distance along the route from its end at which an arrival is due, metres: half of navigation's usual radius, which it demands of
-    /// a destination beyond the end of a road.
+    /// The distance along the route from its end at which an arrival is due, metres: half of navigation's usual radius, which applies where
+    /// the destination is beyond the end of a road.
     private static let reachedDistance = 10.0
     /// The time after which an unreported arrival counts as missed, seconds.
     private static let arrivalMissedAfter = 10.0
-    /// The same at the end of a recording, which often ends at the destination, seconds.
+    /// The corresponding time at the end of a recording, which often ends at the destination, seconds.
     private static let arrivalMissedAtEnd = 3.0
 
     /// A trip that arrived at its destination.
@@ -45,10 +45,10 @@ package struct DriveFigures {
     /// The reported arrivals, with the ends of their routes.
     private var announced: [(time: Double, destination: NavGeo.Coordinate)] = []
     private var routes: [(time: Double, line: NavGeo.Polyline)] = []
-    /// The reports of deviations: reroutes, and the times during which the progress states one.
+    /// The reports of deviations: reroutes, and the time spans in which the progress reports a deviation.
     private var reports: [(start: Double, end: Double)] = []
     private var starts: [Double] = []
-    /// The index of the report that the latest progress continues; nil when that is on the route.
+    /// The index of the report that the latest progress continues; nil when the latest progress is on the route.
     private var openReport: Int?
     private var (arrivals, reroutes) = (0, 0)
     /// The time of the last progress on a route.
@@ -58,13 +58,13 @@ package struct DriveFigures {
 
     package init(truth: Truth?) { self.truth = truth }
 
-    /// Takes a published message.
+    /// Adds a published message.
     ///
     /// - Parameters:
     ///   - time: seconds since the drive's start.
     ///   - start: the drive's start, ns.
     package mutating func take(_ message: any Message, at time: Double, start: Int64) {
-        // Comparing types first is faster than casting: these messages come with each fix.
+        // Comparing types first is faster than casting: these messages are published with each fix.
         let type = type(of: message)
         end = max(end, time)
         if truth == nil, type == MatchedPosition.self || type == RouteProgress.self { return }
@@ -101,7 +101,7 @@ package struct DriveFigures {
                 if !etas.isEmpty { trips.append(Trip(arrived: time, destination: destination, etas: etas)) }
             }
             etas = []
-            // Guidance ends here, though the route is not withdrawn.
+            // Guidance ends here although no message withdraws the route.
             if truth != nil { routes.append((time, NavGeo.Polyline([]))) }
         default: break
         }
@@ -125,7 +125,7 @@ package struct DriveFigures {
         crossTrack.append(place.distance)
     }
 
-    /// Returns the metrics; those that cannot be derived from the truth are left out.
+    /// Returns the metrics without those that cannot be derived from the truth.
     package func metrics() -> [String: Double] {
         var metrics: [Metric: Double] = [.arrivals: Double(arrivals), .reroutes: Double(reroutes)]
         if measuredCount > 0 { metrics[.rightRoad] = Double(rightCount) / Double(measuredCount) }
@@ -158,9 +158,9 @@ package struct DriveFigures {
             uniqueKeysWithValues: metrics.map { ($0.key.rawValue, ($0.value * 10_000).rounded() / 10_000) })
     }
 
-    /// Returns the metrics that have a truth, but no messages of the drive to compare with it.
+    /// Returns the metrics that have a truth but no messages to compare with it.
     ///
-    /// - Parameter hasDestination: whether the drive has a destination, and so a route.
+    /// - Parameter hasDestination: whether the drive has a destination and therefore a route.
     package func unmeasured(hasDestination: Bool) -> [String] {
         var missing: [Metric] = []
         if truth?.segments != nil, measuredCount == 0 { missing.append(.rightRoad) }
@@ -212,14 +212,14 @@ package struct DriveFigures {
 
     /// Returns the true deviations, as the start of each and the time of its report, and the number of missed arrivals.
     ///
-    /// The truth after the last message is not used: a recording that was cut from a longer one keeps the whole truth.
+    /// The truth after the last message is ignored: a recording cut from a longer one keeps the truth of the whole drive.
     private func comparison(
         with truth: Truth
     ) -> (deviations: [(start: Double, report: Double?)], missedArrivals: Int) {
         var found: [(start: Double, report: Double?)] = []
         var missedArrivals = 0
         var open: OpenDeviation?
-        /// - Parameter replaced: the time from which the route was in force that a new one replaces; nil when no new one does.
+        /// - Parameter replaced: the start time of the route that a new route replaces; nil without a new route.
         func end(_ time: Double, replaced: Double? = nil) {
             defer { open = nil }
             guard let deviation = open else { return }
@@ -228,7 +228,7 @@ package struct DriveFigures {
             // Speed and course may reveal a deviation before the distance does.
             let report = reports.first { report in
                 let isRecent = report.start >= deviation.start - Self.missedAfter || report.end >= deviation.start
-                // What ends a brief deviation is a report about its own route.
+                // Only a report about the deviation's own route may end a brief deviation.
                 let isOwn = !isBrief || report.start >= replaced ?? 0
                 return isRecent && isOwn && report.start <= time + 1
             }?.start
@@ -279,7 +279,7 @@ package struct DriveFigures {
         return (found, missedArrivals)
     }
 
-    /// Whether no report follows a true arrival while its destination remains that of the trip.
+    /// Whether a true arrival is not reported while its destination remains the trip's.
     private func isMissed(arrival: Double, at destination: NavGeo.Coordinate) -> Bool {
         let deadline = arrival + Self.arrivalMissedAfter
         guard !announced.contains(where: { $0.time >= arrival && $0.time <= deadline }) else { return false }
@@ -295,19 +295,20 @@ package struct DriveFigures {
     private enum Departure {
         /// Before it, or unknown: there was no route, or there is no truth.
         case before
-        /// So soon after it that the reroute reports it: speed and course may reveal a deviation before the distance does.
+        /// Shortly after it, so that the reroute counts as its report: speed and course may reveal a deviation before the distance does.
         case after
         case never
     }
 
-    /// Returns when the vehicle leaves its route for ``leavingTime`` or more within ``missedAfter`` of a reroute, or at all before it.
+    /// Returns when the vehicle leaves its route within ``missedAfter`` of a reroute: before it for any time, or after it for
+    /// ``leavingTime`` or more.
     ///
-    /// A recorded vehicle does not follow the new routes of a replay, so that the driver's behaviour is measured against the old route.
+    /// A recorded vehicle does not follow the new routes of a replay, so its behaviour is measured against the old route.
     private func departure(around time: Double, _ truth: Truth) -> Departure {
         guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else {
             return .before
         }
-        // Once the trip has ended, as before parking, the vehicle is free.
+        // After the end of the trip, for example while parking, the vehicle need not follow a route.
         let ending = routes.first { $0.time > time && $0.line.coordinates.isEmpty }?.time ?? .infinity
         let end = min(time + Self.missedAfter + Self.leavingTime, ending)
         let indices = (truth.index(of: time - Self.missedAfter)..<truth.times.count).prefix { truth.times[$0] <= end }
@@ -333,7 +334,7 @@ package struct DriveFigures {
         func isFar(_ index: Int) -> Bool {
             Geodesy.distance(truth.line.coordinates[index], trip.destination) > Self.arrivalDistance
         }
-        // The vehicle may pass its destination more than once, before and after.
+        // The vehicle may pass its destination several times, before and after the arrival.
         return truth.times.indices.dropFirst().filter { index in
             truth.times[index] - truth.times[index - 1] <= Truth.longestGap && isFar(index - 1) && !isFar(index)
         }.map { truth.times[$0 - 1] }.min { abs($0 - trip.arrived) < abs($1 - trip.arrived) }

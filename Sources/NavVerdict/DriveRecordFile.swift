@@ -1,13 +1,13 @@
-/// The records of a bag's runs as bytes, for the cache of runs.
+/// The records of a bag's runs in binary form, for the cache of runs.
 ///
-/// A run is found by the configuration keys that it read, without reading the rest of any other. The format may change with each build: the
-/// hash of the build is part of a file's name.
+/// A run is found by the configuration keys that it read, without decoding the rest of other runs. The format may change with each build
+/// because the hash of the build is part of the file name.
 package struct DriveRecordFile: Sendable {
     /// A run.
     package struct Run: Sendable {
         /// The configuration keys that it read, with their values, in a canonical encoding.
         package let keys: [UInt8]
-        /// The other parts of its record.
+        /// The encoded remainder of the record.
         private let rest: [UInt8]
 
         package init(_ record: DriveRecord) {
@@ -52,7 +52,7 @@ package struct DriveRecordFile: Sendable {
             return reader.isSound ? Dictionary(pairs) { first, _ in first } : nil
         }
 
-        /// Returns the record with keys that have been read before; nil when the bytes are damaged.
+        /// Returns the record with the given keys, which ``keys(_:)`` has decoded; nil when the bytes are damaged.
         package func record(keys: [String: String]) -> DriveRecord? {
             var reader = RecordReader(rest)
             var record = DriveRecord()
@@ -74,7 +74,7 @@ package struct DriveRecordFile: Sendable {
 
     package init(_ runs: [Run]) { self.runs = runs }
 
-    /// Reads a file; a damaged one has no runs.
+    /// Reads a file; a damaged file has no runs.
     package init(bytes: [UInt8]) {
         var reader = RecordReader(bytes)
         let runs = reader.list { Run(&$0) }
@@ -127,7 +127,7 @@ private struct RecordReader {
 
     init(_ data: [UInt8]) { self.data = data }
 
-    /// Whether everything was read, and nothing was missing.
+    /// Whether all bytes were read and none were missing.
     var isSound: Bool { !isDamaged && position == data.count }
 
     mutating func count() -> Int {
@@ -143,7 +143,7 @@ private struct RecordReader {
         return 0
     }
 
-    /// Returns the next bytes; none when there are not as many.
+    /// Returns the next bytes; none when fewer remain.
     private mutating func take(_ count: Int) -> ArraySlice<UInt8> {
         guard count <= data.count - position else {
             (isDamaged, position) = (true, data.count)
@@ -167,7 +167,7 @@ private struct RecordReader {
     mutating func list<Element>(_ element: (inout RecordReader) -> Element) -> [Element] {
         let count = count()
         var list: [Element] = []
-        // Each element has a byte at least.
+        // Each element takes at least one byte.
         guard count <= data.count - position else {
             isDamaged = true
             return []

@@ -41,8 +41,8 @@ package struct EventDiff: Sendable {
 
     /// The number of events of each list that are compared at a time.
     ///
-    /// Time and memory grow with its square: lists with nothing in common, such as drives in two languages, would otherwise take
-    /// gigabytes.
+    /// Time and memory grow with the square of this number: without a limit, lists with nothing in common, such as drives in two
+    /// languages, would take gigabytes.
     private static let window = 1_000
 
     /// Compares two drives.
@@ -60,7 +60,7 @@ package struct EventDiff: Sendable {
                 case .insert(let offset, _, _): inserted.insert(second.startIndex + offset)
                 }
             }
-            // Near its end a window may lack an event's counterpart, so the next window begins where half of this one was read.
+            // The counterpart of an event near the end of a window may be outside it, so the next window begins half a window later.
             let isLast = first.endIndex == before.count && second.endIndex == after.count
             let (oldEnd, newEnd) = (old + Self.window / 2, new + Self.window / 2)
             while isLast ? old < first.endIndex || new < second.endIndex : old < oldEnd && new < newEnd {

@@ -1,13 +1,13 @@
-/// An index of file hashes, each valid while its file is unchanged, like the index of git.
+/// An index of file hashes, each valid while its file is unchanged, similar to the index of git.
 package struct FileHashes: Sendable {
     /// The attributes by which a changed file is detected.
     ///
-    /// The device is not among them, as in git: that of a network file system differs between mounts and hosts.
+    /// As in git, the device number is not included: for a network file system it differs between mounts and hosts.
     package struct Attributes: Sendable, Equatable {
         package var size: Int64
         /// The time of the last change of the content, ns since 1970.
         package var modified: Int64
-        /// The time of the last change of content or inode, ns since 1970; no program can set it, but some file systems have none.
+        /// The time of the last change of content or inode, ns since 1970. Programs cannot set it; some file systems do not have it.
         package var changed: Int64
         package var inode: UInt64
 
@@ -21,11 +21,11 @@ package struct FileHashes: Sendable {
         var hash: String
     }
 
-    /// The time after which a further change has another time than the last one, ns: file systems count in steps of up to 2 s.
+    /// The time after which a further change gets another timestamp, ns: file systems store times in steps of up to 2 s.
     private static let settling: Int64 = 2_000_000_000
 
     private var files: [String: Known] = [:]
-    /// Whether there are hashes that were not read from a text.
+    /// Whether hashes were added that are not in the text that was read.
     package private(set) var hasNews = false
 
     package init() {}
@@ -60,18 +60,18 @@ package struct FileHashes: Sendable {
         return known.hash
     }
 
-    /// Keeps the hash of a file's content, unless a change at the same time as the last one could be missed.
+    /// Stores the hash of a file's content unless the file changed so recently that a further change could have the same timestamp.
     ///
     /// - Parameters:
     ///   - attributes: the attributes before the content was read.
-    ///   - now: the time before the attributes were read, ns since 1970.
+    ///   - now: a time before the attributes were read, ns since 1970.
     package mutating func note(_ hash: String, of path: String, _ attributes: Attributes, at now: Int64) {
         guard attributes.changed < now &- Self.settling else { return }
         files[path] = Known(attributes: attributes, hash: hash)
         hasNews = true
     }
 
-    /// Adds the hashes of another index; its own take precedence.
+    /// Adds the hashes of another index; existing hashes take precedence.
     package mutating func add(_ other: FileHashes) { files.merge(other.files) { own, _ in own } }
 
     /// Removes the files whose paths do not satisfy a condition.

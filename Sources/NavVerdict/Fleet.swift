@@ -4,7 +4,7 @@ package import NavConfig
 package struct Fleet: Sendable {
     /// The files with the truth of a drive: paths in which `{name}` is the bag's name without its extension.
     ///
-    /// A bare name is in the bag's folder.
+    /// A path without a folder refers to the bag's folder.
     package struct TruthFiles: Sendable, Hashable {
         /// Positions with their times.
         package var positions: String?
@@ -14,7 +14,7 @@ package struct Fleet: Sendable {
 
     /// The destination of a drive.
     package enum Destination: Sendable, Hashable {
-        /// The destination of the recording: from its calls, its configuration, or its simulation.
+        /// The destination in the recording: from its service calls, its configuration, or its simulation.
         case recorded
         /// `LAT,LON`.
         case given(String)
@@ -73,7 +73,7 @@ package struct Fleet: Sendable {
 
     private static func entry(_ item: YAMLValue, _ common: Settings) throws(ConfigError) -> Entry {
         var entry = Entry(settings: common)
-        // A lone glob is an entry.
+        // A glob without keys is a whole entry.
         if case .text(let text) = item.content {
             entry.globs = [(text, item.line)]
             return entry
@@ -101,7 +101,7 @@ extension Fleet.Settings {
         case "config": config = try value.text(pair.key)
         case "set":
             for item in try value.pairs(pair.key, nil) {
-                // A replay takes the map from the fleet's key; here it would be ignored.
+                // A replay uses the map of the fleet's `tiles` key; this key would be ignored.
                 guard item.key != "tiles" else {
                     throw item.value.wrong("'set' cannot have 'tiles': write 'tiles: DIR' in the file or in the entry")
                 }
@@ -193,7 +193,7 @@ package enum Metric: String, Sendable, Codable, CaseIterable {
     /// The figures that result files of earlier versions do not have.
     static let later: [Metric] = [.arrivalError, .missedArrivals]
 
-    /// Whether a greater value is better; nil when neither is.
+    /// Whether a greater value is better; nil when neither direction is.
     package var prefersMore: Bool? {
         switch self {
         case .rightRoad: true

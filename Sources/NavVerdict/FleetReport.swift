@@ -1,11 +1,11 @@
 import NavGeo
 
 extension FleetResult {
-    /// The beginnings of the documents.
+    /// The first characters of each document.
     package static let (junitBeginning, htmlBeginning) = ("<?xml", "<!DOCTYPE html>")
 
-    /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed one a failure of type
-    /// `changed`. A bag that nothing judged is skipped; criteria that cannot be judged and notes are the output of their bag.
+    /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed bag a failure of type
+    /// `changed`. A bag that passed without any check is skipped. Unjudged criteria and notes are written to the output of their bag.
     package func junit(name: String) -> String {
         let most = mostDocumentedChanges
         let cases = bags.map { bag -> String in
@@ -41,7 +41,7 @@ extension FleetResult {
         ChangeClass.classes(bags.filter { $0.verdict != .failed || !$0.changes.isEmpty }.map { ($0.bag, $0.changes) })
     }
 
-    /// The most changes in a document: some ten megabytes.
+    /// The most changes in a document: about ten megabytes.
     private static let mostChanges = 100_000
     private static let restInOut = "--out has all of them"
 
@@ -53,8 +53,8 @@ extension FleetResult {
     /// Returns the problems of a bag, and the command that reproduces them.
     ///
     /// - Parameters:
-    ///   - most: the number of changes from which on others are counted only.
-    ///   - rest: where the others are.
+    ///   - most: the number of changes that are listed; the remaining ones are only counted.
+    ///   - rest: the place of the full list.
     package static func details(of bag: BagResult, most: Int, rest: String) -> String {
         var lines = bag.failures + bag.changes.prefix(most).map(\.description)
         if bag.changes.count > most { lines.append("… \(bag.changes.count - most) more changes (\(rest))") }
@@ -121,7 +121,7 @@ extension PairedComparison {
         var lines = rows.map { row in
             let low = row.interval.lowerBound == -.infinity ? "unbounded" : plainNumber(row.interval.lowerBound)
             let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
-            // A difference that chance may explain is evidence neither for a change nor against one.
+            // A difference that may be due to chance is evidence neither for nor against a change.
             let mark = row.isChange ? "CHANGED" : row.differing == 0 ? "same   " : "unclear"
             let sides = [("before", row.onlyBefore), ("now", row.onlyAfter)].filter { $0.1 > 0 }
             let missing = sides.map { "in \($0.1) bags only \($0.0)" }.joined(separator: ", ")
@@ -144,7 +144,7 @@ extension PairedComparison {
         return lines + kinds.map { "  " + $0.description }
     }
 
-    /// Whether there is a change: a metric beyond what chance explains or with a value on one side only, or a verdict that got worse.
+    /// Whether there is a change: a significantly shifted metric, a value that one side lacks, or a worse verdict.
     package var isChange: Bool {
         rows.contains(where: \.isChange) || verdicts.contains { $0.before == .passed }
     }

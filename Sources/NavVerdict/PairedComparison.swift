@@ -1,13 +1,13 @@
 /// A comparison of two runs over the same bags, metric by metric.
 ///
-/// Each bag is its own control: only the difference between its two values counts. The interval of the mean difference holds
+/// Each bag is its own control: only the difference between its two values counts. The interval of the mean difference contains
 /// the means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
 /// samples from any populations", 1937; P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3).
-/// Whether it holds 0 is decided by the bags that differ, see ``SignFlipTest``; neither the names of the bags nor their order count.
-/// It assumes only that chance moves a bag as often one way as the other. The level of 1 % is shared among the compared
-/// metrics (Bonferroni), so at most one in a hundred comparisons of equal builds reports any metric. A difference in few bags,
-/// fewer than eight for one metric and fewer than eleven for all of them, cannot be distinguished from chance and is not
-/// reported as a change.
+/// Whether it contains 0 depends only on the bags that differ, see ``SignFlipTest``, not on their names or order. The test
+/// assumes only that chance increases and decreases values equally often. The level of 1 % is shared among the compared
+/// metrics (Bonferroni), so at most one in a hundred comparisons of equal builds reports any metric. A difference in fewer
+/// than eight bags (one compared metric) or eleven bags (all metrics) cannot be distinguished from chance and is not reported
+/// as a change.
 package struct PairedComparison: Sendable {
     /// The differences of a metric.
     package struct Row: Sendable, Equatable {
@@ -31,9 +31,9 @@ package struct PairedComparison: Sendable {
 
     /// The probability of a false report when nothing differs.
     package static let level = 0.01
-    /// The most sums that the test of a mean of 0 tells apart, which decides whether there is a change.
+    /// The most sums that the test of a mean of 0 distinguishes; this test decides whether there is a change.
     private static let mostSums = 4_096
-    /// The most sums that the tests of other means tell apart: enough for a bound to within 1 % of its distance from the mean.
+    /// The most sums that the tests of other means distinguish: enough for a bound to within 1 % of its distance from the mean.
     private static let mostBoundSums = 256
 
     package let rows: [Row]
@@ -44,7 +44,7 @@ package struct PairedComparison: Sendable {
     /// The bags that only one of the two results has.
     package let unpaired: [String]
 
-    /// The greatest difference of a metric that is compared, because a result file may hold any number.
+    /// The greatest difference of a metric that is compared: a result file may contain any number.
     private static let greatestDifference = 1e12
 
     /// Compares results; the metrics of bags without a run on either side are not compared.
@@ -63,7 +63,7 @@ package struct PairedComparison: Sendable {
             let lines = EventDiff(old.record.events, new.record.events, tolerances: tolerances(new.bag)).changes
             return lines.isEmpty ? nil : (new.bag, lines.map { ChangeLine($0) })
         }
-        // A figure that only one of the two programs can measure is no change of the drive.
+        // A figure that only one of the two builds can measure is not a change of the drive.
         let known = Metric.allCases.filter {
             before.figures.contains($0.rawValue) && after.figures.contains($0.rawValue)
         }
@@ -106,7 +106,7 @@ package struct PairedComparison: Sendable {
         let width = max(greatest - least, abs(greatest), abs(least)) * 2
         func bound(_ far: Double) -> Double {
             var (inside, outside) = (mean, far)
-            // The bound is on that side of 0 where the test of 0, the most precise one, has it.
+            // The test of 0 is the most precise one, so it decides on which side of 0 the bound is.
             if (far < 0) == (mean > 0), mean != 0 {
                 if rejectsZero { outside = 0 } else { inside = 0 }
             }

@@ -2,7 +2,7 @@ import NavGeo
 
 /// The relation of a vehicle to its route.
 enum RouteRelation {
-    /// On the route, in its direction or without a known one.
+    /// On the route, in its direction or without a known direction.
     case along
     /// On the route, against its direction.
     case back
@@ -16,11 +16,11 @@ struct RouteFollower {
     private let line: NavGeo.Polyline
     /// The offset along the route nearest to the previous position.
     private var offset = 0.0
-    /// Whether the latest motion leads back; it is kept because a standing vehicle has the same motion for a long time.
+    /// Whether the latest motion leads back, cached because a stationary vehicle keeps the same motion for a long time.
     private var known: (motion: Truth.Motion, isBack: Bool)?
 
-    /// The distance along a route around the last position within which the next one is searched first, metres: any vehicle drives less
-    /// between two positions.
+    /// The distance along a route around the last position within which the next one is searched first, metres; vehicles drive less between
+    /// two positions.
     private static let reach = 100.0
     /// The least distance along the route of a motion in its direction, metres.
     private static let leastProgress = 1.0
@@ -46,18 +46,18 @@ struct RouteFollower {
         return isBack ? .back : .along
     }
 
-    /// Whether a motion ends on the route, but leads along no part of it in that part's direction: a route may pass a road twice.
+    /// Whether a motion ends on the route but follows none of the parts there in their direction; a route may pass a road twice.
     private func leadsBack(_ motion: Truth.Motion) -> Bool {
         let (from, to) = (truth.line.coordinates[motion.from], truth.line.coordinates[motion.to])
         let length = Geodesy.distance(from, to)
         let course = Geodesy.bearing(from: from, to: to)
         func isForward(_ end: Double) -> Bool {
-            // The route may begin within the motion, so that its offset grows by little.
+            // The route may begin within the motion, so the offset along it may grow only slightly.
             if end < length {
                 guard let bearing = line.bearing(at: end) else { return true }
                 return Angle.separation(course, bearing) <= .pi / 2
             }
-            // A road has bends: the way along it may be longer than the straight line.
+            // Along a winding road the distance may exceed that of the straight line.
             let range = end - 3 * length - 2 * DriveFigures.leavingDistance...end
             guard let start = line.project(from, within: range) else { return true }
             return end - start.offset >= Self.leastProgress
@@ -70,7 +70,7 @@ struct RouteFollower {
 }
 
 extension NavGeo.Polyline {
-    /// Returns the nearest point of each segment in a range that a vehicle at a place may be on, as metres from the line's start.
+    /// Returns the nearest point of each segment in a range on which a vehicle at `place` may be, as metres from the line's start.
     fileprivate func offsets(near place: NavGeo.Coordinate, within range: ClosedRange<Double>) -> [Double] {
         guard coordinates.count > 1 else { return [] }
         let frame = LocalFrame(origin: place)

@@ -1,15 +1,17 @@
 import Glibc
 
-/// A test of whether values are as likely negative as positive: whether few choices of their signs give so large a sum.
+/// A sign-flip test of whether values are equally likely negative and positive: it rejects this if few choices of their signs give a sum
+/// of the observed magnitude.
 ///
-/// It follows the sums of all choices of signs, the greatest value first, as a sorted list with their probabilities. Equal sums are joined,
-/// and those that the remaining values cannot bring across the observed sum leave the list. The test is exact while the list stays within
-/// a limit: up to 12 values with a limit of 2¹², mostly up to 20, and for any number of values that are multiples of one number, such
-/// as counts. Beyond the limit, neighbouring sums are joined at their mean. It depends neither on the order of the values nor on chance.
+/// The sums of all choices of signs are kept as a sorted list with their probabilities, starting with the greatest value. Equal sums are
+/// joined, and sums that the remaining values cannot move across the observed sum are removed. The test is exact while the list stays
+/// within a limit: up to 12 values with a limit of 2¹², mostly up to 20, and any number of values that are multiples of one number, such
+/// as counts. Beyond the limit, neighbouring sums are joined at their mean. The result is deterministic and independent of the order of
+/// the values.
 struct SignFlipTest {
-    /// The number of values after which the sum of the smaller ones counts as normally distributed once the list is no longer exact.
+    /// The number of values after which the sum of the remaining, smaller values counts as normally distributed if the list is not exact.
     private static let mostSingle = 200
-    /// The standard deviations that a sum of the remaining values does not exceed: the probability is below 2e-8 (W. Hoeffding, 1963).
+    /// The number of standard deviations that a sum of the remaining values exceeds with a probability below 2e-8 (W. Hoeffding, 1963).
     private static let farthest = 6.0
 
     /// The most sums in the list.
@@ -23,7 +25,7 @@ struct SignFlipTest {
     /// Whether at most a share `level` of the choices of signs gives a sum of at least the magnitude of the observed one.
     ///
     /// - Parameters:
-    ///   - values: the values in any order; zeros do not count.
+    ///   - values: the values in any order; zeros are ignored.
     ///   - limit: the most sums in the list.
     static func rejects(_ values: [Double], level: Double, limit: Int) -> Bool {
         let values = values.filter { $0 != 0 }.sorted { ($0.magnitude, $0) > ($1.magnitude, $1) }
@@ -32,7 +34,7 @@ struct SignFlipTest {
             rest.append(rest[rest.count - 1] + value.magnitude)
             squares.append(squares[squares.count - 1] + value * value)
         }
-        // Differences of decimal fractions that should be equal differ in their last digits.
+        // Differences of decimal fractions that should be equal may differ in their last digits.
         let tolerance = 1e-9 * max(rest[values.count], 1)
         let observed = abs(values.reduce(0, +)) - tolerance
         guard observed > 0 else { return false }
@@ -53,7 +55,7 @@ struct SignFlipTest {
         return 2 * certain <= level
     }
 
-    /// Adds a value with either sign; sums outside the window leave the list.
+    /// Adds a value with either sign and removes sums outside the window.
     ///
     /// - Returns: the probability of the sums above the window.
     private mutating func add(_ value: Double, within window: Range<Double>, joining tolerance: Double) -> Double {
@@ -102,7 +104,7 @@ struct SignFlipTest {
         (sums, weights) = (joined, shares)
     }
 
-    /// Returns the probability that a normally distributed number brings the listed sums to at least another.
+    /// Returns the probability that a listed sum plus a normally distributed number is at least `sum`.
     private func normalTail(from sum: Double, deviation: Double) -> Double {
         zip(sums, weights).reduce(0) { $0 + $1.1 * erfc((sum - $1.0) / (deviation * 2.0.squareRoot())) / 2 }
     }

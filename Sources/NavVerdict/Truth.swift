@@ -16,11 +16,11 @@ package struct Truth: Sendable {
         var to: Int
     }
 
-    /// The shortest motion that has a direction, metres: more than the noise of a reference receiver.
+    /// The shortest motion with a known direction, metres: more than the noise of a reference receiver.
     private static let motionLength = 5.0
-    /// The longest time between positions, and before the first and after the last, over which a truth covers a drive, seconds.
+    /// The longest gap between positions, and before the first and after the last, that counts as covered by the truth, seconds.
     ///
-    /// A deviation of that length that is not reported is not yet missed.
+    /// An unreported deviation of this length does not count as missed yet.
     package static let longestGap = DriveFigures.missedAfter
 
     /// The times of ``line``'s points, seconds since the drive's start.
@@ -29,7 +29,7 @@ package struct Truth: Sendable {
     package let line: NavGeo.Polyline
     /// The segments that were driven; nil when unknown.
     package let segments: Set<Segment>?
-    /// The latest motion at each point of the line, which continues while the vehicle stands; nil before the first.
+    /// The latest motion at each point of the line, retained while the vehicle is stationary; nil before the first.
     let motions: [Motion?]
 
     /// Creates a truth from positions by time; fewer than two positions are ignored.
@@ -49,7 +49,7 @@ package struct Truth: Sendable {
 
     var hasPositions: Bool { times.count > 1 }
 
-    /// Whether a time is between the first and the last position, with a second on either side.
+    /// Whether a time is between the first and the last position, with a margin of one second.
     func reaches(_ time: Double) -> Bool {
         guard let first = times.first, let last = times.last else { return false }
         return time >= first - 1 && time <= last + 1
@@ -74,7 +74,7 @@ package struct Truth: Sendable {
         return line.cumulativeLengths[lower]...line.cumulativeLengths[max(lower, upper)]
     }
 
-    /// Returns the position at a time, between the points around it; nil outside the drive and in a gap.
+    /// Returns the interpolated position at a time; nil outside the drive and in a gap.
     func position(at time: Double) -> NavGeo.Coordinate? {
         guard hasPositions, reaches(time) else { return nil }
         let after = min(max(index(of: time), 1), times.count - 1)

@@ -16,9 +16,9 @@ from bus import Messages  # noqa: E402
 PACKAGE = "navbus.v1."
 EARLIEST, LATEST = 1_577_836_800_000_000_000, 4_102_444_800_000_000_000
 ENUM = descriptor_pb2.FieldDescriptorProto.TYPE_ENUM
-# The numbers of the fields `enum_type` and `value` in descriptors: the path of a value's comment.
+# The field numbers of `enum_type` and `value` in descriptors, which form the path of a value's comment.
 ENUMS, VALUES = 5, 2
-# Those of `message_type` and `field`: the path of a field's comment.
+# The field numbers of `message_type` and `field`, which form the path of a field's comment.
 MESSAGES, FIELDS = 4, 2
 FULL_TURN = 2 * math.pi
 
@@ -29,19 +29,19 @@ def is_repeated(field: Any) -> bool:
 
 
 def root(where: str) -> str:
-    """Returns the place of a topic's or method's message; the health topics of all nodes are one place."""
+    """Returns the place of the message of a topic or method; the health topics of all nodes are one place."""
     return "/health" if where.startswith("/health/") else where
 
 
 def matches(place: str, table: dict[tuple[str, str], str]) -> tuple[str, str] | None:
-    """Returns the entry of a table that matches a place, by a pattern of the message's place and the names of its fields."""
+    """Returns the table entry that matches a place: its key is a pattern of the message's place and the names of fields."""
     parent, _, name = place.rpartition(".")
     listed = (entry for entry in table if name in entry[1].split() or entry[1] == "*")
     return next((entry for entry in listed if fnmatch.fnmatchcase(parent, entry[0])), None)
 
 
 def implausible(message: Any, field: Any, value: Any) -> str | None:
-    """Describes a value's violation of the rules of common.proto (units and ranges); None if there is none."""
+    """Describes how a value violates the rules of common.proto (units and ranges); None if it does not."""
     name = field.name
     if field.type == field.TYPE_ENUM:
         return "is unspecified" if value == 0 and field.enum_type.name != "BarrierPhase" else None
@@ -54,7 +54,7 @@ def implausible(message: Any, field: Any, value: Any) -> str | None:
     if isinstance(value, float) and not math.isfinite(value):
         return "is not finite"
     if name.endswith("_ns") and "monotonic" not in name:
-        return None if EARLIEST < value < LATEST else "is no time of this century"
+        return None if EARLIEST < value < LATEST else "is not a time of this century"
     ranges = {
         "latitude": (-90, 90),
         "longitude": (-180, 180),
@@ -92,7 +92,7 @@ class Contract:
     `/nav/alternatives.alternatives.route.summary`.
     """
 
-    # Messages that requests and answers share: a request's fields are tested one by one even where answers have them.
+    # Messages that occur in requests and answers: their fields are tested one by one in requests, even if answers have them.
     INPUTS = {
         "Waypoint", "RouteOptions", "VehicleProfile", "Polygon", "Polyline", "MultiPolygon", "RegionDefinition",
         "TilesetDescriptor", "TileKey", "BarrierPoint", "PolicyAnswer", "RerouteOptionsAnswer",
@@ -124,7 +124,7 @@ class Contract:
     def take(self, message: Any, where: str, place: str | None = None) -> None:
         """Records the fields of a message and of its nested messages, and implausible values.
 
-        The place is that of the message, if it is not the topic or method that it comes from.
+        `place` is the place of the message; by default the topic or method in `where`.
         """
         with self._guard:
             self._take(message, where, place or root(where))
@@ -150,18 +150,18 @@ class Contract:
                     self.wrong.setdefault(key, f"{part!r} {fault} ({where})")
 
     def prove(self, fields: str, how: str) -> None:
-        """Records that fields of requests change the answer, or are refused by name."""
+        """Records that fields of requests change the answer or are rejected by name."""
         for field in fields.split():
             self.proved.setdefault(field, set()).add(how)
 
     # MARK: The schema
 
     def fields(self, message: str) -> list[str]:
-        """The names of a message's fields."""
+        """Returns the names of a message's fields."""
         return [field.name for field in self.messages[message].field]
 
     def reachable(self, roots: set[str]) -> set[str]:
-        """Messages that are nested in others, including those themselves."""
+        """Returns messages with all messages nested in them."""
         found: set[str] = set()
         rest = sorted(roots)
         while rest:
@@ -174,12 +174,12 @@ class Contract:
 
     @staticmethod
     def kind(field: Any) -> str:
-        """The message type of a field; empty if it is not a message."""
+        """Returns the message type of a field; empty if it is not a message."""
         return field.type_name.removeprefix("." + PACKAGE)
 
     @property
     def left_out(self) -> set[str]:
-        """Requests and answers of methods without an implementation."""
+        """The requests and answers of methods without an implementation."""
         found = set()
         for name in self.unimplemented:
             service, method = name.split(".")
@@ -188,11 +188,11 @@ class Contract:
         return found
 
     def methods(self, service: str) -> list[Any]:
-        """The methods of a service."""
+        """Returns the methods of a service."""
         return list(self.services[service].method)
 
     def request_messages(self) -> set[str]:
-        """Messages whose fields are tested one by one: requests to our nodes, and answers that our node requests."""
+        """Returns the messages whose fields are tested one by one: requests to our nodes, and answers of the owner."""
         found = set()
         for name in self.services:
             for method in self.methods(name):
@@ -202,7 +202,7 @@ class Contract:
         return found | self.INPUTS
 
     def published_messages(self, topics: set[str]) -> set[str]:
-        """Messages that our nodes publish, send as answers, or send as questions to the owner."""
+        """Returns the messages that our nodes publish, send as answers, or send as requests to the owner."""
         roots = set(topics)
         for name in self.services:
             for method in self.methods(name):
@@ -212,7 +212,7 @@ class Contract:
         return self.reachable(roots) | {"Header"}
 
     def roots(self, topics: dict[str, str]) -> dict[str, str]:
-        """The places of whole messages that our nodes send, with their types; questions are those on /nav/policy/request."""
+        """Returns the places of whole messages that our nodes send, with their types; requests to the owner are on /nav/policy/request."""
         found = {root(topic): kind for topic, kind in topics.items()}
         for name in sorted(self.services):
             for method in self.methods(name):
@@ -221,7 +221,7 @@ class Contract:
         return found
 
     def below(self, place: str, kind: str, is_entered: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-        """The places in a message and, where they are to be entered, in its nested messages, each with its `Message.field`."""
+        """Yields the places in a message and in the nested messages that `is_entered` selects, each with its `Message.field`."""
         for field in self.messages[kind].field:
             here, part = f"{place}.{field.name}", self.kind(field)
             yield here, f"{kind}.{field.name}"
@@ -239,7 +239,7 @@ class Contract:
         return [here for place, kind in ours for here, _ in self.below(place, kind, lambda _: True)]
 
     def commented(self, words: str) -> set[str]:
-        """The fields whose comment in the proto contains some words, as `Message.field`."""
+        """Returns the fields whose comment in the proto contains some words, as `Message.field`."""
         found = set()
         for file in self.types.files.file:
             for place in file.source_code_info.location:
@@ -250,7 +250,7 @@ class Contract:
         return found
 
     def published_values(self, topics: set[str]) -> dict[str, bool]:
-        """The values of the enums in published messages, and whether the comment of each says `Not published`."""
+        """Returns the values of the enums in published messages, and whether the comment of each contains `Not published`."""
         messages = self.published_messages(topics)
         kinds = {field.type_name for name in messages for field in self.messages[name].field if field.type == ENUM}
         found = {}
@@ -273,6 +273,6 @@ class Contract:
         }
 
     def only_unimplemented(self, topics: set[str]) -> set[str]:
-        """Messages that belong only to methods without an implementation."""
+        """Returns the messages that belong only to methods without an implementation."""
         whole = self.left_out | set().union(*(set(map(self.kind, self.messages[name].field)) for name in self.left_out))
         return self.reachable(whole) - self.published_messages(topics) - self.reachable(self.request_messages())

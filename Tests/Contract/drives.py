@@ -27,7 +27,7 @@ class Drives:
     # MARK: Helpers
 
     def last(self, topic: str) -> Any:
-        """The last message of a topic."""
+        """Returns the last message of a topic."""
         return self.bus.observer.last(topic)
 
     def set(self, **values: str | int | float | bool) -> None:
@@ -58,7 +58,7 @@ class Drives:
         return moment
 
     def segments(self, route: Any, first: float, last: float) -> list[tuple[int, int, int]]:
-        """Ways and nodes of the part of a route between two offsets in m."""
+        """Returns the ways and nodes of the part of a route between two offsets in m."""
         found, offset = [], 0.0
         for leg in route.legs:
             note = leg.annotation
@@ -73,7 +73,7 @@ class Drives:
         self.vehicle.follow(points(route), speed)
 
     def guide(self, origin: Any, *places: Any, speed: float = 15, **wishes: Any) -> Any:
-        """Starts from a place and drives."""
+        """Starts guidance from a place and drives along the route."""
         self.vehicle.stand(origin)
         since = time.monotonic()
         self.bus.expect(
@@ -92,7 +92,7 @@ class Drives:
             raise Failed(f"SetRoute: {answer.error.message}")
         route = self.bus.expect("/nav/route", lambda route: route.route_id == answer.route_id, since, "the route")
         self.drive(route, speed)
-        self.bus.expect("/nav/state", lambda state: state.guidance == 2, since, "guidance that tracks")
+        self.bus.expect("/nav/state", lambda state: state.guidance == 2, since, "guidance in the phase TRACKING")
         return route
 
     def stop(self) -> None:
@@ -100,18 +100,18 @@ class Drives:
         self.call("Navigation.StopNavigation")
 
     def refused(self, field: str, method: str, code: str, words: str, **fields: Any) -> None:
-        """Checks that a request is refused and that the refusal names the invalid field."""
+        """Checks that a request is rejected and that the error names the invalid field."""
         self.call.refusal(f"Navigation.{method}", code, words, **fields)
         if field:
             self.prove(field, "is refused by name")
 
     def begin(self, drive: Any) -> None:
-        """Starts a drive without the previous drive's trip, preview, traffic or owner's answers."""
+        """Starts a drive without the trip, preview, traffic and owner's answers of the previous one."""
         self.stop()
         self.owner.answers.clear()
         self.vehicle.silent = self.vehicle.has_wheels = False
         self.vehicle.extra = {}
-        # Freely flowing, so that traffic is known everywhere.
+        # Free-flow speeds, so that traffic is known everywhere.
         self.traffic(*[(*segment, 12.0) for segment in streets()])
         self.owner.answers["AcceptReroute"] = lambda question: self.types.PolicyAnswer(verdict=1)
         drive()
@@ -138,7 +138,7 @@ class Drives:
         short = self.call("Navigation.GetHorizon", length_m=60.0, include_stubs=False).horizon
         long = self.call("Navigation.GetHorizon", length_m=2000.0, include_stubs=True).horizon
         if not short.paths or short.paths[0].length_m >= long.paths[0].length_m:
-            raise Failed("the horizon's length is not that which was asked for")
+            raise Failed("the horizon does not have the requested length")
         self.prove("GetHorizonRequest.length_m", "changes the answer")
         if len(short.paths) != 1 or len(long.paths) < 2:
             raise Failed(f"{len(short.paths)} and {len(long.paths)} paths without and with stubs")
@@ -147,7 +147,7 @@ class Drives:
     def choice(self) -> None:
         """A preview, the options of its requests, and a simulated drive over motorway, tunnel and ferry."""
         since = time.monotonic()
-        # Requests that open no preview.
+        # These requests open no preview.
         options(self.router)
         waypoints(self.router)
         call, types = self.call, self.types
@@ -157,17 +157,17 @@ class Drives:
         ask = types.CalculateRouteRequest(origin=origin, waypoints=[stop], options=wishes)
         parts = call.parts("Navigation.CalculateRoute", ask)
         preview = self.bus.expect(
-            "/nav/preview", lambda preview: preview.routes, since, "a preview that nobody declined"
+            "/nav/preview", lambda preview: preview.routes, since, "a preview"
         )
         ids = [route.route_id for route in parts[-1].routes]
         if len(ids) < 2 or ids != [route.route_id for route in preview.routes]:
             raise Failed(f"the preview's routes, of the first request with a preview, are {ids}")
         self.prove("CalculateRouteRequest.preview CalculateRouteRequest.options", "changes the answer")
         if call("Navigation.SelectPreview", index=1).route_id != ids[1]:
-            raise Failed("SelectPreview does not go by the index")
+            raise Failed("SelectPreview ignores the index")
         # The id takes precedence over the index.
         if call("Navigation.SelectPreview", index=1, route_id=ids[0]).route_id != ids[0]:
-            raise Failed("SelectPreview does not go by the route_id")
+            raise Failed("SelectPreview ignores the route_id")
         self.prove("SelectPreviewRequest.index SelectPreviewRequest.route_id", "changes the answer")
         self.refused("SelectPreviewRequest.index", "SelectPreview", NOT_FOUND, "7", index=7)
         self.refused("SelectPreviewRequest.route_id", "SelectPreview", NOT_FOUND, "777", route_id=777)
@@ -180,7 +180,7 @@ class Drives:
             "/nav/preview", lambda told: told.HasField("cause_sequence"), since, "a preview in other traffic"
         )
         if bus_told.routes[0].summary.duration_s <= preview.routes[0].summary.duration_s:
-            raise Failed("traffic on a previewed route takes no time")
+            raise Failed("traffic on a previewed route does not increase its duration")
         live, free = (self.router.route(origin, target, use_traffic=use).summary.duration_s for use in (True, False))
         self.router.differs("RouteOptions.use_traffic", live, free)
         self.traffic()
@@ -190,11 +190,11 @@ class Drives:
             "/nav/route", lambda route: route.route_id == started.route_id, since, "the started route"
         )
         if points(route) != points(preview.routes[1]):
-            raise Failed("StartNavigation{route_id} follows another route than the one named")
+            raise Failed("StartNavigation{route_id} does not follow the named route")
         self.prove("StartNavigationRequest.route_id", "changes the answer")
         at = self.bus.expect("/nav/progress", lambda at: at.source == 3, since, "simulated progress")
         fast = self.bus.expect(
-            "/nav/progress", lambda at: at.distance_traveled_m > 150, since, "a simulated drive at ten times"
+            "/nav/progress", lambda at: at.distance_traveled_m > 150, since, "a simulated drive at ten times real time"
         )
         if (fast.distance_traveled_m - at.distance_traveled_m) / max((fast.stamp_ns - at.stamp_ns) / 1e9, 0.1) < 25:
             raise Failed("simulate_speed_factor changes nothing")
@@ -212,7 +212,7 @@ class Drives:
             raise Failed(f"a place 700 m from the next road: {told.error}")
 
     def long_simulation(self) -> None:
-        """Set from outside: motorway, tunnel and ferry, five times as fast."""
+        """A simulated drive along a given route over motorway, tunnel and ferry, at five times real time."""
         way = self.router.route(crossing(5, 0), ISLAND)
         self.refused(
             "",
@@ -233,7 +233,7 @@ class Drives:
         self.call("Navigation.SetRoute", calculate=target)
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
-        # An unsupported language of the route's planner is not a reason to refuse the route.
+        # A route is not rejected because its planner's language is not supported.
         way.options.language, way.options.alternatives = "sv", 5
         answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=5)
         route = self.bus.expect(
@@ -250,14 +250,14 @@ class Drives:
             "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
         )
         arrived = lambda: any(told.message.phase == 2 for told in self.bus.observer.since(since, "/nav/arrival"))  # noqa: E731
-        # The answers on all kinds of road.
+        # Answers on all kinds of road.
         while not arrived():
             if time.monotonic() > since + 180:
                 raise Failed("no arrival on the island in 180 s")
             self.call("Navigation.GetState", include_route=True)
             self.call("Navigation.GetHorizon")
             time.sleep(1)
-        # Another choice while the finished trip is still shown.
+        # A preview while the finished trip is still shown.
         self.call(
             "Navigation.CalculateRoute",
             origin=self.router.waypoint(crossing(5, 0)),
@@ -267,7 +267,7 @@ class Drives:
         self.stop()
 
     def fixes(self) -> None:
-        """Rejected fixes, another receiver, a silence."""
+        """Rejected fixes."""
         vehicle, bus = self.vehicle, self.bus
         since = time.monotonic()
         vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
@@ -279,7 +279,7 @@ class Drives:
         )
 
     def town_drive(self) -> None:
-        """Alternatives, traffic, a faster route, leaving the route, stops."""
+        """Alternatives, traffic, a repeated instruction, a faster route."""
         bus, call, types = self.bus, self.call, self.types
         since = time.monotonic()
         route = self.guide(crossing(0, 1), crossing(7, 4), speed=8)
@@ -292,7 +292,7 @@ class Drives:
         if not state.HasField("route") or call("Navigation.GetState").HasField("route"):
             raise Failed("include_route changes nothing")
         self.prove("GetStateRequest.include_route", "changes the answer")
-        # Traffic, from the vehicle on.
+        # Traffic ahead of the vehicle.
         ahead = self.segments(route, 600, 1400)
         since = self.traffic(*[(*segment, 3.0) for segment in ahead])
         bus.expect("/nav/route_refresh", lambda event: event.HasField("eta_delta_s"), since, "a refresh", 60)
@@ -301,11 +301,11 @@ class Drives:
         asked = call("Navigation.RepeatInstruction").instruction
         said = bus.expect("/nav/instruction/spoken", lambda said: said.is_repeat, since, "the repeated instruction")
         if said.text != asked.text or not said.text:
-            raise Failed(f"RepeatInstruction answers {asked.text!r}, and {said.text!r} is said")
-        # The faster route around it.
+            raise Failed(f"RepeatInstruction answers {asked.text!r} but publishes {said.text!r}")
+        # The faster route around the traffic.
         found = bus.expect("/nav/faster_route", lambda event: event.phase == 1, since, "a faster route", 60)
         if not found.faster_route_id or found.route.route_id != found.faster_route_id:
-            raise Failed("DETECTED does not carry the faster route's id")
+            raise Failed("DETECTED does not have the id of the faster route")
         self.refused("AcceptFasterRouteRequest.route_id", "AcceptFasterRoute", NOT_FOUND, "777", route_id=777)
         taken = call("Navigation.AcceptFasterRoute", route_id=found.faster_route_id, accept=True)
         if taken.route_id != found.faster_route_id:
@@ -319,7 +319,7 @@ class Drives:
         self.stop()
 
     def units(self) -> None:
-        """A short drive in the units of the country's signs, and the same one in miles."""
+        """A short drive with the units of the country's signs, and the same drive with miles."""
         metric, imperial = "metre", "feet|mile"
         for wanted, other, wishes in ((metric, imperial, {"units": None}), (imperial, metric, {"units": 2})):
             since = time.monotonic()
@@ -336,7 +336,7 @@ class Drives:
         since = time.monotonic()
         self.guide(place(150, BLOCK), place(BLOCK, BLOCK + 20), speed=8)
         self.bus.expect(
-            "/nav/instruction/visual", lambda shown: shown.HasField("sub_maneuver"), since, "a banner with what follows"
+            "/nav/instruction/visual", lambda shown: shown.HasField("sub_maneuver"), since, "a banner with a second maneuver"
         )
         # A request to the owner about a fix on the way.
         self.vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
@@ -345,7 +345,7 @@ class Drives:
         self.stop()
 
     def named(self) -> None:
-        """A route by its index, an alternative by its id, and a waypoint by its index that is not the next one."""
+        """Selects a route by its index, an alternative by its id, and a waypoint other than the next one by its index."""
         bus, call, since = self.bus, self.call, time.monotonic()
         self.guide(crossing(0, 1), crossing(7, 4), speed=3)
         offered = bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives").alternatives[-1]
@@ -353,12 +353,12 @@ class Drives:
         bus.expect("/nav/alternative_switch", lambda told: told.phase == 2 and not told.by_driving, since, "an alternative")
         route = bus.expect("/nav/route", lambda route: route.route_id == taken.route_id, since, "the alternative in force")
         if not set(points(offered.route)[offered.fork_point + 1 :]) <= set(points(route)):
-            raise Failed("SelectAlternative leads another way than the alternative named")
+            raise Failed("SelectAlternative does not lead along the named alternative")
         self.prove("SelectAlternativeRequest.route_id", "changes the answer")
         self.guide(crossing(0, 1), crossing(1, 1), crossing(1, 3), crossing(3, 3), speed=3)
         since = time.monotonic()
         if call("Navigation.SkipWaypoint", waypoint_index=2).waypoint_index != 2:
-            raise Failed("SkipWaypoint does not drop the waypoint that it names")
+            raise Failed("SkipWaypoint does not drop the named waypoint")
         route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
         passed = [min(distance(at, stop) for at in points(route)) < 30 for stop in (crossing(1, 1), crossing(1, 3))]
         if passed != [True, False]:
@@ -374,7 +374,7 @@ class Drives:
         started = call("Navigation.StartNavigation", index=1)
         route = bus.expect("/nav/route", lambda route: route.route_id == started.route_id, since, "the started route")
         if points(route) != points(shown[1]):
-            raise Failed("StartNavigation{index} follows another route than the one named")
+            raise Failed("StartNavigation{index} does not follow the named route")
         self.prove("StartNavigationRequest.index", "changes the answer")
         self.stop()
 
@@ -390,11 +390,11 @@ class Drives:
             "/nav/alternative_switch",
             lambda event: event.phase == 2,
             since,
-            "an alternative that is taken by driving",
+            "an alternative taken by driving",
             90,
         )
         if not taken.by_driving or taken.alternative_route_id != offered.route.route_id:
-            raise Failed(f"another alternative was taken, or not by driving: {taken}")
+            raise Failed(f"another alternative was taken, or it was not taken by driving: {taken}")
 
     def declined(self) -> None:
         """A faster route that is declined, an alternative that is selected, a closure."""
@@ -410,7 +410,7 @@ class Drives:
             "/nav/faster_route",
             lambda event: event.phase == 3 and event.reason,
             since,
-            "a faster route that is refused",
+            "a rejected faster route",
         )
         self.prove("AcceptFasterRouteRequest.accept", "changes the answer")
         self.owner.answers["AcceptFasterRoute"] = lambda question: types.PolicyAnswer(verdict=2)
@@ -420,15 +420,15 @@ class Drives:
             "/nav/policy/decision",
             lambda told: told.kind == 4 and told.verdict == 2,
             since,
-            "a faster route that the owner refuses",
+            "a faster route that the owner rejects",
         )
         self.set(faster__approval="manual")
         since = self.traffic()
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "a refresh when the jam is over")
-        # Speeds are valid until they expire.
+        # Speeds stay valid until they expire.
         since = self.traffic(*[(*segment, 3.0) for segment in ahead], seconds=3)
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s > 5, since, "a jam")
-        bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "the end of a jam that is over")
+        bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "the end of a jam whose speeds have expired")
         self.prove("TrafficSpeeds.speeds TrafficSpeed.speed_mps TrafficSpeed.valid_until_ns", "changes the answer")
         traffic_parts.segment_ids(self, route)
         traffic_parts.additions(self, route)
@@ -447,10 +447,10 @@ class Drives:
     def off_route(self) -> None:
         """The vehicle leaves its route; all requests to the owner; a manual reroute; one that fails."""
         bus, call, types, owner = self.bus, self.call, self.types, self.owner
-        # Every new route needs the owner's approval, however far away its first maneuver is.
+        # Every new route needs the owner's approval, regardless of the distance of its first maneuver.
         self.set(reroute__min_commit_time_s=120.0)
         owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
-        # Areas over the middle of the town: only its northernmost street leads past the first, only southern ones past the second.
+        # Areas in the middle of the town: only the northernmost street bypasses the first, only southern streets bypass the second.
         south, north = (
             polygon(types, [place(east * BLOCK, row * BLOCK) for east, row in box])
             for box in (
@@ -460,7 +460,7 @@ class Drives:
         )
 
         def rows(route: Any) -> list[int]:
-            """The streets by which a route passes the middle of the town."""
+            """Returns the streets by which a route passes the middle of the town."""
             return [row for row in range(ROWS) if min(distance(at, crossing(3, row)) for at in points(route)) < 30]
 
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
@@ -484,7 +484,7 @@ class Drives:
             raise Failed(f"the route leads through the owner's excluded area: it passes the streets {rows(route)}")
         self.prove("RerouteOptionsAnswer.options", "changes the answer")
         self.drive(route, 6)
-        # To another place, as the owner decides.
+        # The owner changes the destination.
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
             waypoints=[self.router.stop(crossing(6, 3))]
         )
@@ -494,7 +494,7 @@ class Drives:
             "/nav/reroute",
             lambda event: event.phase == 4 and event.request_id == begun.request_id,
             since,
-            "a reroute by hand",
+            "a manual reroute",
         )
         route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "its route")
         if distance(points(route)[-1], crossing(6, 3)) > 30:
@@ -502,7 +502,7 @@ class Drives:
         if not rows(route) or max(rows(route)) > 2:
             raise Failed(f"the route leads through the excluded area of Reroute: it passes the streets {rows(route)}")
         self.prove("RerouteOptionsAnswer.waypoints RerouteRequest.options", "changes the answer")
-        # One that fails, and one that is superseded by another command.
+        # A reroute that fails, and one that is superseded by another command.
         owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
             waypoints=[self.router.waypoint(NOWHERE)]
         )
@@ -516,7 +516,7 @@ class Drives:
         since = time.monotonic()
         bus.until(lambda: not call("Navigation.Reroute").HasField("error"), "another reroute is begun")
         self.stop()
-        bus.expect("/nav/reroute", lambda event: event.phase == 6, since, "a reroute that is overtaken")
+        bus.expect("/nav/reroute", lambda event: event.phase == 6, since, "a superseded reroute")
         owner.answers.pop("RerouteOptions")
         self.set(reroute__min_commit_time_s=30.0)
 
@@ -546,15 +546,15 @@ class Drives:
             crossing(4, 2),
         ]
         self.guide(crossing(1, 1), *stops, speed=12)
-        bus.expect("/nav/instruction/spoken", lambda said: said.text == "Obey", since, "words of the owner")
+        bus.expect("/nav/instruction/spoken", lambda said: said.text == "Obey", since, "the owner's wording")
         bus.expect(
-            "/nav/instruction/visual", lambda shown: shown.primary.text == "Look", since, "a banner of the owner"
+            "/nav/instruction/visual", lambda shown: shown.primary.text == "Look", since, "the owner's banner"
         )
         bus.expect(
             "/nav/policy/decision",
             lambda told: told.revised_instruction.suppress,
             since,
-            "words that the owner suppresses",
+            "an instruction that the owner suppresses",
         )
         self.prove(
             "ReviseInstructionAnswer.visual ReviseInstructionAnswer.spoken ReviseInstructionAnswer.suppress",
@@ -577,13 +577,13 @@ class Drives:
             raise Failed(f"SkipWaypoint without an index dropped: {skipped}")
         route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
         self.coverage(route)
-        # The trip survives the node's restart.
+        # The trip survives a restart of the node.
         owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
         self.drive(route, 25)
         bus.kill(NAVIGATION)
         self.restart()
         since = time.monotonic()
-        bus.expect("/nav/route", lambda route: route.reason == 8, since - 20, "a trip that goes on")
+        bus.expect("/nav/route", lambda route: route.reason == 8, since - 20, "the resumed trip")
         bus.expect("/nav/arrival", lambda event: event.phase == 2 and event.is_destination, since, "the arrival", 90)
         self.stop()
 
@@ -605,22 +605,22 @@ class Drives:
         self.prove("RouteCoverageRequest.waypoints", "changes the answer")
 
     def questions(self) -> None:
-        """Checks that the questions that were published are those that the owner was asked."""
+        """Checks that the published policy requests equal those that the owner received."""
         for name, questions in self.owner.asked.items():
             for question in questions:
                 asked = question.context
-                # The last ones may still be under way.
+                # The last ones may still be in transit.
                 published = self.bus.expect(
                     "/nav/policy/request",
                     lambda one: (one.request_id, one.stamp_ns) == (asked.request_id, asked.stamp_ns),  # noqa: B023
                     0,
-                    f"{name} {asked.request_id} as the owner was asked",
+                    f"{name} {asked.request_id} as the owner received it",
                 )
                 if getattr(published, published.WhichOneof("question")) != question:
-                    raise Failed(f"{name} {asked.request_id} is not asked as published")
+                    raise Failed(f"{name} {asked.request_id} of the owner differs from the published one")
 
     def outage(self) -> None:
-        """A silence of the receiver on a free drive along the route."""
+        """An outage of the receiver during a drive along the route in free-flowing traffic."""
         since = time.monotonic()
         self.guide(place(60, 0), place(3 * BLOCK, 3 * BLOCK), speed=12)
         has_bus_lane = lambda at: any(lane.HasField("closed") for lane in at.lanes)  # noqa: E731
@@ -648,7 +648,7 @@ class Drives:
 
 
 def check_fork(offered: Any, route: Any) -> None:
-    """Checks that an alternative's places are on both routes."""
+    """Checks that the fork and the join of an alternative are on both routes."""
     fork = (offered.fork.latitude, offered.fork.longitude)
     for name, line, index in (
         ("fork_point_main", points(route), offered.fork_point_main),

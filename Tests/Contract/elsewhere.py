@@ -1,24 +1,24 @@
-"""Fields, and values of enums, that do not occur in the walk."""
+"""Fields and enum values that do not occur in the walk."""
 
-# Places where a field is not set although the same message has it elsewhere: by the message's place and the field, with the reason. The
-# place is a pattern; `*` matches all fields.
+# Places where a field is not set although the same message has it elsewhere: the pattern of the message's place and the fields (`*`
+# matches all), with the reason.
 ABSENT: dict[tuple[str, str], str] = {
-    ("/nav/journal.command*", "*"): "the request as it came, judged by its effect",
+    ("/nav/journal.command*", "*"): "the request as received, tested by its effect",
     ("/nav/journal.policy_decision*", "*"): "the decision as on /nav/policy/decision",
-    ("/nav/journal.fix", "*"): "the fix as it came, judged by its effect",
-    ("/nav/journal.odometry", "*"): "the message as it came, judged by its effect",
-    ("/nav/journal.traffic", "speeds"): "recorded on /traffic/speeds; the journal says only which message came into force",
+    ("/nav/journal.fix", "*"): "the fix as received, tested by its effect",
+    ("/nav/journal.odometry", "*"): "the message as received, tested by its effect",
+    ("/nav/journal.traffic", "speeds"): "recorded on /traffic/speeds; the journal only names the message in force",
     (
         "/nav/journal.route_answer.routes",
         "stamp_ns session_id route_id cause_sequence event_sequence options reason chosen_route_id refresh_count",
-    ): "the router's answer, which becomes a route with an identity only when it is published",
-    ("/nav/journal.route_answer.routes.summary", "eta_ns"): "when the vehicle arrives is known once the route is published",
-    ("/nav/policy/request.accept_reroute.route", "route_id"): "it gets its number when it comes into force, as the proto says",
+    ): "the router's answer, which gets an identity only when it is published",
+    ("/nav/journal.route_answer.routes.summary", "eta_ns"): "the time of arrival is known only when the route is published",
+    ("/nav/policy/request.accept_reroute.route", "route_id"): "assigned when the route comes into force, as the proto says",
     ("*.alternatives.route", "compute_duration_s"): "absent in alternatives, as the comment says",
     ("*.alternative.route", "compute_duration_s"): "absent in alternatives, as the comment says",
     ("*.destination", "snapped snap_distance_m side"): "as requested; the waypoints of /nav/route have them",
-    ("/nav/route_refresh.summary", "weight"): "absent in what remains of a route, as the comment says",
-    ("Navigation.RefreshRoute.summary", "weight"): "absent in what remains of a route, as the comment says",
+    ("/nav/route_refresh.summary", "weight"): "absent for the rest of a route, as the comment says",
+    ("Navigation.RefreshRoute.summary", "weight"): "absent for the rest of a route, as the comment says",
     ("*.missing_tiles", "tileset"): "the navigation node's road tiles, as the comment of TileKey says",
     ("*.missing", "tileset"): "the navigation node's road tiles, as the comment of TileKey says",
     ("/nav/journal.start.tiles", "tileset"): "the navigation node's road tiles, as the comment of TileKey says",
@@ -26,42 +26,42 @@ ABSENT: dict[tuple[str, str], str] = {
     ("Navigation.AdvanceLeg.progress", "cause_sequence"): "caused by the call",
     ("Navigation.RepeatInstruction.instruction", "cause_sequence"): "caused by the call",
     ("*.sub_maneuver", "latitude longitude course_before course_after roundabout_exit"): "as the comment of sub_maneuver says",
-    ("/nav/fix_rejected.fix", "*"): "the fix as it came, judged by its effect",
-    ("/nav/policy/request.should_discard_fix.fix", "*"): "the fix as it came, judged by its effect",
+    ("/nav/fix_rejected.fix", "*"): "the fix as received, tested by its effect",
+    ("/nav/policy/request.should_discard_fix.fix", "*"): "the fix as received, tested by its effect",
     (
         "/gnss/fix",
         "position_covariance position_covariance_type frame_id heading heading_variance velocity_east_mps velocity_north_mps "
         "velocity_covariance integrity horizontal_protection_level_m vertical_protection_level_m integrity_risk_per_h spoofing "
         "jamming receive_stamp_ns receive_monotonic_ns",
-    ): "a file of gpsd's reports does not tell it",
+    ): "not in a file of gpsd's reports",
     ("*.matched", "altitude_m heading"): "only the raw fix has them",
     ("*.pose", "altitude_m heading"): "only the raw fix has them",
-    ("*.candidates.road", "from_node to_node offset_m"): "the comment of MatchCandidate.road leaves them out",
-    ("*.error", "missing_tiles nearest_road_m"): "only with MISSING_TILES, NO_ROAD_NEARBY and NO_ROUTE, which few calls lead to",
+    ("*.candidates.road", "from_node to_node offset_m"): "absent, as the comment of MatchCandidate.road says",
+    ("*.error", "missing_tiles nearest_road_m"): "only with MISSING_TILES, NO_ROAD_NEARBY and NO_ROUTE, which few calls return",
     ("*.routes", "event_sequence reason"): "absent in previews and answers, as the comments of Route say",
     ("*.route", "event_sequence reason"): "absent inside other messages, as the comments of Route say",
-    ("*.routes", "session_id cause_sequence chosen_route_id refresh_count"): "not in force: no fix or session has led to it",
+    ("*.routes", "session_id cause_sequence chosen_route_id refresh_count"): "not in force: no fix or session caused the route",
     ("*.route", "cause_sequence chosen_route_id refresh_count"): "not in force yet, chosen or refreshed",
-    ("/nav/policy/request.*", "prediction age_s road_ref speed_unlimited"): "asked with fixes, on streets with a limit and no number",
+    ("/nav/policy/request.*", "prediction age_s road_ref speed_unlimited"): "requested with fixes, on streets with a limit and no number",
     (
         "/nav/policy/request.*.progress",
         "visual_instruction_id spoken_instruction_id lanes lanes_distance_m",
-    ): "asked away from junctions with known lanes, or before the first instruction",
+    ): "requested away from junctions with known lanes, or before the first instruction",
     (
         "/nav/policy/request.revise_instruction.visual.*.components",
         "abbreviation abbreviation_priority",
-    ): "the owner is asked about a turn onto a street whose name has no short form",
-    ("/nav/policy/request.revise_instruction.visual", "cleared"): "the owner is asked only about what is shown",
-    ("Navigation.RepeatInstruction.instruction", "event_sequence is_notice"): "an answer is no event, and no notice is repeated",
-    ("Navigation.GetHorizon.horizon", "event_sequence"): "an answer is no event",
-    ("*reroute_options.waypoints", "snapped snap_distance_m side"): "places of a request, which the router has not snapped yet",
-    ("*", "curbside"): "published where it was asked for; the walk asks for it in routes that are given",
-    ("*.options", "alternatives departure_ns"): "a trip under way has neither, as the comments of RouteOptions say",
+    ): "requested for a turn onto a street whose name has no short form",
+    ("/nav/policy/request.revise_instruction.visual", "cleared"): "requested only for shown banners",
+    ("Navigation.RepeatInstruction.instruction", "event_sequence is_notice"): "an answer is not an event, and notices are not repeated",
+    ("Navigation.GetHorizon.horizon", "event_sequence"): "an answer is not an event",
+    ("*reroute_options.waypoints", "snapped snap_distance_m side"): "places in a request, not snapped yet",
+    ("*", "curbside"): "published only if requested; the walk requests it in given routes",
+    ("*.options", "alternatives departure_ns"): "absent during a trip, as the comments of RouteOptions say",
     ("*faster_route.route*", "congestion traffic_delay_s traffic_delay_scope"): "the faster route leads around the traffic",
     ("*.notices", "country"): "the way to the island crosses no border",
-    ("Navigation.AdvanceLeg.progress", "road_ref speed_unlimited lanes lanes_distance_m"): "as in the questions to the owner",
-    ("TileCache.Statistics.state", "event_sequence"): "an answer is no event",
-    ("*.legs", "notices"): "the town, in which alternatives are, has no tunnel and no toll",
+    ("Navigation.AdvanceLeg.progress", "road_ref speed_unlimited lanes lanes_distance_m"): "as in the requests to the owner",
+    ("TileCache.Statistics.state", "event_sequence"): "an answer is not an event",
+    ("*.legs", "notices"): "alternatives are in the town, which has no tunnel and no toll",
     ("*.legs.steps", "ref destinations exits rotary_name destination_refs"): "the town has no motorway and no roundabout",
     ("*.maneuver", "roundabout_exit"): "the town has no roundabout",
     ("*.intersections", "lanes"): "lanes are known on one street of the town",
@@ -72,7 +72,7 @@ ABSENT: dict[tuple[str, str], str] = {
         "/nav/policy/decision.revised_instruction.*",
         "stamp_ns session_id route_id cause_sequence event_sequence instruction_id utterance_id cleared leg_index step_index maneuver "
         "urgency trigger_distance_m distance_to_maneuver_m duration_to_maneuver_s driving_side is_repeat is_notice",
-    ): "what the owner cannot change is not in the decision",
+    ): "the decision does not contain what the owner cannot change",
 }
 
 # Fields that a client may send and the node ignores, as documented in the proto.
@@ -81,22 +81,22 @@ IGNORED: dict[tuple[str, str], str] = {
         "ReviseInstructionAnswer.visual",
         "stamp_ns session_id route_id cause_sequence event_sequence instruction_id cleared leg_index step_index maneuver "
         "trigger_distance_m distance_to_maneuver_m duration_to_maneuver_s driving_side",
-    ): "the owner words an instruction; identity, stamps, maneuver and distances stay",
+    ): "the owner changes only the wording; identity, stamps, maneuver and distances are kept",
     (
         "ReviseInstructionAnswer.spoken",
         "stamp_ns session_id route_id cause_sequence event_sequence utterance_id leg_index step_index maneuver urgency "
         "trigger_distance_m distance_to_maneuver_m duration_to_maneuver_s is_repeat is_notice",
-    ): "the owner words an instruction; identity, stamps, maneuver and distances stay",
-    ("ReviseInstructionAnswer.*.maneuver", "*"): "the maneuver stays",
-    ("ReviseInstructionAnswer.visual.sub_maneuver", "latitude longitude course_before course_after"): "the maneuver's place stays",
+    ): "the owner changes only the wording; identity, stamps, maneuver and distances are kept",
+    ("ReviseInstructionAnswer.*.maneuver", "*"): "the maneuver is kept",
+    ("ReviseInstructionAnswer.visual.sub_maneuver", "latitude longitude course_before course_after"): "the maneuver's place is kept",
     (
         "SetRouteRequest.route",
         "stamp_ns session_id route_id cause_sequence event_sequence edge_ids edge_first_points map_version provider reason "
         "chosen_route_id refresh_count compute_duration_s",
-    ): "the node matches the geometry to its own map, and gives the route an identity of its own",
-    ("SetRouteRequest.route.legs", "steps distance_m duration_typical_s waypoint_index names notices"): "made from the node's own map",
-    ("SetRouteRequest.route.legs.steps*", "*"): "made from the node's own map",
-    ("SetRouteRequest.route.legs.notices*", "*"): "made from the node's own map",
+    ): "the node matches the geometry to its own map and assigns its own identity",
+    ("SetRouteRequest.route.legs", "steps distance_m duration_typical_s waypoint_index names notices"): "derived from the node's own map",
+    ("SetRouteRequest.route.legs.steps*", "*"): "derived from the node's own map",
+    ("SetRouteRequest.route.legs.notices*", "*"): "derived from the node's own map",
     ("SetRouteRequest.route.legs.annotation", "way_ids distances_m speeds_mps speed_limits congestion"): "from the node's own map",
     ("SetRouteRequest.route.legs.annotation.*", "*"): "from the node's own map",
     ("SetRouteRequest.route.waypoints", "snapped snap_distance_m side"): "set by the router",
@@ -105,12 +105,12 @@ IGNORED: dict[tuple[str, str], str] = {
         "SetRouteRequest.route.summary",
         "distance_m duration_typical_s traffic_delay_s traffic_delay_scope traffic_stamp_ns eta_ns toll restrictions "
         "ferry_length_m motorway_length_m unpaved_length_m tunnel_length_m countries names weight country_passages ferries",
-    ): "counted on the node's own map",
-    ("SetRouteRequest.route.summary.*", "*"): "counted on the node's own map",
-    ("SetRouteRequest.route.options", "alternatives"): "a given route has none",
+    ): "calculated on the node's own map",
+    ("SetRouteRequest.route.summary.*", "*"): "calculated on the node's own map",
+    ("SetRouteRequest.route.options", "alternatives"): "a given route has no alternatives",
 }
 
-# Cases that cannot be reached from outside, each with the test that covers it.
+# Fields and values that cannot be triggered from outside, each with the test that covers it.
 SHOWN_ELSEWHERE = {
     "Alternatives.error": "Tests/Scenarios/alternatives/search-fails.scenario",
     "AlternativeSwitch.error": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",

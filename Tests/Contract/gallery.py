@@ -1,4 +1,4 @@
-"""A street far from the town, drawn for the values of enums: classes, features, lanes, maneuvers; and fixes of every kind."""
+"""A street far from the town with every class, feature, lane and maneuver that the enums name; and fixes of every kind."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,17 @@ WEST, NORTH, STEP = -4500.0, 3000.0, 100.0
 
 
 def at(steps: float, north: float = 0.0) -> tuple[float, float]:
-    """A place by its steps along the street and its metres beside it, in metres of the town."""
+    """Returns a place by its steps along the street and its metres north of it, in metres of the town."""
     return WEST + steps * STEP, NORTH + north
 
 
 def spot(steps: float, north: float = 0.0) -> tuple[float, float]:
-    """The same place by latitude and longitude."""
+    """Returns the latitude and longitude of such a place."""
     return place(*at(steps, north))
 
 
 def draw(town: Drawing) -> None:
-    """Adds the street."""
+    """Adds the street to the drawing."""
     town.way(at(0), at(1), highway="primary", name="Allee")
     town.way(at(1), at(2), highway="trunk", name="Allee")
     town.way(at(2), at(2.5), at(3), highway="living_street", name="Wohnweg")
@@ -41,7 +41,7 @@ def draw(town: Drawing) -> None:
     for north in (1, -1):
         town.way(at(6), at(5, 60 * north), highway="secondary", name=f"Spitzgasse {north + 2}")
         town.way(at(6), at(7, 40 * north), highway="secondary", name=f"Gabelgasse {north + 2}")
-    # A street that turns and keeps its name, where another goes straight on.
+    # A street that turns and keeps its name at a junction where another street goes straight on.
     town.way(at(7, 40), at(8, 80), at(8, 200), highway="secondary", name="Gabelgasse 3")
     town.way(at(8, 80), at(9, 120), highway="residential", name="Seitengasse")
     # Roundabouts without names: a large one and a small one.
@@ -54,19 +54,19 @@ def draw(town: Drawing) -> None:
     town.way(at(9.6, -50), at(9.6, -150), highway="secondary", name="Abgasse")
     town.way(at(1), at(1, 100), highway="service", access="private", name="Privatweg")
     town.way(at(2), at(2, 100), highway="residential", motor_vehicle="destination", name="Anliegerweg")
-    # The end of the street that turns is an enclave of another country.
+    # The end of the turning street is an enclave of another country.
     town.country("AT", at(7.9, 90), at(8.1, 90), at(8.1, 260), at(7.9, 260))
 
 
 def ring(town: Drawing, steps: float, north: float, radius: float) -> None:
-    """A roundabout around a place."""
+    """Draws a roundabout around a place."""
     wide = radius / STEP
     corners = [at(steps - wide, north), at(steps, north - radius), at(steps + wide, north), at(steps, north + radius)]
     town.way(*corners, corners[0], highway="secondary", junction="roundabout")
 
 
 def street(drives: "Drives") -> None:
-    """Routes with every kind of maneuver, lane and restriction, then a drive along the street, and back against the route."""
+    """Requests routes with every kind of maneuver, lane and restriction, then drives along the street and back against the route."""
     route, types, bus = drives.router.route, drives.types, drives.bus
     spur = drives.router.waypoint(spot(9, 120), kind=2)
     wide = types.VehicleProfile(vehicle_class=2, height_m=3.9, length_m=9.9, weight_kg=7400, axle_load_kg=4900)
@@ -105,7 +105,7 @@ def street(drives: "Drives") -> None:
     marks = lambda horizon: [mark for path in horizon.paths for mark in path.points]  # noqa: E731
     is_border = lambda mark: types.enum("HorizonPointKind", mark.kind) == "BORDER" and mark.text == "AT"  # noqa: E731
     bus.expect("/nav/horizon", lambda horizon: any(map(is_border, marks(horizon))), since, "a border ahead")
-    # Shares of the speeds without traffic, on the last three segments.
+    # The last three segments get a share of their speeds without traffic.
     shares = zip((0.9, 0.7, 0.5), range(-3, 0), strict=True)
     note = way.legs[0].annotation
     speeds = {index: share * note.distances_m[index] / note.durations_s[index] for share, index in shares}
@@ -118,7 +118,7 @@ def street(drives: "Drives") -> None:
 
 
 def fix_kinds(drives: "Drives") -> None:
-    """Fixes of every type and status: usable ones, and those that are rejected by the reason."""
+    """Fixes of every type and status: usable fixes, and fixes that are rejected with the expected reason."""
     bus, types = drives.bus, drives.types
     rejected = {
         ("fix_type", 1): "FIX_TYPE", ("fix_type", 2): "FIX_TYPE", ("integrity", 4): "INTEGRITY", ("spoofing", 3): "SPOOFING",
@@ -140,23 +140,23 @@ def fix_kinds(drives: "Drives") -> None:
             else:
                 wanted = lambda entry: getattr(entry.fix, name) == value  # noqa: B023, E731
                 bus.expect("/nav/journal", wanted, since, f"a fix with {name} {value}")
-    # The report of a receiver without a solution.
+    # A report of a receiver without a position solution.
     since = time.monotonic()
     drives.vehicle.extra = {"latitude": 0.0, "longitude": 0.0}
-    bus.expect("/nav/fix_rejected", lambda event: event.reason == 1, since, "a fix without a place")
+    bus.expect("/nav/fix_rejected", lambda event: event.reason == 1, since, "a fix without a position")
     drives.vehicle.extra = {}
     quality(drives)
 
 
 def quality(drives: "Drives") -> None:
-    """Fixes that are used and reduce the quality of positioning, with the reason."""
+    """Usable fixes that reduce the quality of positioning, with the reason."""
 
     def reduced(since: float, reason: str) -> None:
         named = lambda state: [drives.types.enum("GnssQualityReason", one) for one in state.gnss.reasons]  # noqa: E731
         drives.bus.expect("/nav/state", lambda state: reason in named(state), since, f"a reduced quality: {reason}")
 
     since = time.monotonic()
-    # At another place, where earlier fixes have no influence.
+    # At another place, so that earlier fixes have no influence.
     drives.vehicle.extra = {"horizontal_accuracy_m": 60.0, "position_covariance": None}
     drives.vehicle.stand(crossing(6, 4))
     reduced(since, "ACCURACY")

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Leaves = dict[str, list[Any]]
 VISUAL, SPOKEN = "ReviseInstructionAnswer.visual", "ReviseInstructionAnswer.spoken"
 ROUTE = "SetRouteRequest.route"
-# Fields that differ from one route to the next for the same request.
+# Fields that differ between routes of equal requests.
 OF_THE_MOMENT = (
     "stamp_ns session_id route_id chosen_route_id cause_sequence event_sequence compute_duration_s summary.eta_ns".split()
 )
 
 
 def leaves(message: Any, path: str) -> Leaves:
-    """The values in a message and its nested messages, by their places."""
+    """Returns the values in a message and its nested messages, by their places."""
     found: Leaves = {}
     for field, value in message.ListFields():
         here = f"{path}.{field.name}"
@@ -35,7 +35,7 @@ def leaves(message: Any, path: str) -> Leaves:
 
 
 def another(field: Any, value: Any) -> Any:
-    """Another valid value of a field that is not a message."""
+    """Returns another valid value of a field that is not a message."""
     if field.enum_type:
         return 2 if value == 1 else 1
     if field.type == field.TYPE_BOOL:
@@ -47,7 +47,7 @@ def another(field: Any, value: Any) -> Any:
 
 
 def alter(message: Any, path: str, is_meant: Callable[[str], bool]) -> None:
-    """Changes the fields of a message and its nested messages whose places are selected; adds absent ones."""
+    """Changes the selected fields of a message and its nested messages; adds absent ones."""
     for field in message.DESCRIPTOR.fields:
         here, value = f"{path}.{field.name}", getattr(message, field.name)
         if field.message_type:
@@ -69,7 +69,7 @@ def alter(message: Any, path: str, is_meant: Callable[[str], bool]) -> None:
 
 
 def revision(question: Any, types: Any) -> Any:
-    """An answer in which every field of the instruction has another value."""
+    """Returns an answer in which every field of the instruction has another value."""
     answer = types.ReviseInstructionAnswer()
     kind = question.WhichOneof("instruction")
     told = getattr(answer, kind)
@@ -79,7 +79,7 @@ def revision(question: Any, types: Any) -> Any:
             del line.components[:]
         del told.lanes[:]
         alter(told, VISUAL, lambda _: True)
-        # FORK, slightly to the right.
+        # A fork, slight right.
         told.sub_maneuver.type, told.sub_maneuver.modifier, told.sub_maneuver.roundabout_exit = 8, 4, 5
         for name in ("primary", "secondary", "sub"):
             line = getattr(told, name)
@@ -99,7 +99,7 @@ def revision(question: Any, types: Any) -> Any:
 
 
 def revise(drives: "Drives") -> None:
-    """Compares instructions in which the owner changes every field with those then shown and spoken."""
+    """Compares instructions in which the owner changes every field with those that are then shown and spoken."""
     bus, since = drives.bus, time.monotonic()
     asked: dict[tuple[str, int], tuple[Any, Any]] = {}
 
@@ -112,7 +112,7 @@ def revise(drives: "Drives") -> None:
         return changed
 
     drives.owner.answers["ReviseInstruction"] = answer
-    # The second turn follows so closely that it is part of the first one's instruction.
+    # The second turn follows so closely that it is part of the first turn's instruction.
     drives.guide(place(20, 250), crossing(1, 2), crossing(2, 2), speed=8)
     for kind, root in (("visual", VISUAL), ("spoken", SPOKEN)):
         said = bus.expect(
@@ -126,7 +126,7 @@ def revise(drives: "Drives") -> None:
         for key in new:
             if told.get(key) == new[key] != old.get(key):
                 if matches(key, IGNORED):
-                    raise Failed(f"{key} of the owner's answer is taken, and the proto says that it is not")
+                    raise Failed(f"{key} of the owner's answer is applied, but the proto documents it as ignored")
                 drives.prove(f"{key} {key.rpartition('.')[0]}", "changes the answer")
     drives.stop()
 
@@ -135,7 +135,7 @@ def revise(drives: "Drives") -> None:
 
 
 def set_route(drives: "Drives") -> None:
-    """Sets routes with one field changed: each change leads to another route or a refusal, unless the proto states otherwise."""
+    """Sets routes with one field changed: each change leads to another route or an error, unless documented as ignored."""
     router, types, call = drives.router, drives.types, drives.call
     ends = crossing(0, 1), router.waypoint(crossing(3, 1), name="Depot", kind=1), crossing(3, 4)
     base, other = router.route(*ends), router.route(ends[0], ends[2])
@@ -160,9 +160,9 @@ def set_route(drives: "Drives") -> None:
 
     plain = outcome(base)
     if isinstance(plain, str):
-        raise Failed(f"a route from CalculateRoute is refused: {plain}")
+        raise Failed(f"a route from CalculateRoute is rejected: {plain}")
     if outcome(base) != plain:
-        raise Failed(f"the same route that is given twice differs: {difference(outcome(base), plain)}")
+        raise Failed(f"setting the same route twice gives different results: {difference(outcome(base), plain)}")
     bare = types.Route(geometry=other.geometry, summary=other.summary)
     whole = outcome(bare)
 
@@ -178,7 +178,7 @@ def set_route(drives: "Drives") -> None:
     for name, value in (("first_point", 1), ("last_point", 3), ("duration_s", 999.0)):
         differs(f"legs.{name}", lambda route: setattr(route.legs[0], name, value))  # noqa: B023
     differs("legs.annotation", lambda route: route.legs[0].ClearField("annotation"))
-    differs("legs.annotation.node_ids", lambda route: move(route.legs[0].annotation.node_ids, 8))  # The street beside it.
+    differs("legs.annotation.node_ids", lambda route: move(route.legs[0].annotation.node_ids, 8))  # The neighbouring street.
     differs("legs.annotation.durations_s", lambda route: shift(route.legs[0].annotation.durations_s, 60))
     target = {"latitude": ends[2][0] + 1e-4, "longitude": ends[2][1] + 1e-4, "name": "Ziel", "course": 1.0, "curbside": True}
     for name, value in target.items():
@@ -191,7 +191,7 @@ def set_route(drives: "Drives") -> None:
     differs("waypoints.radius_m", lambda route: aside(route, radius_m=20), compared=changed(lambda route: aside(route, radius_m=100)))
     headed = lambda route, **more: route.waypoints[-1].MergeFrom(types.Waypoint(course=1.0, **more))  # noqa: E731
     differs("waypoints.course_tolerance_rad", lambda route: headed(route, course_tolerance_rad=1.5), compared=changed(headed))
-    # As a VIA, the stop ends no leg.
+    # As a via, the waypoint ends no leg.
     one_leg = changed(lambda route: route.ClearField("legs"))
     differs("waypoints.kind", lambda route: (route.ClearField("legs"), setattr(route.waypoints[1], "kind", 2)), compared=one_leg)
     wishes = types.RouteOptions(
@@ -228,17 +228,17 @@ def set_route(drives: "Drives") -> None:
 
 
 def difference(one: Leaves | str, other: Leaves | str) -> str:
-    """Describes the places in which two routes differ; returns a refusal unchanged."""
+    """Describes the places in which two routes differ; returns an error message unchanged."""
     if isinstance(one, str) or isinstance(other, str):
         return f"{one if isinstance(one, str) else other}"
     return ", ".join(sorted(key for key in one | other if one.get(key) != other.get(key)))
 
 
 def move(values: Any, amount: int) -> None:
-    """Increases all of some numbers."""
+    """Increases all numbers of a list."""
     values[:] = [value + amount for value in values]
 
 
 def shift(values: Any, amount: float) -> None:
-    """Increases the first of some numbers, which moves a whole line of deltas."""
+    """Increases the first number of a list; for deltas this moves the whole line."""
     values[0] += type(values[0])(amount)

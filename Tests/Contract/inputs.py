@@ -1,4 +1,4 @@
-"""The vehicle's messages: another value of each field that the node reads changes a position, a verdict or a time."""
+"""The vehicle's messages: a changed value of each field that the node reads changes a position, a decision or a time."""
 
 import math
 import time
@@ -64,28 +64,28 @@ def fixes(drives: "Drives") -> None:
 
 
 def is_late(drives: "Drives", heard: Any) -> bool:
-    """Whether the header of the fix behind a position has a later stamp than the position."""
+    """Whether the header of the fix that caused a position has a later stamp than the position."""
     track = next(track for (topic, _), track in drives.bus.observer.tracks.items() if topic == "/gnss/fix")
     stamp = track.stamps.get(heard.message.cause_sequence, (0, 0.0))[0]
     return 0.4e9 < stamp - heard.message.stamp_ns < 0.9e9
 
 
 def odometry(drives: "Drives") -> None:
-    """The fields of odometry, by the prediction during a silence of the receiver, off the roads."""
+    """The fields of odometry, tested by the prediction during an outage of the receiver away from roads."""
     vehicle, bus = drives.vehicle, drives.bus
     vehicle.stand(place(-700, 300))
     vehicle.follow([place(-700, 300), place(-700, 2500)], 10)
     vehicle.has_wheels = True
 
     def predicted(**wheels: Any) -> tuple[float, float, float, float]:
-        """Returns how far north and east a silence of the receiver leads in 2.5 s, and the σ along and across, in m."""
+        """Returns the predicted motion north and east in the first 2.5 s of an outage, and the σ along and across, in m."""
         measured = lambda at: at.source == 1 and distance((at.raw.latitude, at.raw.longitude), vehicle.place) < 20  # noqa: E731
         bus.expect(POSITION, measured, time.monotonic(), "a position in the field")
         time.sleep(2)
         since = time.monotonic()
         vehicle.hide(wheels)
         at = bus.expect(POSITION, lambda at: at.age_s > 2.5, since, f"a position predicted with {wheels}")
-        # From the last fix on, however long it was under way.
+        # From the last fix on, regardless of its delay.
         begin = [one.message for one in bus.observer.since(since - 10, POSITION) if one.message.source == 1][-1].matched
         vehicle.appear()
         north, east = at.matched.latitude - begin.latitude, at.matched.longitude - begin.longitude
@@ -99,7 +99,7 @@ def odometry(drives: "Drives") -> None:
             raise Failed(f"{field} of odometry changes nothing in the prediction without fixes")
         drives.prove(f"VehicleOdometry.{field}", CHANGES)
 
-    # Wheels that contradict the fixes are not trusted for a while, so these tests come last.
+    # Odometry that contradicts the fixes is not trusted for a while, so these tests come last.
     differs("speed_sigma_mps", predicted(speed_sigma_mps=20.0)[2] > along + 0.1)
     differs("yaw_rate_sigma_radps", abs(predicted(yaw_rate_sigma_radps=0.001)[3] - cross) > 0.1)
     differs("yaw_rate_radps", predicted(yaw_rate_radps=0.3, yaw_rate_sigma_radps=0.01)[1] < -5)

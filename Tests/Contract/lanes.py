@@ -1,4 +1,4 @@
-"""The parts of the walk. They mostly wait, so lanes of them run side by side, each on a bus of its own."""
+"""The parts of the walk. They mostly wait and are therefore divided into lanes, which run in parallel, each on a separate bus."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ from town import crossing
 
 
 class Stand:
-    """Navigation on a bus of its own with a vehicle, an owner, an online provider and the tile cache."""
+    """Navigation on a separate bus with a vehicle, an owner, an online provider and the tile cache."""
 
     def __init__(self, lane: str, new_bus: Callable[[str], Bus], programs: pathlib.Path, tiles: pathlib.Path) -> None:
         self.bus, self.new_bus, self.programs = new_bus(lane), new_bus, programs
@@ -61,7 +61,7 @@ class Stand:
         self.bus.until(lambda: self.bus.observer.last("/nav/position"), "a position")
 
     def end(self) -> None:
-        """Ends everything."""
+        """Ends all processes and threads."""
         self.vehicle.end()
         self.owner.end()
         self.source.end()
@@ -73,12 +73,12 @@ Part = Callable[[Stand], Any]
 
 
 def drive(part: Callable[[Drives], Any]) -> Part:
-    """A part of drives that starts without the previous one's trip, preview, traffic and owner's answers."""
+    """Returns a part that starts without the trip, preview, traffic and owner's answers of the previous one."""
     return lambda on: on.drives.begin(lambda: part(on.drives))
 
 
 def online(on: Stand) -> None:
-    """A route from the online provider, and none if it may not be asked."""
+    """A route from the online provider, and a route on board if the provider is not permitted."""
     drives, types = on.drives, on.bus.types
     router = drives.router
     ends = (crossing(0, 1), crossing(3, 1))
@@ -105,17 +105,17 @@ def online(on: Stand) -> None:
 
 
 def parameters(on: Stand) -> None:
-    """A parameter of each kind."""
+    """Sets a parameter of each kind."""
     values(
         on.bus, NAVIGATION, bool_value=("faster.enabled", True), int_value=("dead_reckoning.exit_good_fixes", 2),
         double_value=("fix.max_h_accuracy_m", 120.0), string_value=("log.level", "debug"),
     )  # fmt: skip
 
 
-# The only part of a vehicle without a position.
+# The only part without a position.
 BEFORE_THE_FIRST_FIX = "before the first fix"
 
-# Of about the same length: a walk takes as long as its longest lane. A lane's parts run one after the other.
+# The lanes should have about the same length, because the longest one determines that of the walk. The parts of a lane run in sequence.
 LANES: dict[str, dict[str, Part]] = {
     "requests": {
         BEFORE_THE_FIRST_FIX: lambda on: on.drives.before_the_first_fix(),
@@ -128,7 +128,7 @@ LANES: dict[str, dict[str, Part]] = {
         "units": drive(Drives.units),
         "close turns": drive(Drives.close_turns),
         "named": drive(Drives.named),
-        # Its trip goes on: the cache's statistics then tell of a route.
+        # Its trip continues, so that the cache's statistics include a route.
         "outage": drive(Drives.outage),
         "requests: questions": lambda on: on.drives.questions(),
         "calls of a node": lambda on: node_calls(on.bus, NAVIGATION),
@@ -161,7 +161,7 @@ LANES: dict[str, dict[str, Part]] = {
 
 
 def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-    """The answers of an OSRM server: one known route, otherwise that there is none."""
+    """Answers like an OSRM server: with the known route, or with NoRoute."""
     time.sleep(online["delay"])
     head = {"Content-Type": "application/json"}
     if not online["line"]:
@@ -182,7 +182,7 @@ def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], 
 
 
 def encoded(line: list[tuple[float, float]]) -> str:
-    """A line as a polyline of six digits."""
+    """Returns a line as an encoded polyline with six digits."""
     text, before = "", (0, 0)
     for at in line:
         now = (round(at[0] * 1e6), round(at[1] * 1e6))

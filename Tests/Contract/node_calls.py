@@ -11,7 +11,7 @@ from stage import Bus, Failed
 
 
 def node_calls(bus: Bus, name: str) -> None:
-    """Every method of a node except Shutdown."""
+    """Calls the methods for information, schemas and parameters."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     info = call("Node.GetInfo")
     if info.node != name or not info.publishes:
@@ -37,12 +37,12 @@ def node_calls(bus: Bus, name: str) -> None:
         return call("Node.SetParameters", parameters=[types.Parameter(**fields)])
 
     if code(change(key="nil", int_value=1)) != "NOT_FOUND":
-        raise Failed("a parameter that is not there is set")
+        raise Failed("setting an unknown parameter is not rejected")
     prove("SetParametersRequest.parameters Parameter.key", "is refused by name")
 
 
 def values(bus: Bus, name: str, **known: tuple[str, Any]) -> None:
-    """Each kind of value changes a parameter: key by kind."""
+    """Checks that each kind of value changes a parameter; `known` gives the key and the value of each kind."""
     types, call = bus.types, bus.client(name)
     for kind, (key, value) in known.items():
         before = {one.key: one for one in call("Node.GetParameters").parameters}
@@ -80,12 +80,12 @@ def waits(bus: Bus, name: str, publisher: Publisher) -> None:
     if not is_met(publisher.boot_id, far, topic="/nil", seconds=10.0):
         raise Failed("a barrier waits for a topic that the node does not subscribe to")
     if is_met(1, sequence):
-        raise Failed("a barrier does not tell the runs of a publisher apart")
+        raise Failed("a barrier does not distinguish the runs of a publisher")
     prove("BarrierRequest.points BarrierPoint.topic BarrierPoint.sequence BarrierPoint.boot_id", "changes the answer")
 
 
 def lives(bus: Bus, name: str) -> None:
-    """Deactivates and activates a node, and shuts it down with a reason."""
+    """Deactivates, activates and shuts down a node."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     idle = call("Node.ChangeState", transition=3)
     active = call("Node.ChangeState", transition=2)
@@ -106,7 +106,7 @@ def lives(bus: Bus, name: str) -> None:
 
 
 def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
-    """Makes a recorder write its last seconds, and some more."""
+    """Makes a recorder write a snapshot, and another one that includes the following seconds."""
     call, prove = bus.client(name), bus.contract.prove
     first = call("Recorder.Snapshot", reason="the walk asks", seconds=20)
     bag = folder / pathlib.Path(first.path).name
@@ -125,7 +125,7 @@ def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
 
 
 def leads(bus: Bus, name: str) -> None:
-    """Leads a node through a lockstep playback like a player: waves of messages and the time of each wave."""
+    """Acts as the player of a lockstep playback: sends waves of messages with the time of each wave."""
     types, call, prove = bus.types, bus.client(name), bus.contract.prove
     bus.foreign.add("leader")
     player = Publisher(bus.path, types, "leader", {"/gnss/fix": ("navbus.v1.GnssFix", 65536)})
@@ -144,32 +144,32 @@ def leads(bus: Bus, name: str) -> None:
 
         begun = barrier(1, 0, 1, player.boot_id, point(0))
         if "/gnss/fix" not in begun.subscribed or not any(one.HasField("subscriber_count") for one in begun.published):
-            raise Failed(f"BEGIN does not tell of topics: {begun}")
+            raise Failed(f"the answer to BEGIN lacks topics: {begun}")
         prove("BarrierRequest.phase", "changes the answer")
         try:
             barrier(2, 1, session=7)
-            raise Failed("a wave of another session is not refused")
+            raise Failed("a wave of another session is not rejected")
         except CallFailed:
             prove("BarrierRequest.session", "is refused by name")
         timers = []
         for second, epoch in ((10, 1), (20, 1), (15, 1), (5, 2)):
             timers.append(barrier(2, second, epoch).next_timer_ns - begin)
-        # Time advances with the stamp, never runs backwards within an epoch, and starts again with another epoch.
+        # Time advances with the stamp, never runs backwards within an epoch, and restarts with another epoch.
         if not timers[0] < timers[1] <= timers[2]:
-            raise Failed(f"the stamps of waves set no time: {timers}")
+            raise Failed(f"the stamps of waves do not set the time: {timers}")
         prove("BarrierRequest.stamp_ns", "changes the answer")
         if not timers[3] < timers[2]:
-            raise Failed(f"another epoch sets no other time: {timers}")
+            raise Failed(f"another epoch does not reset the time: {timers}")
         prove("BarrierRequest.epoch", "changes the answer")
         barrier(3, 6, 2)
-        # The next playback is led by another player, and the first one is then refused.
+        # When another player leads the next playback, the first player is rejected.
         bus.foreign.add("second")
         second = Publisher(bus.path, types, "second", {})
         barrier(1, 7, 3, second.boot_id, point(0))
         barrier(2, 8, 3, second.boot_id)
         try:
             barrier(2, 9, 3)
-            raise Failed("a wave of the previous session is not refused")
+            raise Failed("a wave of the previous session is not rejected")
         except CallFailed:
             prove("BarrierRequest.session", "changes the answer")
         barrier(3, 9, 3, second.boot_id)

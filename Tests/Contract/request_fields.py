@@ -1,4 +1,4 @@
-"""Requests of the navigation service, field by field: each changes the answer or is refused by name."""
+"""Requests of the navigation service, field by field: each changes the answer or is rejected by name."""
 
 import math
 import time
@@ -11,7 +11,7 @@ INVALID, NOT_FOUND = "INVALID_REQUEST", "NOT_FOUND"
 
 
 def points(route: Any) -> list[Place]:
-    """The line of a route."""
+    """Returns the line of a route."""
     found, latitude, longitude = [], 0, 0
     for north, east in zip(route.geometry.lat_deltas_e7, route.geometry.lon_deltas_e7):
         latitude, longitude = latitude + north, longitude + east
@@ -20,7 +20,7 @@ def points(route: Any) -> list[Place]:
 
 
 def polygon(types: Any, corners: list[Place]) -> Any:
-    """An area with one ring."""
+    """Returns an area with one ring."""
     area, before = types.Polygon(), (0, 0)
     ring = area.rings.add()
     for latitude, longitude in corners:
@@ -32,22 +32,22 @@ def polygon(types: Any, corners: list[Place]) -> Any:
 
 
 class Router:
-    """Requests routes without opening a preview."""
+    """A client that requests routes without opening a preview."""
 
     def __init__(self, call: Caller) -> None:
         self.call, self.types, self.contract = call, call.bus.types, call.bus.contract
 
     def waypoint(self, at: Place, **fields: Any) -> Any:
-        """A waypoint."""
+        """Returns a waypoint."""
         return self.types.Waypoint(latitude=at[0], longitude=at[1], **fields)
 
     def stop(self, at: Place, **fields: Any) -> Any:
-        """A waypoint with every field that can still be reached from everywhere."""
+        """Returns a waypoint that has every field and is still reachable from everywhere."""
         wide = dict(name="Halt", kind=1, course=0.0, course_tolerance_rad=math.pi, radius_m=90.0, curbside=False)
         return self.waypoint(at, **(wide | fields))
 
     def options(self, **fields: Any) -> Any:
-        """Options with every field that close no road in the town; None omits a field."""
+        """Returns options that have every field and close no road in the town; None omits a field."""
         car = self.types.VehicleProfile(
             vehicle_class=1, height_m=1.5, width_m=1.8, length_m=4.5, weight_kg=1500, axle_load_kg=900, hazardous_goods=False,
             max_speed_mps=50,
@@ -60,7 +60,7 @@ class Router:
         return self.types.RouteOptions(**(every | fields))
 
     def answer(self, origin: Any, *waypoints: Any, **options: Any) -> Any:
-        """The last part of the answer; places or waypoints from one to the last."""
+        """Returns the last part of the answer to a request over places or waypoints."""
         whole = [one if hasattr(one, "latitude") else self.waypoint(one) for one in (origin, *waypoints)]
         request = self.types.CalculateRouteRequest(
             origin=whole[0], waypoints=whole[1:], options=self.types.RouteOptions(**options), preview=False
@@ -68,24 +68,24 @@ class Router:
         return self.call("Navigation.CalculateRoute", request)
 
     def route(self, origin: Any, *waypoints: Any, **options: Any) -> Any:
-        """The best route."""
+        """Returns the best route."""
         answer = self.answer(origin, *waypoints, **options)
         if not answer.routes:
             raise Failed(f"no route: {answer.error.message}")
         return answer.routes[0]
 
     def differs(self, field: str, one: Any, other: Any) -> None:
-        """Checks that a field made a difference."""
+        """Checks that two results differ, and records that the field changes the answer."""
         if one == other:
             raise Failed(f"{field} changes nothing")
         self.contract.prove(field, "changes the answer")
 
     def refused(self, field: str, code: str, words: str, **options: Any) -> None:
-        """Checks that a value of an option is refused by name."""
+        """Checks that a value of an option is rejected by name."""
         error = self.answer(crossing(0, 1), crossing(3, 2), **options).error
         found = self.types.enum("ErrorCode", error.code)
         if found != code or words not in error.message:
-            raise Failed(f"{field} is not refused as {code} naming '{words}', but: {found} {error.message}")
+            raise Failed(f"{field} is not rejected as {code} naming '{words}', but: {found} {error.message}")
         self.contract.prove(field, "is refused by name")
 
 
@@ -177,7 +177,7 @@ def waypoints(router: Router) -> None:
     middle = place(375, 250)
     east, west = waypoint(middle, course=math.pi / 2), waypoint(middle, course=1.5 * math.pi)
     differs("Waypoint.course", points(route(east, crossing(3, 3))), points(route(west, crossing(3, 3))))
-    # A course that differs from the road's: allowed by a wide tolerance, not by a narrow one.
+    # A course that differs from the road's is accepted with a wide tolerance but not with a narrow one.
     wide = router.answer(waypoint(middle, course=1.2, course_tolerance_rad=0.6, radius_m=30), crossing(3, 3))
     narrow = router.answer(waypoint(middle, course=1.2, course_tolerance_rad=0.1, radius_m=30), crossing(3, 3))
     differs("Waypoint.course_tolerance_rad", bool(wide.routes), bool(narrow.routes))
@@ -187,14 +187,14 @@ def waypoints(router: Router) -> None:
     differs("Waypoint.radius_m", bool(far.routes), bool(close.routes))
     error = router.answer(crossing(0, 1), waypoint(beside, radius_m=1e6)).error
     if "radius_m" not in error.message:
-        raise Failed(f"a radius_m of 1,000 km is not refused by name: {error.message}")
+        raise Failed(f"a radius_m of 1,000 km is not rejected by name: {error.message}")
     left = place(375, 262)
     free = route(crossing(0, 1), waypoint(left))
     kerb = route(crossing(0, 1), waypoint(left, curbside=True))
     differs("Waypoint.curbside", points(free), points(kerb))
     sides = [one.waypoints[-1].side for one in (free, kerb)]
     if sides != [1, 2]:
-        raise Failed(f"a place to the left of the road driven eastwards, and then at the kerb, has sides {sides}")
+        raise Failed(f"a place to the left of the road has the sides {sides} without and with curbside")
     lost = router.answer(crossing(0, 1), NOWHERE)
     if router.types.enum("ErrorCode", lost.error.code) != "NO_ROUTE":
         raise Failed(f"a road that leads nowhere: {lost.error}")
@@ -217,14 +217,14 @@ def check_intersections(route: Any, leg: Any, number: int) -> None:
         for junction in step.intersections:
             courses = list(junction.courses)
             if courses != sorted(courses) or len(courses) != len(junction.entries):
-                raise Failed(f"courses and entries of a junction do not fit: {junction}")
+                raise Failed(f"courses and entries of a junction are inconsistent: {junction}")
             for name, there in (("out_index", junction.point + 1), ("in_index", junction.point - 1)):
                 if not junction.HasField(name):
                     continue
                 index = getattr(junction, name)
                 if index >= len(courses) or name == "out_index" and not junction.entries[index]:
                     raise Failed(
-                        f"{name} of a junction is not one of its roads, or none that may be entered: {junction}"
+                        f"{name} of a junction is not one of its roads, or may not be entered: {junction}"
                     )
                 here, other = line[junction.point], line[min(max(there, 0), len(line) - 1)]
                 if distance(here, other) < 5:

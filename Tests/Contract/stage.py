@@ -1,4 +1,4 @@
-"""Real processes on a separate bus, and the simulated nodes around them: a vehicle, an owner, web servers."""
+"""Real processes on a separate bus, and simulated counterparts: a vehicle, an owner, web servers."""
 
 import http.server
 import json
@@ -25,11 +25,11 @@ Place = tuple[float, float]
 
 
 class Failed(Exception):
-    """An expected event of a drive that did not occur, or another violation."""
+    """A violated expectation, such as an event that did not occur."""
 
 
 class Listener(Observer):
-    """Receives everything, including the journal and odometry."""
+    """An observer of all topics, including the journal and odometry."""
 
     UNREAD: set[str] = set()
 
@@ -46,13 +46,13 @@ class Listener(Observer):
 
 
 class Bus:
-    """A folder with a bus, an observer of everything published on it, and the processes on it.
+    """A bus in a separate folder, with an observer of all messages and the processes on the bus.
 
-    With `drops_unknown`, settings unknown to a program are omitted, so that programs of an older commit start.
+    With `drops_unknown`, settings that a program does not support are omitted, so that programs of an older commit start.
     """
 
     drops_unknown = False
-    # Held while a process is started, until it is known to its bus.
+    # Held from the start of a process until its bus has registered it.
     spawning = threading.Lock()
 
     def __init__(self, folder: pathlib.Path, types: Messages, contract: Any) -> None:
@@ -70,7 +70,7 @@ class Bus:
             self.contract.take(heard.message, heard.topic)
 
     def start(self, program: pathlib.Path, *words: object, name: str | None = None, **settings: object) -> None:
-        """Starts a node and waits until it is on the bus with its services."""
+        """Starts a node and waits until it has announced its services."""
         name = name or program.name
         if self.drops_unknown:
             listed = subprocess.run([program, "--print-config"], capture_output=True, text=True).stdout
@@ -95,7 +95,7 @@ class Bus:
         return process
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
-        """Ends one process of this bus."""
+        """Terminates a process of this bus."""
         self._end(self.processes.pop(name), number)
 
     @staticmethod
@@ -108,7 +108,7 @@ class Bus:
             process.wait()
 
     def until(self, holds: Callable[[], Any], what: str, seconds: float = 40) -> Any:
-        """Waits until a condition is true; each message wakes it."""
+        """Waits until a condition is true; it is checked after each message."""
         end = time.monotonic() + seconds
         while True:
             found = holds()
@@ -120,7 +120,7 @@ class Bus:
                 self.observer.changed.wait(0.05)
 
     def expect(self, topic: str, wanted: Callable[[Any], Any], since: float, what: str, seconds: float = 40) -> Any:
-        """The first message of a topic that meets a condition."""
+        """Waits for and returns the first message of a topic that meets a condition."""
         return self.until(
             lambda: next(
                 (
@@ -135,7 +135,7 @@ class Bus:
         )
 
     def client(self, node: str) -> "Caller":
-        """Calls the services of a node."""
+        """Returns a caller of the services of a node."""
         return Caller(self, node)
 
     def end(self) -> None:
@@ -150,17 +150,17 @@ class Bus:
 
 
 class Caller:
-    """Calls methods by their names in the schema and records the answers."""
+    """A client that calls methods by their names in the schema and records the answers."""
 
     def __init__(self, bus: Bus, node: str) -> None:
         self.bus, self.client = bus, Client(bus.path, bus.types, node)
 
     def __call__(self, method: str, *arguments: Any, **fields: Any) -> Any:
-        """The last answer of a method, as `Service.Method`."""
+        """Calls a method, given as `Service.Method`, and returns the last part of its answer."""
         return self.parts(method, *arguments, **fields)[-1]
 
     def parts(self, method: str, *arguments: Any, seconds: float = 30, **fields: Any) -> list[Any]:
-        """All parts of the answer of a method."""
+        """Calls a method and returns all parts of its answer."""
         service, name = method.split(".")
         contract = self.bus.contract
         described = next(known for known in contract.methods(service) if known.name == name)
@@ -180,7 +180,7 @@ class Caller:
         return answers
 
     def refusal(self, method: str, code: str, words: str, **fields: Any) -> None:
-        """Checks that a request is refused with a code, and that the message contains a name."""
+        """Checks that a request is rejected with a code and that the message contains some words."""
         try:
             answer = self(method, **fields)
         except CallFailed as failure:
@@ -190,11 +190,11 @@ class Caller:
             error = answer.error
             found, text = self.bus.types.enum("ErrorCode", error.code), error.message
         if found != code or words not in text:
-            raise Failed(f"{method}({fields}) is not refused as {code} naming '{words}', but: {found} {text}")
+            raise Failed(f"{method}({fields}) is not rejected as {code} naming '{words}', but: {found} {text}")
 
 
 def change(message: Any, values: dict[str, Any]) -> None:
-    """Changes fields: None clears a field, and a function gets the time in ns."""
+    """Changes fields; None clears a field, and a function is called with the time in ns."""
     for key, value in values.items():
         if value is None:
             message.ClearField(key)
@@ -205,7 +205,7 @@ def change(message: Any, values: dict[str, Any]) -> None:
 
 
 class Vehicle(threading.Thread):
-    """Drives along a line, and publishes the data of its receiver and wheels."""
+    """A vehicle that drives along a line and publishes the data of its receiver and wheels."""
 
     TOPICS = {
         "/gnss/fix": ("navbus.v1.GnssFix", 65536),
@@ -232,24 +232,24 @@ class Vehicle(threading.Thread):
         self.start()
 
     def follow(self, points: list[Place], cruise: float) -> None:
-        """Drives along points, from its current position on them."""
+        """Drives along a line of points, beginning at the point nearest to the vehicle."""
         with self._guard:
             self.line, self.cruise = Line(points, 50.0), cruise
             self.offset = self.line.nearest(self.place)[0]
 
     def stand(self, at: Place | None = None) -> None:
-        """Stays at a place, possibly another one."""
+        """Stops, and moves to a place if one is given."""
         with self._guard:
             self.line = None
             self.place = at or self.place
 
     def hide(self, wheels: dict[str, Any]) -> None:
-        """Silences the receiver, and gives other values to the fields of odometry; no fix comes with such values."""
+        """Silences the receiver and then changes fields of odometry, so that no fix coincides with the changed values."""
         with self._guard:
             self.silent, self.wheels = True, wheels
 
     def appear(self) -> None:
-        """Ends what `hide` began."""
+        """Reverts `hide`."""
         with self._guard:
             self.silent, self.wheels = False, {}
 
@@ -301,7 +301,7 @@ class Vehicle(threading.Thread):
         return fix
 
     def say(self, topic: str, message: Any) -> None:
-        """Publishes a message; drives do that, too, and a socket is for one thread at a time."""
+        """Publishes a message. The lock is necessary because drives publish too and a socket supports one thread at a time."""
         with self._guard:
             self.publisher.publish(topic, message.SerializeToString())
 
@@ -312,7 +312,7 @@ class Vehicle(threading.Thread):
 
 
 class Owner(threading.Thread):
-    """Serves Policy: gives the answer set by the drive for a method, otherwise the default."""
+    """A policy node: gives the answer that the drive has set for a method, otherwise the default."""
 
     def __init__(self, bus: Bus) -> None:
         super().__init__(name="owner", daemon=True)
@@ -377,7 +377,7 @@ class Owner(threading.Thread):
 
 
 class Web:
-    """A web server whose answers are functions of the path."""
+    """A web server whose answers are given by a function of path and headers."""
 
     def __init__(self, answer: Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes]]) -> None:
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -392,7 +392,7 @@ class Web:
                     self.end_headers()
                     self.wfile.write(b"" if self.command == "HEAD" else body)
                 except OSError:
-                    pass  # The client has given up or disconnected.
+                    pass  # The client has timed out or disconnected.
 
             do_HEAD = do_GET
             do_POST = do_GET

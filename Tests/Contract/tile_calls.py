@@ -18,7 +18,7 @@ CACHE = "tile-cache-node"
 
 
 def png() -> bytes:
-    """A picture of one pixel."""
+    """Returns a PNG image of one pixel."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -28,7 +28,7 @@ def png() -> bytes:
 
 
 class TileSource:
-    """A web server of map tiles that fails for some of them."""
+    """A web server of map tiles that can fail or answer slowly."""
 
     def __init__(self) -> None:
         self.failing = False
@@ -52,7 +52,7 @@ class TileSource:
         return 200, {**kind, "Cache-Control": "max-age=3"}, tile
 
     def tilesets(self, roads: str) -> str:
-        """The configuration of the cache."""
+        """Returns the key `tilesets` of the cache."""
         return (
             f"name=roads,source={roads};name=base,source={self.url}/base/{{z}}/{{x}}/{{y}}.pbf,domain=maps,zooms=0-14;"
             f"name=sharp,source={self.url}/sharp/{{z}}/{{x}}/{{y}}{{ratio}}.png,domain=maps,zooms=9-9,pixel_ratio=2;"
@@ -61,7 +61,7 @@ class TileSource:
 
 
 def area(types: Any, east: float, north: float, size: float) -> Any:
-    """A square as a set of areas."""
+    """Returns a square as a MultiPolygon."""
     corners = [
         place(east, north),
         place(east + size, north),
@@ -79,7 +79,7 @@ def all_expired(state: Any) -> bool:
 
 
 def tile_calls(bus: Bus, source: TileSource) -> None:
-    """Every method of the tile cache."""
+    """Calls every method of the tile cache."""
     types, call, prove = bus.types, bus.client(CACHE), bus.contract.prove
     code = lambda answer: types.enum("ErrorCode", answer.error.code)  # noqa: E731
 
@@ -100,7 +100,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     one = call("TileCache.GetTile", key=key())
     bus.until(lambda: call("TileCache.GetTile", key=key()).from_cache, "a tile that is kept")
     if none.HasField("data") or not one.data or one.from_cache:
-        raise Failed(f"cache_only changes nothing, or a tile is not kept: {none} {one}")
+        raise Failed(f"cache_only changes nothing, or a tile is not cached: {none} {one}")
     prove("GetTileRequest.key GetTileRequest.cache_only", "changes the answer")
     path = call("TileCache.GetTile", key=key(), accept_path=True)
     if not path.path or path.data:
@@ -121,7 +121,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         prove(f"TileKey.{field}", "is refused by name")
     for field, other in others.items():
         if call("TileCache.GetTile", key=key(**other)).data in (one.data, b""):
-            raise Failed(f"a tile of another {field} is the same one, or none")
+            raise Failed(f"a key with another {field} gives the same tile or none")
         prove(f"TileKey.{field}", "changes the answer")
     # A tileset has one domain.
     north = place(100, 100)
@@ -157,7 +157,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
             if wanted:
                 call.refusal("TileCache.EstimateRegion", INVALID, f"descriptors[0].{wanted}", definition=definition)
             elif call("TileCache.EstimateRegion", definition=definition).HasField("error"):
-                raise Failed(f"a region of {tileset} with domain {domain} and pixel ratio {ratio} is refused")
+                raise Failed(f"a region of {tileset} with domain {domain} and pixel ratio {ratio} is rejected")
     both = "TilesetDescriptor.domain TilesetDescriptor.pixel_ratio"
     prove(both, "is refused by name")
     prove(both, "changes the answer")
@@ -170,7 +170,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         or loaded.definition.name != "Hafen"
         or loaded.definition.metadata[0].value != "walk"
     ):
-        raise Failed(f"the region is not what was asked for: {loaded}")
+        raise Failed(f"the region differs from its request: {loaded}")
     prove(
         "LoadRegionRequest.definition RegionDefinition.region_id RegionDefinition.name RegionDefinition.metadata "
         "RegionDefinition.metadata.key RegionDefinition.metadata.value",
@@ -194,12 +194,12 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         raise Failed("page_size and start_after of ListRegions change nothing")
     prove("ListRegionsRequest.page_size ListRegionsRequest.start_after", "changes the answer")
     if [call("TileCache.GetRegion", region_id=one).region.definition.region_id for one in "ab"] != ["a", "b"]:
-        raise Failed("GetRegion gives another region")
+        raise Failed("GetRegion returns another region")
     prove("GetRegionRequest.region_id", "changes the answer")
     for method in ("GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad"):
         answer = call(f"TileCache.{method}", region_id="nil")
         if code(answer) != NOT_FOUND or "region_id" not in answer.error.message:
-            raise Failed(f"{method} of a region that is not there: {answer}")
+            raise Failed(f"{method} of an unknown region: {answer}")
         prove(f"{method}Request.region_id", "is refused by name")
     updated = call(
         "TileCache.UpdateRegion", region_id="a", name="Berg", metadata=[types.KeyValue(key="owner", value="other")]
@@ -211,7 +211,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     prove("UpdateRegionRequest.region_id UpdateRegionRequest.metadata.key UpdateRegionRequest.metadata.value", "changes the answer")
     before = source.count
     call("TileCache.UpdateRegion", region_id="a", revalidate=True)
-    bus.until(lambda: source.count > before, "tiles that are asked for again")
+    bus.until(lambda: source.count > before, "revalidated tiles")
     prove("UpdateRegionRequest.name UpdateRegionRequest.metadata UpdateRegionRequest.revalidate", "changes the answer")
     # A load that fails, and one that is cancelled.
     source.failing = True
@@ -222,7 +222,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     bus.expect("/tiles/region_event", lambda event: event.HasField("error"), since, "a load that fails")
     for method, fields in (("GetRegion", {}), ("UpdateRegion", {"name": "Tal"})):
         if not call(f"TileCache.{method}", region_id="c", **fields).region.HasField("error"):
-            raise Failed(f"{method} does not tell why the region is incomplete")
+            raise Failed(f"{method} does not give the reason why the region is incomplete")
     source.failing = False
     source.delay = 0.2
     loading = threading.Thread(
@@ -240,7 +240,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     before = {one.definition.region_id for one in call("TileCache.ListRegions").regions}
     call("TileCache.RemoveRegion", region_id="b")
     if {one.definition.region_id for one in call("TileCache.ListRegions").regions} != before - {"b"}:
-        raise Failed("RemoveRegion does not remove the region that it names, or others, too")
+        raise Failed("RemoveRegion does not remove exactly the named region")
     prove("RemoveRegionRequest.region_id", "changes the answer")
     # Coverage and totals.
     wanted = types.TilesetDescriptor(tileset="base", domain=2, zoom_min=10, zoom_max=13)
@@ -255,10 +255,10 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         raise Failed("geometry or descriptors of Coverage change nothing")
     prove("TileCoverageRequest.geometry TileCoverageRequest.descriptors", "changes the answer")
     if code(call("TileCache.Coverage", geometry=area(types, 0, 0, 800))) != INVALID:
-        raise Failed("Coverage without descriptors is not refused")
+        raise Failed("Coverage without descriptors is not rejected")
     answer = call("TileCache.Purge", tileset="nil")
     if code(answer) != NOT_FOUND or "tileset:" not in answer.error.message:
-        raise Failed("Purge of a tileset that is not there is not refused")
+        raise Failed("Purge of an unknown tileset is not rejected")
     kept = {"base": key(zoom=5, x=16, y=10), "sharp": key(tileset="sharp", zoom=9, x=16, y=10)}
     is_kept = lambda name: call("TileCache.GetTile", key=kept[name], cache_only=True).from_cache  # noqa: E731
     for name, one_key in kept.items():
@@ -266,7 +266,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         bus.until(lambda: is_kept(name), "a tile that is kept")  # noqa: B023
     call("TileCache.Purge", tileset="sharp")
     if [is_kept(name) for name in kept] != [True, False]:
-        raise Failed("Purge does not remove the tiles of the tileset that it names, or others, too")
+        raise Failed("Purge does not remove exactly the tiles of the named tileset")
     prove("PurgeRequest.tileset", "changes the answer")
     prove("PurgeRequest.tileset", "is refused by name")
     call("TileCache.GetTile", key=key(tileset="base", zoom=4, x=8, y=5))
@@ -278,15 +278,15 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
 
 
 def offline(bus: Bus) -> None:
-    """The state of a cache that may not use the network: one of its tilesets is a folder of this machine."""
+    """Checks the state of a cache that may not use the network but has a local folder as a source."""
     since = time.monotonic()
     values(bus, CACHE, string_value=("network.mode", "offline"))
-    bus.expect("/tiles/state", lambda state: state.source_state == 2, since, "a source that may not be asked")
+    bus.expect("/tiles/state", lambda state: state.source_state == 2, since, "the state without the network")
     values(bus, CACHE, string_value=("network.mode", "unmetered"))
 
 
 def away(bus: Bus, program: pathlib.Path) -> None:
-    """The state of a cache that may not use the network and has only web servers as sources."""
+    """Checks the state of a cache that may not use the network and has only web servers as sources."""
     tilesets = "name=base,source=http://127.0.0.1:9/{z}/{x}/{y}.pbf,domain=maps,zooms=0-14"
     bus.start(program, store__path=bus.folder / "store", tilesets=tilesets, network__mode="offline")
-    bus.expect("/tiles/state", lambda state: state.source_state == 3, 0, "no source that may be asked")
+    bus.expect("/tiles/state", lambda state: state.source_state == 3, 0, "the state without any usable source")

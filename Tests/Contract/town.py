@@ -11,7 +11,7 @@ Place = tuple[float, float]
 
 
 def place(east: float, north: float) -> Place:
-    """Latitude and longitude of a place in metres from the town's corner."""
+    """Returns the latitude and longitude of a place in metres from the town's corner."""
     return (
         LATITUDE + north / METRES,
         LONGITUDE + east / (METRES * math.cos(math.radians(LATITUDE))),
@@ -19,7 +19,7 @@ def place(east: float, north: float) -> Place:
 
 
 class Drawing:
-    """Nodes and ways with tags."""
+    """A map of nodes and ways with tags."""
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[float, float], int] = {}
@@ -28,22 +28,22 @@ class Drawing:
         self.countries: list[tuple[str, int]] = []
 
     def node(self, east: float, north: float, **tags: str) -> int:
-        """The node at a place, created if there is none."""
+        """Returns the node at a place, and creates it if necessary."""
         number = self.nodes.setdefault((east, north), len(self.nodes) + 1)
         self.tags.setdefault(number, {}).update(tags)
         return number
 
     def way(self, *points: tuple[float, float], **tags: str) -> int:
-        """A way; `__` in a key stands for a colon."""
+        """Adds a way; `__` in a key stands for a colon."""
         self.ways.append(([self.node(*point) for point in points], {key.replace("__", ":"): tags[key] for key in tags}))
         return len(self.ways) + 100
 
     def country(self, code: str, *corners: tuple[float, float]) -> None:
-        """A country with its border."""
+        """Adds a country with its border."""
         self.countries.append((code, self.way(*corners, corners[0], boundary="administrative")))
 
     def text(self) -> str:
-        """The drawing as XML."""
+        """Returns the drawing as XML."""
         lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<osm version="0.6">']
 
         def tags(found: dict[str, str]) -> str:
@@ -136,7 +136,7 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
         destination="Seehafen",
         junction__ref="12",
     )
-    # The tunnel is long enough to be announced.
+    # A tunnel that is long enough to be announced.
     tunnel, shore, island = (east + 1000, 1900.0), (east + 1600, 1900.0), (east + 1900, 1900.0)
     town.way(leave, tunnel, highway="secondary", name="Hafenstraße", bridge="yes", maxspeed="70")
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
@@ -144,11 +144,11 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
     town.way(island, (east + 2100, 1900), highway="unclassified", name="Inselweg", surface="gravel")
     # Far enough east that the tiles in the west are not needed there.
     town.way((east + 2100, 1900), (east + 3700, 1900), highway="unclassified", name="Leuchtturmweg", surface="gravel")
-    # A road that only leads back from the motorway, so that every place is reachable.
+    # The road back from the motorway, so that every place is reachable.
     town.way(
         leave, (east, 1900), (0, 1900), (0, (ROWS - 1) * BLOCK), highway="tertiary", name="Bergstraße", maxspeed="30"
     )
-    # A separate road that no other road leads to, and a private one.
+    # An isolated road, and a private road.
     town.way((-3000, -3000), (-2800, -3000), highway="residential", name="Insel")
     town.way((0, 0), (-100, -100), highway="service", name="Hof", access="private")
     more(town)
@@ -157,7 +157,7 @@ def draw(more: Callable[[Drawing], None] = lambda town: None) -> str:
 
 
 def streets() -> list[tuple[int, int, int]]:
-    """The segments of the grid in both directions, by way and nodes, as `draw` numbers them."""
+    """Returns the segments of the grid in both directions, as the numbers of way and nodes in `draw`."""
     rows = [(row * COLUMNS + column + 1, 1) for row in range(ROWS) for column in range(COLUMNS - 1)]
     columns = [(row * COLUMNS + column + 1, COLUMNS) for column in range(COLUMNS) for row in range(ROWS - 1)]
     found = [(way, node, node + step) for way, (node, step) in enumerate(rows + columns, 101)]
@@ -165,7 +165,7 @@ def streets() -> list[tuple[int, int, int]]:
 
 
 def crossing(column: int, row: int) -> Place:
-    """A junction of the grid."""
+    """Returns a junction of the grid."""
     return place(column * BLOCK, row * BLOCK)
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a segment in /traffic/speeds, and the combination of successive messages."""
+"""The ids of a segment in /traffic/speeds, and the combination of successive messages."""
 
 import math
 import time
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def segment_ids(drives: "Drives", route: Any) -> None:
-    """Checks that speeds of segments with a wrong number do not change the route's times, and those with the right numbers do."""
+    """Checks that speeds of segments with a wrong id do not change the route's times and that those with correct ids do."""
     bus, ahead = drives.bus, drives.segments(route, 900, 1400)
     strange = 9_000_000_000
     for name, way_shift, start_shift, end_shift in (
@@ -23,7 +23,7 @@ def segment_ids(drives: "Drives", route: Any) -> None:
         wrong = [(way + way_shift, start + start_shift, end + end_shift, 2.0) for way, start, end in ahead]
         since = drives.traffic(*wrong)
         sequence = drives.vehicle.publisher.sequences["/traffic/speeds"]
-        # The node batches messages into one map, so the next message is sent after this one's map and refresh.
+        # The node combines messages that arrive together, so each message waits for the map and the refresh of the previous one.
         bus.expect(
             "/nav/journal",
             lambda entry: entry.HasField("traffic") and entry.cause_sequence == sequence,  # noqa: B023
@@ -45,7 +45,7 @@ def segment_ids(drives: "Drives", route: Any) -> None:
 
 
 def offers(drives: "Drives") -> None:
-    """Alternatives that are withdrawn: too slow in traffic, closed, and at the end of guidance."""
+    """Checks that alternatives are withdrawn when traffic slows them, when they are closed, and at the end of guidance."""
     bus, since = drives.bus, time.monotonic()
     route = drives.guide(crossing(0, 1), crossing(7, 4), speed=3)
 
@@ -54,7 +54,7 @@ def offers(drives: "Drives") -> None:
 
     def withdrawn(since: float, reason: str) -> None:
         is_meant = lambda one: drives.types.enum("AlternativeRemovalReason", one.reason) == reason  # noqa: E731
-        bus.expect("/nav/alternatives", lambda update: any(map(is_meant, update.removed)), since, f"none: {reason}")
+        bus.expect("/nav/alternatives", lambda update: any(map(is_meant, update.removed)), since, f"a removed alternative: {reason}")
 
     main = set(drives.segments(route, 0, math.inf))
     first, *others = [set(drives.segments(one.route, 0, math.inf)) for one in shown(since).alternatives]
@@ -72,7 +72,7 @@ def offers(drives: "Drives") -> None:
 
 
 def additions(drives: "Drives", route: Any) -> None:
-    """Speeds that add to those of the previous message, and speeds that replace all of them."""
+    """Sends speeds that are added to those of the previous message, and speeds that replace all of them."""
     since = drives.traffic(*[(*segment, 3.0) for segment in drives.segments(route, 1500, 1800)], replaces=False)
     drives.bus.expect("/nav/route_refresh", lambda event: event.HasField("eta_delta_s"), since, "an added jam")
     deltas = [heard.message.eta_delta_s for heard in drives.bus.observer.since(since, "/nav/route_refresh")]
@@ -84,7 +84,7 @@ def additions(drives: "Drives", route: Any) -> None:
 
 
 def ages(drives: "Drives") -> None:
-    """The time of measurement, which is published."""
+    """Checks that the time of measurement is published."""
     bus = drives.bus
     ahead = drives.segments(drives.guide(crossing(0, 1), crossing(7, 4), speed=3), 900, 1400)
     since = drives.traffic(*[(*segment, 2.0) for segment in ahead], age=30)

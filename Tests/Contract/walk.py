@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Walks over the contract: real processes, every message, field and method of Proto/navbus/v1; see README.md beside this file."""
+"""Checks every message, field and method of Proto/navbus/v1 with real processes; see README.md beside this file."""
 
 import argparse
 import json
@@ -27,11 +27,11 @@ from node_calls import leads, node_calls, snapshots  # noqa: E402
 from stage import Bus, Failed  # noqa: E402
 from town import NOWHERE, crossing, draw, place  # noqa: E402
 
-# The lane whose positions come from a receiver's file.
+# The lane with positions from a receiver's file.
 RECEIVED = "received"
 PARTS = {RECEIVED: ["snapshots"], **{lane: list(parts) for lane, parts in LANES.items()}}
 
-# Set by the router and not by the caller; a parameter's description is not read when it is set.
+# Fields of requests that callers do not set: the router sets them, or they describe a parameter.
 NOT_ASKED = {
     "Waypoint.snapped", "Waypoint.snap_distance_m", "Waypoint.side", "Parameter.is_live", "Parameter.unit",
     "Parameter.range", "Parameter.description", "BarrierPoint.subscriber_count",
@@ -46,7 +46,7 @@ class Walk:
         self.types = Messages()
         self.contract = Contract(self.types)
         self.failures: list[str] = []
-        # Of the parts and lanes that were run.
+        # The failures and durations of the parts and lanes that were run.
         self.failed: dict[str, list[str]] = {}
         self.seconds: dict[str, float] = {}
         self.only: set[str] = set()
@@ -54,7 +54,7 @@ class Walk:
         self.topics: dict[str, str] = {}
 
     def attempt(self, what: str, action: Callable[[], Any]) -> None:
-        """Runs a part of the walk; a failure does not end the other parts."""
+        """Runs a part of the walk and records its failure, so that the other parts continue."""
         if self.only and what not in self.only:
             return
         begun = time.monotonic()
@@ -66,17 +66,17 @@ class Walk:
             if not isinstance(error, Failed):
                 self.failed[what].append(traceback.format_exc(limit=-2))
         self.seconds[what] = time.monotonic() - begun
-        # In one piece, since parts of two lanes may end together.
-        print(f"{what:<28}{self.seconds[what]:6.1f} s{'  fails' if what in self.failed else ''}\n", end="", flush=True)
+        # One write per line, because parts of two lanes may end at the same time.
+        print(f"{what:<28}{self.seconds[what]:6.1f} s{'  failed' if what in self.failed else ''}\n", end="", flush=True)
 
     def bus(self, name: str) -> Bus:
-        """A separate bus."""
+        """Creates a separate bus."""
         bus = Bus(self.folder / name, self.types, self.contract)
         self.buses.append(bus)
         return bus
 
     def build_map(self) -> pathlib.Path:
-        """The road tiles of the drawn town and of the street with one of each."""
+        """Builds the road tiles of the drawn town and of the gallery's street."""
         drawing = self.folder / "town.osm"
         drawing.write_text(draw(gallery.draw))
         tiles = self.folder / "tiles"
@@ -90,7 +90,7 @@ class Walk:
     # MARK: Lanes
 
     def run(self) -> None:
-        """Runs the lanes side by side."""
+        """Runs the lanes in parallel."""
         tiles = self.build_map()
         lanes = {name: lambda name=name: self.drive(name, tiles) for name in LANES}
         threads = [
@@ -103,7 +103,7 @@ class Walk:
             thread.join()
 
     def drive(self, lane: str, tiles: pathlib.Path) -> None:
-        """Runs the parts of a lane one after the other."""
+        """Runs the parts of a lane in sequence."""
         on = Stand(lane, self.bus, self.programs, tiles)
 
         def begin(name: str) -> None:
@@ -114,14 +114,14 @@ class Walk:
         try:
             on.start()
             for name in LANES[lane]:
-                # Not at the end: the last part may shut a node down, which withdraws its topics.
+                # Before each part, because the last part may shut a node down, which withdraws its topics.
                 self.note_topics(on.bus)
                 self.attempt(name, lambda: begin(name))  # noqa: B023
         finally:
             on.end()
 
     def received(self, tiles: pathlib.Path) -> None:
-        """A receiver's file, a recorded bag that is played in lockstep, and road tiles that arrive later."""
+        """Runs the lane with a receiver's file, road tiles that arrive late, and playback of a recorded bag, also in lockstep."""
         bus = self.bus(RECEIVED)
         partial = self.folder / "partial"
         shutil.copytree(tiles, partial)
@@ -144,30 +144,30 @@ class Walk:
         bus.start(self.programs / "gnss-node", source=reports, file__loop="true")
         since = time.monotonic()
         try:
-            state = bus.expect("/nav/state", lambda state: state.missing_tile_count > 0, 0, "tiles that are missing")
+            state = bus.expect("/nav/state", lambda state: state.missing_tile_count > 0, 0, "missing tiles")
             call = bus.client(NAVIGATION)
             ends = [self.types.Waypoint(latitude=at[0], longitude=at[1]) for at in (crossing(3, 1), NOWHERE)]
             lost = call("Navigation.CalculateRoute", origin=ends[0], waypoints=ends[1:], preview=False)
             if self.types.enum("ErrorCode", lost.error.code) != "MISSING_TILES" or not lost.error.missing_tiles:
-                raise Failed(f"a route over tiles that are missing: {lost}")
+                raise Failed(f"a route over missing tiles: {lost}")
             if not call("Navigation.Coverage", waypoints=ends).missing:
-                raise Failed("Coverage does not name the tiles that are missing")
+                raise Failed("Coverage does not list the missing tiles")
             since = time.monotonic()
             for path, data in held:
                 whole = path.with_name(path.name + ".part")
                 whole.write_bytes(data)
                 whole.rename(path)
-            bus.expect("/nav/journal", lambda entry: entry.tiles.added, since, "tiles that have come", 60)
+            bus.expect("/nav/journal", lambda entry: entry.tiles.added, since, "the arrival of the missing tiles", 60)
             bus.expect(
                 "/nav/state",
                 lambda now: now.missing_tile_count < state.missing_tile_count,
                 since,
-                "tiles that have arrived",
+                "fewer missing tiles",
                 60,
             )
             node_calls(bus, "gnss-node")
             bus.expect("/nav/route", lambda route: route.reason == 1, 0, "a route to the configured destination")
-            bus.until((self.folder / "configured").exists, "the trip is kept")
+            bus.until((self.folder / "configured").exists, "the trip is saved")
             bus.kill(NAVIGATION)
             bus.start(
                 self.programs / NAVIGATION,
@@ -176,7 +176,7 @@ class Walk:
                 state__path=self.folder / "configured",
             )
             bus.expect(
-                "/nav/journal", lambda entry: entry.command.resume_trip.configured, since, "the configured trip goes on"
+                "/nav/journal", lambda entry: entry.command.resume_trip.configured, since, "the configured trip is resumed"
             )
             self.attempt("snapshots", lambda: snapshots(bus, "ring", self.folder))
         finally:
@@ -199,14 +199,14 @@ class Walk:
             "--",
             bag,
         )
-        played.expect("/clock", lambda clock: clock.paused and clock.rate == 4, 0, "simulated time that stands still")
+        played.expect("/clock", lambda clock: clock.paused and clock.rate == 4, 0, "paused simulated time")
         self.note_topics(played)
         played.kill("player", signal.SIGINT)
         played.start(self.programs / NAVIGATION, name="lockstep", tiles=tiles, sim_time="true")
         leads(played, "lockstep")
 
     def note_topics(self, bus: Bus) -> None:
-        """Records which types our nodes announce."""
+        """Records the topics that our nodes announce, with their types."""
         for node in stage.wire.nodes(bus.path):
             for topic in (stage.wire.announcement(bus.path, node) or {}).get("topics", []):
                 kind = topic["type"].removeprefix("navbus.v1.")
@@ -216,7 +216,7 @@ class Walk:
     # MARK: The table
 
     def places(self) -> dict[str, list[str]]:
-        """The places of fields that our nodes send: seen set, absent for a reason, shown by other tests, and silent."""
+        """Returns the places of fields that our nodes send: set, absent for a reason, covered by other tests, and silent."""
         contract = self.contract
         found: dict[str, list[str]] = {name: [] for name in ("set", "absent", "shown", "silent")}
         used = set()
@@ -231,11 +231,11 @@ class Walk:
             else:
                 found["shown" if key in SHOWN_ELSEWHERE else "silent"].append(place)
         if not self.only:
-            self.failures += [f"no place is meant by {entry} of ABSENT" for entry in ABSENT if entry not in used]
+            self.failures += [f"no place matches the entry {entry} of ABSENT" for entry in ABSENT if entry not in used]
         return found
 
     def given(self, left_out: set[str]) -> dict[str, list[str]]:
-        """The places in messages that clients send and our nodes send, too: proved, ignored as documented, and silent."""
+        """Returns the places in messages that both clients and our nodes send: proved, ignored as documented, and silent."""
         found: dict[str, list[str]] = {name: [] for name in ("proved", "ignored", "silent")}
         for place in self.contract.given():
             if not any(place.startswith(f"{key}.") for key in left_out):
@@ -244,7 +244,7 @@ class Walk:
         return found
 
     def report(self) -> int:
-        """Prints the table; returns 0 if no field is silent and nothing failed."""
+        """Prints the tables; returns 0 if no field is silent and nothing failed."""
         contract = self.contract
         topics = set(self.topics.values())
         published = contract.published_messages(topics)
@@ -300,7 +300,7 @@ class Walk:
             (
                 "messages",
                 len(contract.messages),
-                f"{len(published | asked)} used, {len(unimplemented)} of unimplemented methods alone",
+                f"{len(published | asked)} used, {len(unimplemented)} of unimplemented methods only",
             ),
             (
                 "methods",
@@ -310,7 +310,7 @@ class Walk:
             (
                 "fields",
                 sum(map(len, kinds.values())),
-                f"{len(kinds['set'])} seen set, {len(kinds['proved'])} change the answer, {len(refused)} of them refused by name, too",
+                f"{len(kinds['set'])} seen set, {len(kinds['proved'])} change the answer, {len(refused)} of them also rejected by name",
             ),
             (
                 "",
@@ -326,7 +326,7 @@ class Walk:
             (
                 "given",
                 sum(map(len, given.values())),
-                f"places in what a client sends; {len(given['proved'])} change the answer, {len(given['ignored'])} ignored as documented",
+                f"places in messages of clients; {len(given['proved'])} change the answer, {len(given['ignored'])} ignored as documented",
             ),
             (
                 "values",
@@ -341,11 +341,11 @@ class Walk:
             print(f"{name:<10}{count:>6}  {text}")
         for title, lines in (
             ("silent", kinds["silent"]),
-            ("silent where they appear", places["silent"]),
-            ("silent in what a client sends", given["silent"]),
-            ("values of enums that were not seen", silent),
-            ("messages that nothing uses", sorted(stray)),
-            ("methods that nobody called", unmet),
+            ("silent places", places["silent"]),
+            ("silent in messages of clients", given["silent"]),
+            ("missing values of enums", silent),
+            ("unused messages", sorted(stray)),
+            ("methods that were not called", unmet),
             ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
             ("failed", failures),
         ):
@@ -358,7 +358,7 @@ class Walk:
 
 
 def gpsd_reports() -> str:
-    """A minute of gpsd's reports about a vehicle in the town."""
+    """Returns a minute of gpsd's reports of a vehicle in the town."""
     lines = [json.dumps({"class": "VERSION", "release": "3.22", "proto_major": 3, "proto_minor": 14})]
     begin = int(time.time()) - 60
     for second in range(60):
@@ -395,16 +395,16 @@ def main() -> int:
         default=os.environ.get("NAVBUS_BIN", ROOT / ".build/release"),
         help="folder of the programs",
     )
-    parser.add_argument("--keep", action="store_true", help="keep logs when the walk holds, too")
+    parser.add_argument("--keep", action="store_true", help="keep logs also when the walk passes")
     parser.add_argument(
-        "--only", metavar="PART,PART", help="do these parts or lanes alone; the table then tells of silent fields"
+        "--only", metavar="PART,PART", help="run only these parts or lanes; the table then lists more silent fields"
     )
-    parser.add_argument("--times", type=int, default=1, help="walk so often; a table of the walks at the end")
-    parser.add_argument("--busy", type=int, default=0, help="beside so many processes that only compute")
-    parser.add_argument("--older", action="store_true", help="leave out settings that the programs do not know yet")
+    parser.add_argument("--times", type=int, default=1, help="number of walks; a table of them at the end")
+    parser.add_argument("--busy", type=int, default=0, help="number of busy processes to run in parallel")
+    parser.add_argument("--older", action="store_true", help="omit settings that the programs do not support")
     options = parser.parse_args()
     Bus.drops_unknown = options.older
-    # Ends the processes as Ctrl-C does, and also where a shell that runs the walk in the background has Ctrl-C ignored.
+    # Both signals end the processes; explicitly, because a shell ignores SIGINT for background commands.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
@@ -415,8 +415,8 @@ def main() -> int:
             loop.kill()
     if options.times > 1:
         for number, (status, seconds) in enumerate(results, 1):
-            print(f"walk {number:>3}{seconds:>7.0f} s  {'fails' if status else 'holds'}")
-        print(f"{sum(not status for status, _ in results)} of {options.times} hold, {options.busy} busy processes beside them")
+            print(f"walk {number:>3}{seconds:>7.0f} s  {'failed' if status else 'passed'}")
+        print(f"{sum(not status for status, _ in results)} of {options.times} passed, with {options.busy} busy processes")
     return max(status for status, _ in results)
 
 
@@ -432,7 +432,7 @@ def walk_once(options: argparse.Namespace) -> tuple[int, float]:
     try:
         walk.run()
     except BaseException:
-        # Never released: what a lane started from now on would outlive the walk.
+        # Never released, because processes that lanes start from now on would outlive the walk.
         Bus.spawning.acquire()
         raise
     finally:
@@ -440,7 +440,7 @@ def walk_once(options: argparse.Namespace) -> tuple[int, float]:
             bus.end()
     status = walk.report()
     seconds = time.monotonic() - begun
-    print(f"\n{seconds:.0f} s; {'it holds' if status == 0 else f'logs in {folder}'}", flush=True)
+    print(f"\n{seconds:.0f} s; {'passed' if status == 0 else f'logs in {folder}'}", flush=True)
     if status == 0 and not options.keep:
         shutil.rmtree(folder)
     return status, seconds

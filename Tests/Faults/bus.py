@@ -1,4 +1,4 @@
-"""The bus as a foreign program sees it: message types, an observer of everything, a publisher, a caller of services."""
+"""Access to the bus without navbus code: message types, an observer of all topics, a publisher, a client of services."""
 
 import collections
 import fcntl
@@ -45,21 +45,21 @@ class Messages:
         return self.of("navbus.v1." + name)
 
     def of(self, full_name: str) -> Any:
-        """The class of a message by its full name."""
+        """Returns the class of a message by its full name."""
         if full_name not in self._classes:
             descriptor = self._pool.FindMessageTypeByName(full_name)
             self._classes[full_name] = message_factory.GetMessageClass(descriptor)
         return self._classes[full_name]
 
     def enum(self, name: str, number: int) -> str:
-        """The name of an enum's value without its prefix."""
+        """Returns the name of an enum's value without its prefix."""
         values = self._pool.FindEnumTypeByName("navbus.v1." + name).values_by_number
         prefix = values[0].name.removesuffix("UNSPECIFIED")
         return values[number].name.removeprefix(prefix) if number in values else str(number)
 
 
 def announcement(bus: pathlib.Path, node: str) -> dict[str, Any] | None:
-    """A node's announcement; None if there is none, or none that can be read."""
+    """Returns a node's announcement; None if it is missing or unreadable."""
     try:
         return json.loads((bus / "0" / node / "announcement.json").read_text())
     except (OSError, ValueError):
@@ -79,7 +79,7 @@ def is_alive(bus: pathlib.Path, node: str) -> bool:
 
 
 def nodes(bus: pathlib.Path) -> list[str]:
-    """Names of the nodes that have a folder on the bus."""
+    """Returns the names of the nodes that have a folder on the bus."""
     try:
         return sorted(entry.name for entry in os.scandir(bus / "0") if entry.is_dir())
     except OSError:
@@ -107,23 +107,23 @@ class Track:
     node: str
     first: int
     last: int
-    # By number: the publisher's stamp, and the time at which the message arrived here.
+    # By sequence: the publisher's stamp, and the time of arrival here.
     stamps: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def lost(self) -> int:
-        """Number of lost messages according to the gaps."""
+        """The number of lost messages according to the gaps."""
         return self.lost_between(self.first, self.last)
 
     def lost_between(self, first: int, last: int) -> int:
-        """Messages between two numbers that have not arrived here."""
+        """Returns the number of messages in a range of sequences that have not arrived here."""
         return sum(number not in self.stamps for number in range(first, last + 1))
 
 
 class Observer(threading.Thread):
-    """Subscribes to all topics of all publishers, and records the messages. Its own queues are unlimited."""
+    """A subscriber of all topics of all publishers that records the messages. Its own queues are unlimited."""
 
-    # Messages that are large or frequent are counted and not decoded.
+    # Large or frequent messages, which are counted but not decoded.
     UNREAD = {"/nav/journal", "/vehicle/odometry"}
     LARGEST_READ = 4 << 20
 
@@ -183,11 +183,11 @@ class Observer(threading.Thread):
         topic = bytes(frames[0]).rstrip(b"\0").decode(errors="replace")
         try:
             header = self.types.Header.FromString(bytes(frames[1]))
-        except Exception:  # Any bytes may arrive over a bus on which garbage is sent.
+        except Exception:  # Some faults send random bytes.
             self.malformed += 1
             return
         if topic.startswith("/bus/probe/"):
-            return  # A health message that another node requested; it does not count.
+            return  # A health message that another node requested, which is ignored.
         now = time.monotonic()
         key = (topic, header.boot_id)
         track = self.tracks.get(key)
@@ -195,14 +195,14 @@ class Observer(threading.Thread):
         if track is None:
             track = self.tracks[key] = Track(node, header.sequence, header.sequence)
         elif header.sequence <= track.last:
-            return  # A latched value that another node requested.
+            return  # A latched message that another node requested.
         else:
             track.last = header.sequence
             track.node = track.node or node
         track.stamps[header.sequence] = (header.stamp_ns, now)
         heard = Heard(now, topic, node, header.boot_id, header.sequence, header.stamp_ns, len(frames[2]))
         if topic not in self._topics:
-            self._follow()  # A node may publish a topic before this thread has read the announcement of the topic.
+            self._follow()  # A node may publish on a topic before this thread has read its announcement.
         described = self._topics.get(topic)
         if described and topic not in self.UNREAD and len(frames[2]) <= self.LARGEST_READ:
             try:
@@ -217,7 +217,7 @@ class Observer(threading.Thread):
             listener(heard)
 
     def since(self, moment: float, topic: str) -> list[Heard]:
-        """The messages received on a topic after a moment of the monotonic clock."""
+        """Returns the messages received on a topic after a time of the monotonic clock."""
         found = []
         with self.changed:
             for heard in reversed(self.heard):
@@ -228,13 +228,13 @@ class Observer(threading.Thread):
         return found[::-1]
 
     def last(self, topic: str) -> Any:
-        """The last message of a topic; None if none has arrived."""
+        """Returns the last message of a topic; None if none has arrived."""
         heard = self.latest.get(topic)
         return heard.message if heard else None
 
 
 def fresh_subscriber() -> zmq.Socket:
-    """A socket that receives everything from all its peers."""
+    """Returns a socket that receives all messages of its peers."""
     socket = zmq.Context.instance().socket(zmq.SUB)
     socket.setsockopt(zmq.RCVHWM, 0)
     socket.setsockopt(zmq.LINGER, 0)
@@ -247,7 +247,7 @@ def fresh_subscriber() -> zmq.Socket:
 def join_late(
     bus: pathlib.Path, types: Messages, enough: Callable[[dict[tuple[str, int], int]], bool], seconds: float
 ) -> dict[tuple[str, int], int]:
-    """What a subscriber receives when it joins now: the last sequence by topic and boot id, until it has received enough."""
+    """Subscribes now and returns the last received sequence by topic and boot id, as soon as `enough` is satisfied."""
     socket = fresh_subscriber()
     heard: dict[tuple[str, int], int] = {}
     try:
@@ -269,7 +269,7 @@ def join_late(
 
 
 def claim(lock: IO[str], seconds: float = 1) -> None:
-    """Takes a node's lock; others briefly take it shared to see whether the node is alive, so only a lasting refusal counts."""
+    """Takes a node's lock. Others briefly share the lock to probe whether the node is alive, so the attempt is repeated."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -282,7 +282,7 @@ def claim(lock: IO[str], seconds: float = 1) -> None:
 
 @dataclass
 class Publisher:
-    """A foreign node that publishes topics: it claims its folder, binds, and writes its announcement."""
+    """A foreign node that publishes topics: it locks its folder, binds its socket, and writes its announcement."""
 
     bus: pathlib.Path
     types: Messages
@@ -350,7 +350,7 @@ class Publisher:
 
 
 class CallFailed(Exception):
-    """A call that failed; `code` is gRPC's."""
+    """A failed call; `code` is a status code of gRPC."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -358,7 +358,7 @@ class CallFailed(Exception):
 
 
 class Client:
-    """Calls the services of a node."""
+    """A client of the services of a node."""
 
     def __init__(self, bus: pathlib.Path, types: Messages, node: str = "navigation-node") -> None:
         self.bus, self.types, self.node = bus, types, node
@@ -366,17 +366,17 @@ class Client:
     def call(
         self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation", seconds: float = 10
     ) -> Any:
-        """The answer to a unary call."""
+        """Makes a unary call and returns its answer."""
         return list(self.stream(method, request, answer, service, seconds))[-1]
 
     def stream(
         self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation", seconds: float = 10
     ) -> Iterator[Any]:
-        """The answers of a call, as they arrive."""
+        """Makes a call and yields its answers as they arrive."""
         told = announcement(self.bus, self.node)
         if told is None or "rpc" not in told["endpoints"]:
-            raise CallFailed(14, f"{self.node} is not there")
-        # The server ends the call at its deadline, which starts when the request arrives there: until then it is under way.
+            raise CallFailed(14, f"{self.node} is not on the bus")
+        # The server ends the call at the deadline, which starts when the request arrives there; the margin covers the transit.
         frames, end = self.types.ServiceFrame, time.monotonic() + seconds + 5
         socket = zmq.Context.instance().socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)

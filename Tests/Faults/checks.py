@@ -1,4 +1,4 @@
-"""What must be true whatever is done to the stack: the time that counts, arrivals, latched values, counts, bags, memory."""
+"""The invariants of every run: arrivals, positions, latched messages, lost messages, bags, memory; and the stack's own time."""
 
 import os
 import pathlib
@@ -15,18 +15,18 @@ import stack
 from bus import Heard, Observer
 from vehicle import Vehicle, distance
 
-# An arrival announced farther than this from the stop is false.
+# The distance from the stop beyond which an announced arrival is false.
 ARRIVAL_M = 60.0
-# A measured position farther than this from the true one is wrong.
+# The distance from the true position beyond which a measured position is wrong.
 POSITION_M = 60.0
 
 
 class Pace(threading.Thread):
-    """Counts the time that the stack had, without the time that its threads spent waiting for a processor.
+    """A clock of the stack's own time, which excludes the time that its threads wait for a processor.
 
-    Deadlines are judged by it, so that a busy machine does not count against the programs. The rig's threads count, too:
-    a fix that its vehicle sends late arrives late. It runs at least at a tenth of real time, so that the rig does not
-    wait forever for a node that does.
+    Deadlines use this clock, so that a busy machine causes no failures. Waits of the rig's threads are excluded, too,
+    because its vehicle then sends fixes late. The clock runs at a tenth of real time at least, so that the rig does not
+    wait forever for a hanging node.
     """
 
     def __init__(self, launcher: int) -> None:
@@ -46,7 +46,7 @@ class Pace(threading.Thread):
         return [os.getpid(), self._launcher, *map(int, children)]
 
     def _look(self) -> float:
-        """The longest time that a thread has waited since the last check, seconds."""
+        """Returns the longest time that a thread has waited since the last check, seconds."""
         pids = [pid for pid in self._processes() if "bag record" not in stack.command_of(pid)]
         waits = stack.waited_for_processor(pids)
         longest = max((wait - self._waits.get(thread, 0) for thread, wait in waits.items()), default=0)
@@ -63,7 +63,7 @@ class Pace(threading.Thread):
                 self._wall = now
 
     def now(self) -> float:
-        """Seconds that the stack has had so far, without its waits for a processor."""
+        """Returns the stack's own time so far, seconds."""
         with self._guard:
             return self._own + (time.monotonic() - self._wall)
 
@@ -75,7 +75,7 @@ class Pace(threading.Thread):
 
 @dataclass
 class Waited:
-    """How a wait ended, and how long it was by the wall clock and by the stack's own time."""
+    """The result of a wait, with its duration by the wall clock and in the stack's own time."""
 
     done: bool
     wall: float
@@ -88,7 +88,7 @@ class Waited:
 
 @dataclass
 class Watch:
-    """Judges each message against the truth, as long as the rig runs."""
+    """An observer that compares each message with the truth while the rig runs."""
 
     vehicle: Vehicle
     observer: Observer
@@ -113,7 +113,7 @@ class Watch:
             self._position(heard)
 
     def _away(self, waypoint: object) -> float:
-        # The place where the vehicle stops is on the road; the requested place may be beside it.
+        # The vehicle stops on the road; the requested place may be beside it.
         snapped = waypoint.snapped if waypoint.HasField("snapped") else waypoint
         return distance(self.vehicle.place, (snapped.latitude, snapped.longitude))
 
@@ -123,7 +123,7 @@ class Watch:
             return
         away = self._away(event.waypoint)
         if away > ARRIVAL_M:
-            self.false_arrivals.append(f"ARRIVED at waypoint {event.waypoint_index} told {away:.0f} m before it")
+            self.false_arrivals.append(f"ARRIVED announced {away:.0f} m before waypoint {event.waypoint_index}")
         self.reached.append((heard.at, heard.boot, event.waypoint_index))
 
     def _state(self, heard: Heard) -> None:
@@ -136,7 +136,7 @@ class Watch:
             self._complete = key
             away = self._away(state.destination)
             if away > ARRIVAL_M:
-                self.false_arrivals.append(f"COMPLETE told {away:.0f} m before the destination")
+                self.false_arrivals.append(f"COMPLETE announced {away:.0f} m before the destination")
 
     def _position(self, heard: Heard) -> None:
         position = heard.message
@@ -146,13 +146,13 @@ class Watch:
         if truth is None:
             return
         away = distance(truth.place, (position.matched.latitude, position.matched.longitude))
-        # On the other side of the antimeridian these calculations are not valid.
+        # These calculations are not valid across the antimeridian.
         if POSITION_M < away < 1e6 and position.stamp_ns > self.vehicle.misled_until:
-            self.wrong_positions.append(f"a measured position {away:.0f} m beside the truth")
+            self.wrong_positions.append(f"a measured position {away:.0f} m from the true one")
 
 
 def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 10.0) -> list[str]:
-    """Latched values of live nodes that a late joiner does not receive."""
+    """Returns the latched messages of live nodes that a late joiner does not receive."""
     wanted: dict[tuple[str, int], int] = {}
     for node in bus.nodes(directory):
         told = bus.announcement(directory, node)
@@ -167,41 +167,41 @@ def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 1
     )
     return [
         f"{topic} of {observer.tracks[topic, boot].node}: "
-        + (f"#{heard[topic, boot]} in place of #{last}" if (topic, boot) in heard else "nothing")
+        + (f"#{heard[topic, boot]} instead of #{last}" if (topic, boot) in heard else "nothing")
         for (topic, boot), last in wanted.items()
         if heard.get((topic, boot), 0) < last
     ]
 
 
-# The form in which the recorder reports what it has not recorded.
+# The texts with which the recorder reports messages that it has not recorded.
 TOLD = r"(\d+) (?:lost in transit|dropped by the recorder|too large or malformed|not written to the disk)"
-# The identity of a message: its topic, its number, and the stamp of its publisher.
+# The identity of a message: its topic, its sequence, and the publisher's stamp.
 Key = tuple[str, int, int]
 
 
 def read_bag(path: pathlib.Path) -> tuple[set[Key], str | None]:
-    """The content of a bag, and why Python's reader cannot read it; None if it can."""
+    """Returns the messages of a bag, and the error of Python's reader; None without an error."""
     keys: set[Key] = set()
     try:
         with open(path, "rb") as file:
             for _, channel, message in make_reader(file).iter_messages(log_time_order=False):
                 keys.add((channel.topic, message.sequence, message.publish_time))
-    except Exception as error:  # The reader raises errors of many kinds; each of them is a finding.
+    except Exception as error:  # The reader raises many kinds of errors; each of them is a finding.
         return keys, f"{type(error).__name__}: {error}"
     return keys, None
 
 
 @dataclass
 class Account:
-    """How the messages of all topics are accounted for in the recording."""
+    """The numbers of published messages by what became of them in the recording."""
 
     published: int = 0
     recorded: int = 0
-    # Published before the recorder had joined that run of the publisher, so the recorder does not know of them.
+    # Published before the recorder had subscribed to that run of the publisher.
     before_joining: int = 0
-    # On their way when their publisher was killed, or when the recorder was stopped.
+    # In transit when their publisher was killed or the recorder was stopped.
     cut_off: int = 0
-    # Missing in the bag for no such reason: lost on the way. The recorder reported this number.
+    # Missing in the bag for no such reason, and the number of losses that the recorder reported.
     lost: int = 0
     told_lost: int = 0
     details: list[str] = field(default_factory=list)
@@ -212,14 +212,14 @@ class Account:
         return max(0, self.lost - self.told_lost)
 
 
-# How long a recorder may take to join a new publisher, and how many messages may be under way at a kill.
+# The time that a recorder may take to subscribe to a new publisher, and the number of messages that may be in transit at a kill.
 JOINING_S, UNDER_WAY = 10.0, 20
 
 
 def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float, killed: set[int]) -> Account:
     """Compares the publishers' messages with the bags and with the losses that the recorder reports.
 
-    `until` is the time when the recorder was asked to end, `killed` are the runs of publishers that were killed.
+    `until` is the time at which the recorder was stopped, `killed` are the runs of publishers that were killed.
     """
     total, keys = Account(), set()
     for path in bags:
@@ -228,7 +228,7 @@ def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float
         kept = {number for number, (stamp, _) in track.stamps.items() if (topic, number, stamp) in keys}
         total.published += track.last
         total.recorded += len(kept)
-        # The time of messages from before the observer joined is unknown here, and not later than that of its first message.
+        # Messages from before the observer subscribed are not later than its first message.
         total.before_joining += track.first - 1
         begin = track.stamps[track.first][1]
         lost = tail = 0
@@ -253,10 +253,10 @@ def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float
 
 @dataclass
 class Footprint:
-    """Memory and descriptors of each run of each node, from the end of its warm-up."""
+    """The memory and descriptors of each run of each node after its warm-up."""
 
     warm_s: float = 60.0
-    # How much a node may gain after that: caches fill, and a route may be longer than the previous one.
+    # The permitted growth after the warm-up: caches fill, and a route may be longer than the previous one.
     memory_bytes: int = 32 << 20
     descriptors: int = 12
     seen: dict[int, list[tuple[float, int, int]]] = field(default_factory=lambda: defaultdict(list))
@@ -272,7 +272,7 @@ class Footprint:
                 self.seen[pid].append((time.monotonic(), stack.resident_bytes(pid), stack.descriptor_count(pid)))
 
     def growth(self) -> list[str]:
-        """Runs of nodes whose memory or descriptors have grown."""
+        """Returns the runs of nodes whose memory or descriptors have grown beyond the limits."""
         grown = []
         for pid, looks in self.seen.items():
             warm = [look for look in looks if look[0] >= looks[0][0] + self.warm_s]

@@ -1,9 +1,9 @@
-// The plain C side of the deafness run: a publisher and many subscribers on libzmq, without anything of navbus.
+// The C clients of the deafness run: a publisher and many subscribers on libzmq, without navbus code.
 //
-//   deaf_peer listen COUNT ENDPOINT...        COUNT sockets, each connected to all endpoints; a line for each tick:
+//   deaf_peer listen COUNT ENDPOINT...        opens COUNT sockets, each connected to all endpoints; prints a line for each tick:
 //                                             SOCKET TOPIC INDEX MONOTONIC_NS
-//   deaf_peer publish ENDPOINT TOPIC SCHEDULE BOOT_ID plays the schedule's lines "SECONDS BYTES" when a line comes on stdin,
-//                                             20 ticks a second between them; a line for each blob: INDEX MONOTONIC_NS
+//   deaf_peer publish ENDPOINT TOPIC SCHEDULE BOOT_ID plays the schedule's lines "SECONDS BYTES" after a line on stdin, with 20
+//                                             ticks per second between them; prints a line for each blob: INDEX MONOTONIC_NS
 #include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void send_message(void *socket, const char *kind, const char *topic, int6
     put(header + 27, 0x21, 0);
     zmq_send(socket, name, strlen(name) + 1, ZMQ_SNDMORE);
     zmq_send(socket, header, sizeof header, ZMQ_SNDMORE);
-    // navbus.v1.LogEntry with its stamp alone, or as many zeros as the blob is large.
+    // A navbus.v1.LogEntry with only its stamp, or zeros up to the size of the blob.
     zmq_msg_t payload;
     zmq_msg_init_size(&payload, size);
     memset(zmq_msg_data(&payload), 0, size);
@@ -57,7 +57,7 @@ static int publish(void *context, const char *endpoint, const char *topic, const
     double due = 0;
     size_t size = 0;
     int more = fscanf(file, "%lf %zu", &due, &size) == 2;
-    // Twenty seconds of ticks after the last blob, or until nobody holds the standard input any more.
+    // Ticks continue for twenty seconds after the last blob, or until the standard input is closed.
     double end = 1e9;
     for (;;) {
         double elapsed = (double)(now() - begin) / 1e9;

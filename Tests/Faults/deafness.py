@@ -1,13 +1,13 @@
 """The deafness run: large messages at random phases over many connections, from and to three kinds of clients.
 
 Every subscriber is connected to three publishers: a navbus program (`navbus bag play`), one in C on libzmq, and one in
-pyzmq. Each publishes ticks, 20 per second, and at random moments blobs of 10 kB to 64 MB. A tick contains the moment at
-which it was published. After each blob, every subscriber must receive a tick published after the blob within 1 s of the
-earliest possible moment. That moment allows for the transfer of the blob to all subscribers, in the time that plain
-pyzmq takes on this machine for as many bytes to as many subscribers, measured before; a tick follows at most 50 ms
-later. The player cannot report when it publishes: a moment of its bag is due at its pace, but not before some
-subscriber has received the preceding moment. The table has the waiting times (p50_ms, p99_ms, max_ms), and by how much
-the worst exceeded the possible time (latest_ms).
+pyzmq. Each publishes ticks, 20 per second, and at random times blobs of 10 kB to 64 MB. A tick contains its time of
+publication. After each blob, every subscriber must receive a tick published after the blob within 1 s of the earliest
+possible time. That time includes the transfer of the blob to all subscribers, which is the time that plain pyzmq takes on
+this machine for as many bytes to as many subscribers, measured beforehand, and 50 ms until the next tick. The player
+cannot report when it publishes: a message of its bag is due according to the bag's times, but not before a subscriber has
+received the preceding one. The table has the waiting times (p50_ms, p99_ms, max_ms) and the greatest excess over the
+possible time (latest_ms).
 """
 
 import bisect
@@ -33,13 +33,13 @@ from stack import Programs, SetUpFailed, folder_for
 
 KINDS = ("navbus", "c", "pyzmq")
 TICK_S = 0.05
-# How long after the possible moment a message may arrive, and after how long the subscriber counts as deaf.
+# The permitted delay after the earliest possible time, and the delay from which on the subscriber counts as deaf.
 LIMIT_S, DEAF_S = 1.0, 10.0
 
 
 @dataclass
 class Blob:
-    """A large message: when it is due, how large it is, and when it was published by the monotonic clock."""
+    """A large message: its due time, its size, and the time of its publication by the monotonic clock."""
 
     due: float
     size: int
@@ -48,14 +48,14 @@ class Blob:
 
 @dataclass
 class Ear:
-    """A subscriber and what it has received: for each publisher the moments of publication and of arrival."""
+    """A subscriber with the times of publication and arrival of its ticks, by publisher."""
 
     kind: str
     ticks: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: collections.defaultdict(list))
 
 
 def sizes(rng: random.Random, count: int) -> list[int]:
-    """Mostly 10 kB to 1 MB, one in twenty-five up to 64 MB."""
+    """Returns random sizes: mostly 10 kB to 1 MB, one in twenty-five up to 64 MB."""
 
     def size() -> int:
         low, high = (1e6, 64e6) if rng.random() < 0.04 else (1e4, 1e6)
@@ -65,7 +65,7 @@ def sizes(rng: random.Random, count: int) -> list[int]:
 
 
 def seconds_per_byte(subscribers: int) -> float:
-    """The time per byte of plain pyzmq to so many subscribers in separate processes, the worst of three tries."""
+    """Measures the time per byte of plain pyzmq to subscribers in separate processes; returns the worst of three attempts."""
     folder = folder_for("calibrate", None)
     endpoint = f"ipc://{folder}/pub"
     program = (
@@ -102,7 +102,7 @@ def seconds_per_byte(subscribers: int) -> float:
 
 
 def schedule(rng: random.Random, count: int, cost: float) -> dict[str, list[Blob]]:
-    """Which publisher sends blobs of which size at which time: a blob has been transferred before the next one is sent."""
+    """Returns the blobs of each publisher, spaced so that a blob has been transferred before the next one is sent."""
     plan: dict[str, list[Blob]] = {kind: [] for kind in KINDS}
     due = 4.0
     for index, size in enumerate(sizes(rng, count)):
@@ -112,11 +112,11 @@ def schedule(rng: random.Random, count: int, cost: float) -> dict[str, list[Blob
 
 
 class Pythons:
-    """The pyzmq side, in separate processes that run this file."""
+    """The pyzmq clients, in separate processes that run this file."""
 
     @staticmethod
     def listen(count: int, endpoints: list[str]) -> None:
-        """As `deaf_peer listen`."""
+        """Listens like `deaf_peer listen`."""
         context = zmq.Context()
         poller, numbers = zmq.Poller(), {}
         for number in range(count):
@@ -140,7 +140,7 @@ class Pythons:
 
     @staticmethod
     def publish(endpoint: str, topic: str, path: str, boot_id: str) -> None:
-        """As `deaf_peer publish`."""
+        """Publishes like `deaf_peer publish`."""
         types = Messages()
         socket = zmq.Context.instance().socket(zmq.XPUB)
         socket.setsockopt(zmq.LINGER, 0)
@@ -168,7 +168,7 @@ class Pythons:
 
 
 class DeafnessRun:
-    """Sets everything up, plays the schedule, and judges what was received."""
+    """A run: sets up the clients, plays the schedule, and evaluates the received messages."""
 
     def __init__(self, programs: Programs, seed: int, connections: int, count: int) -> None:
         self.programs, self.rng = programs, random.Random(f"deafness {seed}")
@@ -186,18 +186,18 @@ class DeafnessRun:
         self.origin = 0.0
 
     def run(self) -> dict:
-        """All of it; returns figures."""
+        """Executes the run and returns its figures."""
         peer = self.folder / "deaf_peer"
         source = pathlib.Path(__file__).with_name("deaf_peer.c")
         if subprocess.run(["cc", "-O2", "-o", peer, source, "-lzmq"]).returncode != 0:
-            raise SetUpFailed("deaf_peer.c cannot be compiled: libzmq3-dev is needed")
+            raise SetUpFailed("deaf_peer.c cannot be compiled: install libzmq3-dev")
         cost = seconds_per_byte(self.subscribers)
         self.plan = schedule(self.rng, self.count, cost)
         last = max(blobs[-1].due for blobs in self.plan.values() if blobs)
         print(
             f"{self.subscribers} subscribers with {self.subscribers * len(KINDS)} connections, "
             f"{self.count} blobs in {last:.0f} s; "
-            f"a megabyte to all takes plain pyzmq {cost * 1e9:.0f} ms",
+            f"plain pyzmq takes {cost * 1e9:.0f} ms for a megabyte to all",
             flush=True,
         )
         try:
@@ -222,7 +222,7 @@ class DeafnessRun:
         return process
 
     def _claim(self, node: str, kind: str) -> str:
-        """A node's folder for a publisher that only binds; returns its endpoint."""
+        """Creates the node's folder of a publisher that only binds its socket; returns the endpoint."""
         folder = self.bus / "0" / node
         folder.mkdir(mode=0o700, parents=True)
         lock = open(folder / "lock", "a")
@@ -289,7 +289,7 @@ class DeafnessRun:
             process = self._spawn([*words, share, *every])
             self.streams[process.stdout] = [Ear(kind) for _ in range(share)]
         self.ears = [ear for ears in self.streams.values() for ear in ears]
-        # The player begins when all subscribers are connected; its ticks tell the other publishers when that is.
+        # The player starts when all subscribers are connected; its first ticks start the other publishers.
         self.publishers["navbus"] = self._spawn(
             self.programs.command(
                 "bag", "play", self.folder / "play.mcap", "--subscribers", self.subscribers, "--wait", 60
@@ -299,7 +299,7 @@ class DeafnessRun:
         )
 
     def _write_bag(self) -> None:
-        """The navbus publisher's schedule, as a bag: a tick carries its own due time."""
+        """Writes the schedule of the navbus publisher as a bag, in which each tick contains its due time."""
         types, plan = Messages(), self.plan["navbus"]
         end = max(blobs[-1].due for blobs in self.plan.values() if blobs) + 20
         entries = [(index * TICK_S, None) for index in range(int(end / TICK_S))] + [
@@ -356,8 +356,8 @@ class DeafnessRun:
             if begun and not selector.get_map():
                 break
         if not begun:
-            raise SetUpFailed(f"the player did not begin: see {self.folder}/errors.log")
-        # The player publishes one after the other: a blob not before some subscriber has received the preceding tick.
+            raise SetUpFailed(f"the player did not start: see {self.folder}/errors.log")
+        # The player publishes in sequence: a blob is not published before a subscriber has received the preceding tick.
         first: dict[float, float] = {}
         for ear in self.ears:
             for published, at in ear.ticks["navbus"]:
@@ -384,7 +384,7 @@ class DeafnessRun:
         if not topic.startswith("/rig/tick"):
             return
         if kind == "navbus":
-            # The first ticks of all publishers show when the player began.
+            # The first ticks of all subscribers show when the player started.
             if index < 3e9 and (not self.origin or at - index / 1e9 < self.origin):
                 self.origin = at - index / 1e9
             published = index / 1e9
@@ -392,7 +392,7 @@ class DeafnessRun:
             published = index / 1e9
         ear.ticks[kind].append((published, at))
 
-    # The judgement.
+    # Evaluation.
 
     def _judge(self, cost: float) -> dict:
         waits: dict[tuple[str, str], list[tuple[float, float]]] = collections.defaultdict(list)
@@ -414,9 +414,9 @@ class DeafnessRun:
                     if over > DEAF_S:
                         deaf.add((number, kind))
                     elif over > LIMIT_S:
-                        late.append(f"{ear.kind} heard {kind} {over:.2f} s too late after {blob.size / 1e6:.2f} MB")
+                        late.append(f"{ear.kind} received {kind} {over:.2f} s too late after {blob.size / 1e6:.2f} MB")
         mute = [
-            f"{ear.kind} never heard {kind}"
+            f"{ear.kind} never received {kind}"
             for ear in self.ears
             for kind in KINDS
             if self.plan[kind] and not ear.ticks[kind]

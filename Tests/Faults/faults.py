@@ -12,13 +12,13 @@ __all__ = ["ALL", "Fault", "choose"]
 
 
 def choose(names: str | None, quick: bool) -> list[Fault]:
-    """The faults of these names and groups; if none are given, all faults, or those of the short run."""
+    """Returns the faults of the given names and groups; by default all faults, or those of the short run."""
     if not names:
         return [fault for fault in ALL if fault.quick or not quick]
     chosen = []
     for name in names.split(","):
         found = [fault for fault in ALL if name in (fault.name, fault.group)]
         if not found:
-            raise ValueError(f"no fault and no group is called '{name}': see --list")
+            raise ValueError(f"there is no fault and no group '{name}': see --list")
         chosen += [fault for fault in found if fault not in chosen]
     return chosen

@@ -23,7 +23,7 @@ TRAFFIC = {"/traffic/speeds": ("navbus.v1.TrafficSpeeds", 16 << 20)}
 
 
 class Echo:
-    """`navbus topic echo` on some topics: another subscriber of the project's own kind."""
+    """`navbus topic echo` of some topics: a further subscriber, implemented with navbus."""
 
     def __init__(self, run: Run, topic: str, field: str = "stamp_ns") -> None:
         self.topic = topic
@@ -46,7 +46,7 @@ class Echo:
             self.count += 1
 
     def heard_since(self, moment: Moment) -> bool:
-        """Whether anything has arrived since."""
+        """Whether a message has arrived since a moment."""
         return self.last > moment.at
 
     def end(self) -> None:
@@ -59,19 +59,19 @@ class Echo:
 def everybody_hears(
     run: Run, echoes: list[Echo], seconds: float, cause: str, delays: tuple[float, ...] = (0.0, 4.0)
 ) -> None:
-    """Every subscriber receives every publisher, now and a while later: a queue may fill up gradually."""
+    """Checks that every subscriber receives every publisher, now and a while later, because a queue may fill up gradually."""
     for delay in delays:
         run.sleep(delay)
         moment = run.now()
         for topic in ("/gnss/fix", "/nav/position", "/nav/progress"):
             run.within(
-                run.wait(run.heard_since(moment, topic), 15), seconds, f"a pyzmq subscriber hears {topic} after {cause}"
+                run.wait(run.heard_since(moment, topic), 15), seconds, f"a pyzmq subscriber receives {topic} after {cause}"
             )
         for echo in echoes:
             run.within(
                 run.wait(lambda: echo.heard_since(moment), 15),
                 seconds,
-                f"'topic echo' hears {echo.topic} after {cause}",
+                f"'topic echo' receives {echo.topic} after {cause}",
             )
 
         def navigation_hears() -> bool:
@@ -82,13 +82,13 @@ def everybody_hears(
             ]
             return bool(found)
 
-        run.within(run.wait(navigation_hears, 15), seconds, f"navigation-node hears /gnss/fix after {cause}")
+        run.within(run.wait(navigation_hears, 15), seconds, f"navigation-node receives /gnss/fix after {cause}")
     lost = {topic: count for topic in ("/gnss/fix", "/nav/progress") if (count := deaf_tail(run, topic))}
-    run.expect(not lost, "no publisher is lost for good", str(lost))
+    run.expect(not lost, "no publisher is lost permanently", str(lost))
 
 
 def deaf_tail(run: Run, topic: str) -> int:
-    """By how many messages a new subscriber is ahead of one that has been subscribed all the time."""
+    """Returns by how many messages a new subscriber is ahead of the observer, which has been subscribed all the time."""
     heard = bus.join_late(run.stack.bus, run.types, lambda heard: any(key[0] == topic for key in heard), 3)
     behind = 0
     for (name, boot), last in heard.items():
@@ -99,7 +99,7 @@ def deaf_tail(run: Run, topic: str) -> int:
 
 
 def segments(run: Run, count: int) -> bytes:
-    """Speeds of a number of road segments, including those of the trip."""
+    """Returns a message with the speeds of a number of road segments, including those of the trip."""
     found = run.places.route(run.points)
     nodes = [node for node in (found or {}).get("nodes", []) if isinstance(node, int)]
     traffic = run.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="rig", replaces_all=True)
@@ -111,7 +111,7 @@ def segments(run: Run, count: int) -> bytes:
     return traffic.SerializeToString()
 
 
-@fault("deaf-traffic", "traffic of 6,000 segments comes 40 s after the start", FAST)
+@fault("deaf-traffic", "traffic of 6,000 segments is published 40 s after the start", FAST)
 def deaf_traffic(run: Run) -> None:
     """navigation-node continues to receive the receiver's fixes."""
     echoes = [Echo(run, "/gnss/fix", "latitude"), Echo(run, "/traffic/speeds", "provider")]
@@ -124,16 +124,16 @@ def deaf_traffic(run: Run) -> None:
         traffic.publish("/traffic/speeds", payload)
         run.sleep(0.5)
         everybody_hears(run, echoes[:1], 1.0, f"{len(payload) >> 10} KiB of traffic", (0.0, 4.0, 10.0))
-        run.expect(run.wait(lambda: echoes[1].count > 0, 5).done, "'topic echo' hears the traffic", "it does not")
+        run.expect(run.wait(lambda: echoes[1].count > 0, 5).done, "'topic echo' receives the traffic", "it does not")
         traffic.close()
     finally:
         for echo in echoes:
             echo.end()
 
 
-@fault("deaf-route", "SetRoute over a long way: a route of 120 km and more", FAST)
+@fault("deaf-route", "SetRoute with a long route of 120 km and more", FAST)
 def deaf_route(run: Run) -> None:
-    """Subscribers of the navigation continue to receive it."""
+    """Subscribers of the navigation topics continue to receive messages."""
     echoes = [Echo(run, "/nav/progress"), Echo(run, "/nav/position"), Echo(run, "/gnss/fix", "latitude")]
     try:
         run.sleep(run.rng.uniform(8, 14))
@@ -144,7 +144,7 @@ def deaf_route(run: Run) -> None:
                 rounds.append((place, found["distance_m"]))
         rounds = sorted(rounds, key=lambda entry: entry[1])[-3:]
         corners, length = [home], 0.0
-        # To and fro between places until the route is long, or has the maximum number of stops: any size of map will do.
+        # Back and forth between places until the route is long or has the maximum number of stops, so that a small map suffices.
         while length < 130_000 and len(corners) < 97:
             place, way = rounds[len(corners) // 2 % len(rounds)]
             corners += [place, home]
@@ -159,7 +159,7 @@ def deaf_route(run: Run) -> None:
             "km": round(length / 1000),
             "answer_s": round(time.monotonic() - begin, 1),
         }
-        run.expect(answer.route_id > 0, "SetRoute over a long way is answered", answer)
+        run.expect(answer.route_id > 0, "SetRoute with a long route is answered", answer)
         everybody_hears(run, echoes, 1.0, f"a route of {run.facts['route_bytes'] >> 10} KiB")
     finally:
         for echo in echoes:
@@ -167,12 +167,12 @@ def deaf_route(run: Run) -> None:
 
 
 def deaf_payload(run: Run, sizes: list[int]) -> None:
-    """Payloads of a foreign node on a topic that navigation-node subscribes to, at random phases."""
+    """Publishes payloads of a foreign node at random phases on a topic that navigation-node subscribes to."""
     echoes = [Echo(run, "/gnss/fix", "latitude"), Echo(run, "/nav/progress")]
     try:
         traffic = run.publisher("traffic", TRAFFIC)
         traffic.subscribers("/traffic/speeds", 2, 10)
-        # After the first hundreds of messages, and before the subscriber first reports how many it has read.
+        # After the first hundreds of messages and before the subscriber first reports the number of messages that it has read.
         run.sleep(run.rng.uniform(8, 15))
         for size in sizes:
             run.sleep(run.rng.uniform(0.2, 4))
@@ -190,13 +190,13 @@ def deaf_payload(run: Run, sizes: list[int]) -> None:
 
 @fault("deaf-small", "foreign payloads of 68 kB to 1 MB at random phases", FAST, quick=True)
 def deaf_small(run: Run) -> None:
-    """Small ones."""
+    """Subscribers continue to receive messages after small payloads."""
     deaf_payload(run, [1_000_000, 68_000, 300_000])
 
 
 @fault("deaf-burst", "three foreign payloads of 70 kB to 8 MB in a row", FAST, live=True)
 def deaf_burst(run: Run) -> None:
-    """Whatever the phase of the connections, all subscribers receive messages afterwards."""
+    """All subscribers receive messages afterwards, regardless of the phase of their connections."""
     traffic = run.publisher("traffic", TRAFFIC)
     try:
         traffic.subscribers("/traffic/speeds", 2, 10)
@@ -211,11 +211,11 @@ def deaf_burst(run: Run) -> None:
 
 @fault("deaf-large", "foreign payloads of 4 MB to 16 MB, and one above the topic's limit", FAST)
 def deaf_large(run: Run) -> None:
-    """Large ones; only the last must be refused."""
+    """Subscribers continue to receive messages after large payloads; only the last payload must be rejected."""
     deaf_payload(run, [4_000_000, 16 << 20, 24 << 20])
 
 
-@fault("deaf-recorder", "a foreign payload of 64 MiB on a topic that only the recorder hears")
+@fault("deaf-recorder", "a foreign payload of 64 MiB on a topic to which only the recorder subscribes")
 def deaf_recorder(run: Run) -> None:
     """The recorder continues to record, and counts messages that are too large for it."""
     large = run.publisher("camera", {"/rig/image": ("navbus.v1.LogEntry", 64 << 20)})
@@ -224,15 +224,15 @@ def deaf_recorder(run: Run) -> None:
     for size in (1 << 20, 31 << 20, 33 << 20, 64 << 20):
         large.publish("/rig/image", bytes(size - 64))
         run.sleep(3)
-    run.expect(run.stack.is_up("recorder"), "the recorder goes on", f"it has ended; see {run.stack.log}")
+    run.expect(run.stack.is_up("recorder"), "the recorder continues", f"it has ended; see {run.stack.log}")
     run.sleep(2)
     large.close()
 
 
-@fault("flood-odometry", "a foreign node publishes odometry as fast as it can for 8 s")
+@fault("flood-odometry", "a foreign node publishes odometry as fast as possible for 8 s")
 def flood_odometry(run: Run) -> None:
-    """navigation-node keeps following the receiver, or reports why not, and recovers afterwards."""
-    run.accounts = False  # Overflows on the way to the observer are not examined here.
+    """navigation-node keeps processing the receiver's fixes, or reports why not, and recovers afterwards."""
+    run.accounts = False  # Messages lost between the flood and the observer are not examined.
     program = pathlib.Path(__file__).with_name("flood.py")
     done = subprocess.Popen([sys.executable, program, run.stack.bus, "8"], env=run.stack.full_environment)
     memory = 0
@@ -242,12 +242,12 @@ def flood_odometry(run: Run) -> None:
     moment = run.now()
     run.facts["peak_mib"] = memory >> 20
     run.within(run.wait(run.guided_since(moment), 40), 5, "guidance is up to date after a flood", "guidance_s")
-    run.expect(memory < 700 << 20, "a flood does not fill the memory", f"{memory >> 20} MiB")
+    run.expect(memory < 700 << 20, "a flood does not exhaust the memory", f"{memory >> 20} MiB")
 
 
-@fault("flood-calls", "3,000 calls at once to navigation-node", live=True)
+@fault("flood-calls", "3,000 simultaneous calls to navigation-node", live=True)
 def flood_calls(run: Run) -> None:
-    """All requests are answered or refused, and guidance continues in the meantime."""
+    """All requests are answered or rejected, and guidance continues in the meantime."""
     told = bus.announcement(run.stack.bus, "navigation-node")
     frames, count = run.types.ServiceFrame, 3_000
     calls = zmq.Context.instance().socket(zmq.DEALER)
@@ -277,9 +277,9 @@ def flood_calls(run: Run) -> None:
     back_after(run, run.now(), 2, "a flood of calls")
 
 
-@fault("flood-bad-calls", "200 calls that make no sense", live=True)
+@fault("flood-bad-calls", "200 invalid calls", live=True)
 def flood_bad_calls(run: Run) -> None:
-    """Each request is refused with a message, none crashes the node."""
+    """Each request is rejected with a message; none crashes the node."""
     types, rng = run.types, run.rng
     silent = 0
     for _ in range(200):
@@ -301,18 +301,18 @@ def flood_bad_calls(run: Run) -> None:
             silent += error.code == 4
         except Exception:
             pass
-    run.expect(silent == 0, "a call that makes no sense is refused", f"{silent} were not answered")
+    run.expect(silent == 0, "invalid calls are rejected", f"{silent} were not answered")
     back_after(run, run.now(), 3, "bad calls")
 
 
 @fault(
-    "peer-stopped", "a subscriber of everything stands still while 60 MB are published, then goes on", Scene(fix_hz=10)
+    "peer-stopped", "a subscriber of all topics is stopped while 60 MB are published, then continues", Scene(fix_hz=10)
 )
 def peer_stopped(run: Run) -> None:
-    """It slows down no other node, and receives messages again when it continues."""
+    """The subscriber slows down no other node, and receives messages again when it continues."""
     echo = Echo(run, "*", "stamp_ns")
     try:
-        run.require(run.wait(lambda: echo.count > 5, 20), "the subscriber hears")
+        run.require(run.wait(lambda: echo.count > 5, 20), "the subscriber receives messages")
         os.kill(echo._process.pid, signal.SIGSTOP)
         blobs = run.publisher("camera", {"/rig/image": ("navbus.v1.LogEntry", 1 << 20)})
         run.sleep(1.5)
@@ -320,19 +320,19 @@ def peer_stopped(run: Run) -> None:
             blobs.publish("/rig/image", bytes(1_000_000))
             time.sleep(0.1)
         moment = run.now()
-        run.within(run.wait(run.guided_since(moment), 15), 1, "a stopped subscriber slows nobody")
+        run.within(run.wait(run.guided_since(moment), 15), 1, "a stopped subscriber slows down no other node")
         os.kill(echo._process.pid, signal.SIGCONT)
         run.sleep(3)
         for _ in range(3):
             count = echo.count
-            run.within(run.wait(lambda: echo.count > count + 20, 15), 4, "the subscriber hears again when it goes on")
+            run.within(run.wait(lambda: echo.count > count + 20, 15), 4, "the subscriber receives messages again")
         blobs.close()
     finally:
         os.kill(echo._process.pid, signal.SIGCONT)
         echo.end()
 
 
-@fault("peer-unread", "20 connections to each node are made and never read", live=True)
+@fault("peer-unread", "20 connections to each node are opened and never read", live=True)
 def peer_unread(run: Run) -> None:
     """A client that connects and sends nothing uses no resources."""
     connections = []
@@ -347,7 +347,7 @@ def peer_unread(run: Run) -> None:
                     continue
                 connections.append(peer)
     run.sleep(3)
-    back_after(run, run.now(), 1, "mute connections")
+    back_after(run, run.now(), 1, "silent connections")
     for peer in connections:
         peer.close()
 
@@ -370,7 +370,7 @@ def peer_garbage(run: Run) -> None:
     back_after(run, run.now(), 1, "garbage")
 
 
-@fault("peer-frames", "a foreign node publishes garbage on all topics of the navigation", live=True)
+@fault("peer-frames", "a foreign node publishes garbage on all topics that navigation-node reads", live=True)
 def peer_frames(run: Run) -> None:
     """Unreadable messages are counted and dropped."""
     topics = {

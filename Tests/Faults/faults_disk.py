@@ -17,7 +17,7 @@ ALONE = Scene(trip="none", starts=False, record=False)
 
 
 def node_commands(run: Run) -> dict[str, list[str]]:
-    """Each node's command line, without a launcher."""
+    """Returns each node's command line without a launcher."""
     folder = run.options.programs.folder
     return {
         "gnss-node": [str(folder / "gnss-node"), "--set", f"source=gpsd://127.0.0.1:{run.vehicle.port}"],
@@ -34,9 +34,9 @@ def node_commands(run: Run) -> dict[str, list[str]]:
 
 
 def survives(run: Run, redirection: str, cause: str) -> None:
-    """Every node stays alive, and ends on request, with its standard error redirected."""
+    """Checks that every node stays alive and ends on SIGTERM with its standard error redirected."""
     for node, words in node_commands(run).items():
-        # A reason to print: a second start under the same name is refused with a message, and SIGTERM ends with some output.
+        # The nodes print messages, at the latest when SIGTERM ends them.
         process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" {redirection}', "bash", *words],
             env=run.stack.full_environment,
@@ -48,8 +48,8 @@ def survives(run: Run, redirection: str, cause: str) -> None:
         status = process.poll()
         run.expect(
             status is None,
-            f"{node} lives with {cause}",
-            f"it has ended with {status}" if up.done else "it never came up",
+            f"{node} stays alive with {cause}",
+            f"it has ended with {status}" if up.done else "it has not started",
         )
         process.send_signal(signal.SIGTERM)
         try:
@@ -59,27 +59,27 @@ def survives(run: Run, redirection: str, cause: str) -> None:
             status = process.wait()
         run.expect(
             status is not None and status >= 0 and status < 128 or status == -signal.SIGTERM,
-            f"{node} ends when it is asked with {cause}",
+            f"{node} ends on SIGTERM with {cause}",
             f"status {status}",
         )
 
 
 @fault("output-stderr-full", "each node's standard error is a full disk", ALONE, quick=True)
 def output_stderr_full(run: Run) -> None:
-    """Logs cannot be written; nothing else changes."""
+    """The nodes cannot write logs but are otherwise unaffected."""
     survives(run, "2>/dev/full >/dev/full", "a full standard error")
 
 
 @fault("output-stderr-closed", "each node's standard error is closed", ALONE)
 def output_stderr_closed(run: Run) -> None:
-    """The same without the descriptor."""
+    """The nodes are unaffected by a closed standard error."""
     survives(run, "2>&- >&-", "a closed standard error")
 
 
 @fault("output-launch-full", "the launch writes its log to a full disk")
 def output_launch_full(run: Run) -> None:
-    """The stack continues when its output cannot be kept."""
-    run.accounts = False  # The recorder's reports of losses are not kept either.
+    """The stack continues when its output cannot be written."""
+    run.accounts = False  # The recorder's reports of losses cannot be written either.
     run.stack.stop()
     run.stack.bag.unlink(missing_ok=True)
     run.stack.output = "/dev/full"
@@ -96,7 +96,7 @@ def output_launch_full(run: Run) -> None:
 
 @fault("output-commands", "commands print to a full device", ALONE, quick=True)
 def output_commands(run: Run) -> None:
-    """They end with an error, not with 0."""
+    """The commands end with an error, not with status 0."""
     programs, tiles = run.options.programs, str(run.tiles)
     a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
     commands = [
@@ -122,7 +122,7 @@ def output_commands(run: Run) -> None:
         )
 
 
-@fault("output-overwrite", "navbus simulate is told to write over a file that is no bag", ALONE)
+@fault("output-overwrite", "the output file of navbus simulate exists and is not a bag", ALONE)
 def output_overwrite(run: Run) -> None:
     """An existing file is not replaced unless requested."""
     a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
@@ -131,7 +131,7 @@ def output_overwrite(run: Run) -> None:
     done = run.options.programs.run("simulate", "--tiles", run.tiles, "--from", a, "--to", b, "--out", precious)
     run.expect(
         done.returncode != 0 and precious.read_text() == "two years of work\n",
-        "a file that is there stays",
+        "an existing file is kept",
         f"status {done.returncode}, now {precious.stat().st_size} bytes",
     )
 
@@ -148,12 +148,12 @@ def mount_small(run: Run, megabytes: int) -> pathlib.Path:
             script = f'mount -t tmpfs -o size={megabytes}m tmpfs "$0" && exec "$@"'
             run.stack.wrapper = ["unshare", *flags, "bash", "-c", script, str(small)]
             return small
-    raise SetUpFailed("a small disk cannot be mounted: no right to a mount namespace of its own")
+    raise SetUpFailed("a small disk cannot be mounted: creating a mount namespace is not permitted")
 
 
-@fault("disk-recorder", "the recording's disk of 1 MiB gets full, and has room again", Scene(starts=False, fix_hz=10))
+@fault("disk-recorder", "the recording's disk of 1 MiB is full, then has room again", Scene(starts=False, fix_hz=10))
 def disk_recorder(run: Run) -> None:
-    """The drive continues; what was recorded before is readable."""
+    """The drive continues; messages recorded before are readable."""
     small = mount_small(run, 1)
     run.stack.bag = small / "drive.mcap"
     run.bag_is_judged = False
@@ -162,7 +162,7 @@ def disk_recorder(run: Run) -> None:
     inside = pathlib.Path(f"/proc/{run.stack.pid('navigation-node')}/root{small}")
 
     def is_full() -> bool:
-        # A chunk that does not fit is taken back: what is left may be large.
+        # A chunk that does not fit is removed again, so the remaining space may be large.
         disk = os.statvfs(inside)
         return disk.f_bavail * disk.f_bsize < 8192 or "cannot be written further" in run.stack.log_text()
 
@@ -175,17 +175,17 @@ def disk_recorder(run: Run) -> None:
 
     run.require(run.wait(fill, 60), "the recording fills its disk")
     run.sleep(5)
-    run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())
+    run.expect(run.is_guided(), "guidance continues with a full disk", run.state_text())
     filler.close()
     for path in inside.glob("*"):
         shutil.copy(path, run.folder / ("kept-" + path.name))
     kept = list(run.folder.glob("kept-*.mcap"))
     problems = [problem for path in kept if (problem := readable(run, path))]
-    run.expect(kept and not problems, "what was recorded before is readable", "; ".join(problems) or "there is no bag")
+    run.expect(kept and not problems, "messages recorded before are readable", "; ".join(problems) or "there is no bag")
 
 
 def readable(run: Run, path: pathlib.Path) -> str | None:
-    """Why a bag cannot be read, not even after `navbus bag recover`; None when it can."""
+    """Returns the error of reading a bag, also after `navbus bag recover`; None without an error."""
     problem = read_bag(path)[1]
     if problem is None:
         return None
@@ -204,7 +204,7 @@ def readable(run: Run, path: pathlib.Path) -> str | None:
     Scene(trip="none", starts=False, record=False),
 )
 def record_restart(run: Run) -> None:
-    """It continues in a new file, and all files are readable."""
+    """The recorder continues in a new file, and all files are readable."""
     launch = run.folder / "recorder.yaml"
     launch.write_text(
         "nodes:\n  - name: recorder\n    executable: navbus\n    args: [bag, record, --out, rec.mcap]\n"
@@ -238,11 +238,11 @@ def record_restart(run: Run) -> None:
 
 @fault(
     "record-kills",
-    "the recorder is killed 5 times at random moments; what it wrote",
+    "the recorder is killed 5 times at random times",
     Scene(trip="none", starts=False, record=False),
 )
 def record_kills(run: Run) -> None:
-    """Of each recording, at most the last second is missing."""
+    """Each recording lacks at most the last second."""
     source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
     for round_ in range(5):
         path = run.folder / f"kill-{round_}.mcap"
@@ -263,26 +263,26 @@ def record_kills(run: Run) -> None:
         recorder.kill()
         recorder.wait()
         problem = readable(run, path)
-        run.expect(problem is None, "what a killed recorder wrote is readable, if need be by 'bag recover'", problem)
+        run.expect(problem is None, "the recording of a killed recorder is readable, if necessary after 'bag recover'", problem)
         if problem is None:
             mended = path.with_name(path.stem + ".recovered.mcap")
             counts = read_bag(mended if mended.exists() else path)[0]
             kept = sum(topic == "/rig/ticks" for topic, _, _ in counts)
-            # A busy machine may let the recorder wait as it did this publisher.
+            # A busy machine may delay the recorder as much as this publisher.
             stall = max(later - earlier for earlier, later in zip(sent, [*sent[1:], killed]))
             due = sum(moment < killed - 1 - 2 * stall for moment in sent)
             run.expect(
                 kept >= due,
-                "all is kept but the last second",
+                "all but the last second is recorded",
                 f"{kept} of {len(sent)}, {due} of them a second old; the machine stalled for {stall:.3f} s",
             )
         source._count = 1
     source.close()
 
 
-@fault("record-sync", "how often the recorder syncs its file in 25 s", Scene(guided=True))
+@fault("record-sync", "the recorder's calls of sync in 25 s", Scene(guided=True))
 def record_sync(run: Run) -> None:
-    """Recorded messages are on the disk after seconds, to survive a power failure, too."""
+    """Recorded messages are synced to the disk within seconds, so that they also survive a power failure."""
     if shutil.which("strace") is None:
         raise SetUpFailed("strace is not installed")
     trace = run.folder / "strace.txt"
@@ -308,9 +308,9 @@ def record_sync(run: Run) -> None:
     run.expect(calls >= 2, "the recorder syncs its file", f"{calls} times in 25 s")
 
 
-@fault("disk-store", "the tile cache's disk of 4 MiB gets full", Scene(starts=False, cache=True))
+@fault("disk-store", "the tile cache's disk of 4 MiB is full", Scene(starts=False, cache=True))
 def disk_store(run: Run) -> None:
-    """The drive continues; the cache reports the fault and ends nothing."""
+    """The drive and the cache continue."""
     small = mount_small(run, 4)
     run.stack.arguments |= {"store": str(small / "store"), "tilesets": f"name=roads,source=file://{run.tiles}"}
     run.start_stack()
@@ -324,7 +324,7 @@ def disk_store(run: Run) -> None:
     except OSError:
         pass  # The disk is full.
     run.sleep(15)
-    run.expect(is_process(cache), "the cache lives with a full disk", f"it has ended; see {run.stack.log}")
-    run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())
+    run.expect(is_process(cache), "the cache stays alive with a full disk", f"it has ended; see {run.stack.log}")
+    run.expect(run.is_guided(), "guidance continues with a full disk", run.state_text())
     (inside / "ballast").unlink(missing_ok=True)
     back_after(run, run.now(), 2, "the disk has room again")

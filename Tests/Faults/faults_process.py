@@ -1,4 +1,4 @@
-"""Processes that are killed, stopped, crash and hang."""
+"""Processes that are killed or stopped, or that crash or hang."""
 
 import signal
 
@@ -10,31 +10,31 @@ from stack import is_process
 
 # Guidance must be back within this time after a kill, and after the end of a stop.
 AFTER_KILL_S, AFTER_STOP_S = 3.0, 1.0
-# The launcher ends a node that has not reported itself alive for this time, and starts it again.
+# The launcher terminates and restarts a node without a sign of life for this time.
 WATCHDOG_S = 10.0
 SET = Scene(trip="set", stops=1)
 
 
 def boot_of(run: Run, node: str) -> str:
-    """The run of a node that is on the bus."""
+    """Returns the boot id of a live node; empty if it is not on the bus."""
     told = bus.announcement(run.stack.bus, node)
     return told["boot_id"] if told and bus.is_alive(run.stack.bus, node) else ""
 
 
 def is_restarted(run: Run, node: str, before: str):
-    """Whether another run of the node has announced itself."""
+    """Returns a check whether another run of the node has announced itself."""
     return lambda: boot_of(run, node) not in ("", before)
 
 
 def back_after(run: Run, moment: Moment, limit: float, what: str) -> None:
-    """Guidance is back, and continues for a while."""
+    """Checks that guidance resumes and continues for a while."""
     run.within(run.wait(run.guided_since(moment), 30, moment), limit, f"guidance is back after {what}", "guidance_s")
     run.sleep(1)
-    run.expect(run.wait(run.guided_since(run.now()), 5).done, "guidance goes on", run.state_text())
+    run.expect(run.wait(run.guided_since(run.now()), 5).done, "guidance continues", run.state_text())
 
 
 def kill(run: Run, node: str, number: signal.Signals, limit: float) -> None:
-    """Kills a node and waits for it and for guidance."""
+    """Kills a node, and waits for its restart and for guidance."""
     run.sleep(run.rng.uniform(0.5, 3))
     before, moment = boot_of(run, node), run.now()
     run.stack.signal(node, number)
@@ -49,19 +49,19 @@ def kill(run: Run, node: str, number: signal.Signals, limit: float) -> None:
 
 @fault("kill-navigation", "navigation-node is killed in guidance to a configured destination", quick=True, live=True)
 def kill_navigation(run: Run) -> None:
-    """SIGKILL in guidance."""
+    """Guidance resumes after a kill."""
     kill(run, "navigation-node", signal.SIGKILL, AFTER_KILL_S)
 
 
 @fault("kill-gnss", "gnss-node is killed in guidance", live=True)
 def kill_gnss(run: Run) -> None:
-    """SIGKILL of the receiver's node."""
+    """Guidance resumes after a kill of the receiver's node."""
     kill(run, "gnss-node", signal.SIGKILL, AFTER_KILL_S)
 
 
-@fault("kill-both", "navigation-node and gnss-node are killed at once", live=True)
+@fault("kill-both", "navigation-node and gnss-node are killed simultaneously", live=True)
 def kill_both(run: Run) -> None:
-    """Both at the same moment."""
+    """Guidance resumes after simultaneous kills."""
     before, moment = boot_of(run, "navigation-node"), run.now()
     run.stack.signal("gnss-node", signal.SIGKILL)
     run.stack.signal("navigation-node", signal.SIGKILL)
@@ -75,7 +75,7 @@ def kill_both(run: Run) -> None:
 
 @fault("kill-trip", "navigation-node is killed after the first stop of a trip that SetRoute has set", SET)
 def kill_trip(run: Run) -> None:
-    """The trip of SetRoute and its visited stop are not forgotten."""
+    """The trip of SetRoute is resumed without the visited stop."""
     passed = run.wait(lambda: any(way == 1 for _, _, way in run.watch.reached), 400)
     run.require(passed, "the vehicle arrives at the stop on the way")
     run.sleep(run.rng.uniform(4, 8))
@@ -89,7 +89,7 @@ def kill_trip(run: Run) -> None:
         "the trip of SetRoute is resumed",
         f"destination {after.destination.latitude}, {after.destination.longitude}",
     )
-    run.expect(after.route_id >= route, "route_id goes on where it was", f"{after.route_id} after {route}")
+    run.expect(after.route_id >= route, "route_id does not restart", f"{after.route_id} after {route}")
     progress = run.observer.last("/nav/progress")
     run.expect(
         progress.waypoints_remaining == 1,
@@ -100,11 +100,11 @@ def kill_trip(run: Run) -> None:
 
 @fault(
     "kill-configured",
-    "the trip of SetRoute goes elsewhere than the configured destination; navigation-node is killed",
+    "SetRoute leads to another destination than the configuration; navigation-node is killed",
     Scene(trip="destination"),
 )
 def kill_configured(run: Run) -> None:
-    """After a kill the node follows the route of SetRoute and not that of the configuration."""
+    """After a kill the node follows the route of SetRoute, not the configured destination."""
     other = run.points[0]
     run.sleep(6)
     run.set_route([other])
@@ -120,7 +120,7 @@ def kill_configured(run: Run) -> None:
     )
 
 
-@fault("kill-recorder", "the recorder is killed at a random moment")
+@fault("kill-recorder", "the recorder is killed at a random time")
 def kill_recorder(run: Run) -> None:
     """The recording is readable, and the drive continues."""
     run.accounts = False
@@ -132,7 +132,7 @@ def kill_recorder(run: Run) -> None:
 
 
 def crash(run: Run, node: str) -> None:
-    """SIGSEGV, as a wild pointer would cause it."""
+    """Crashes a node with a SIGSEGV, as an invalid pointer would."""
     run.sleep(run.rng.uniform(1, 3))
     before, moment = boot_of(run, node), run.now()
     pid = run.stack.signal(node, signal.SIGSEGV)
@@ -144,23 +144,23 @@ def crash(run: Run, node: str) -> None:
         "restart_s",
     )
     back_after(run, moment, AFTER_KILL_S, f"SIGSEGV to {node}")
-    run.expect("SIGSEGV" in run.stack.log_text(), "the crash is reported", "the log does not have it")
+    run.expect("SIGSEGV" in run.stack.log_text(), "the crash is reported", "the log does not contain it")
 
 
 @fault("crash-navigation", "navigation-node crashes (SIGSEGV)", Scene(shim=True), quick=True, live=True)
 def crash_navigation(run: Run) -> None:
-    """A crash in guidance."""
+    """Guidance resumes after a crash."""
     crash(run, "navigation-node")
 
 
 @fault("crash-gnss", "gnss-node crashes (SIGSEGV)", Scene(shim=True), live=True)
 def crash_gnss(run: Run) -> None:
-    """A crash of the receiver's node."""
+    """Guidance resumes after a crash of the receiver's node."""
     crash(run, "gnss-node")
 
 
 def stop(run: Run, node: str, seconds: float) -> None:
-    """Stops a process for a while; afterwards everything recovers soon, and the missed messages do not arrive in a burst."""
+    """Stops a process for a while; checks that guidance resumes soon and old messages are dropped."""
     run.sleep(run.rng.uniform(0.5, 2))
     if seconds > WATCHDOG_S:
         run.stack.expected_ends.append("killed by SIGABRT")
@@ -177,12 +177,12 @@ def stop(run: Run, node: str, seconds: float) -> None:
     ]
     run.facts["stale_positions"] = len(stale)
     run.expect(
-        len(stale) <= 5, "positions of the past are dropped after a stop", f"{len(stale)} that are older than 3 s"
+        len(stale) <= 5, "old positions are dropped after a stop", f"{len(stale)} are older than 3 s"
     )
 
 
 def register_stops() -> None:
-    """Each node, for a moment, for a while, and for long."""
+    """Registers stops of each node for three durations."""
     for node, short in (("navigation-node", "navigation"), ("gnss-node", "gnss")):
         for seconds in (0.35, 2.0, 30.0):
 
@@ -192,7 +192,7 @@ def register_stops() -> None:
             fault(
                 f"stop-{short}-{seconds:g}s",
                 f"{node} is stopped for {seconds:g} s and "
-                + ("is started again by the watchdog" if seconds > WATCHDOG_S else "goes on"),
+                + ("is restarted by the watchdog" if seconds > WATCHDOG_S else "continues"),
                 quick=(short, seconds) == ("navigation", 2.0),
                 live=True,
             )(action)
@@ -203,7 +203,7 @@ register_stops()
 
 @fault(
     "stop-recorder",
-    "the recorder is stopped for 25 s while the journal comes with odometry",
+    "the recorder is stopped for 25 s while the journal contains odometry",
     Scene(odometry_hz=20, fix_hz=10),
 )
 def stop_recorder(run: Run) -> None:
@@ -224,30 +224,30 @@ def stop_recorder(run: Run) -> None:
     run.facts["journal_lost"] = lost
     run.expect(
         problem is None and not lost,
-        "the bag has every entry of the journal",
+        "the bag contains every entry of the journal",
         f"{lost} of {last} are missing{', ' + problem if problem else ''}",
     )
 
 
-@fault("hang-navigation", "navigation-node hangs for ever (SIGSTOP)")
+@fault("hang-navigation", "navigation-node hangs forever (SIGSTOP)")
 def hang_navigation(run: Run) -> None:
-    """A watchdog notices and starts the node again."""
+    """The watchdog detects the hang and restarts the node."""
     run.sleep(2)
     before, moment = boot_of(run, "navigation-node"), run.now()
     run.stack.signal("navigation-node", signal.SIGSTOP)
-    # So that there is a report of where it hung.
+    # The launcher aborts the node to get a report of where it hangs.
     run.stack.expected_ends.append("killed by SIGABRT")
     run.stack.killed.add(int(before, 16))
     if run.within(
         run.wait(is_restarted(run, "navigation-node", before), 90, moment),
         40,
-        "a node that hangs is started again",
+        "a hanging node is restarted",
         "restart_s",
     ):
         run.within(run.wait(run.guided_since(moment), 90, moment), 45, "guidance is back", "guidance_s")
 
 
-@fault("hang-cache", "tile-cache-node hangs before it is ready: it is optional", Scene(cache=True, starts=False))
+@fault("hang-cache", "tile-cache-node, which is optional, hangs before it is ready", Scene(cache=True, starts=False))
 def hang_cache(run: Run) -> None:
     """The other nodes start and continue."""
     server_tiles = run.tiles
@@ -257,5 +257,5 @@ def hang_cache(run: Run) -> None:
     run.require(caught, "tile-cache-node is started")
     run.within(run.wait(run.is_guided, 60), 40, "guidance begins without the cache", "guidance_s")
     run.sleep(70)
-    run.expect(run.stack.launcher.poll() is None, "the launch goes on", "it has ended")
-    run.expect(run.is_guided(), "guidance goes on while the cache hangs", run.state_text())
+    run.expect(run.stack.launcher.poll() is None, "the launch continues", "it has ended")
+    run.expect(run.is_guided(), "guidance continues while the cache hangs", run.state_text())

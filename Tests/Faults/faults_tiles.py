@@ -19,7 +19,7 @@ ALONE = Scene(starts=False)
 
 
 def own_tiles(run: Run) -> pathlib.Path:
-    """Gives the run a copy of the tiles that may be damaged."""
+    """Gives the run its own copy of the tiles, which may be damaged."""
     copy = run.folder / "tiles"
     shutil.copytree(run.tiles, copy)
     run.stack.tiles = copy
@@ -27,7 +27,7 @@ def own_tiles(run: Run) -> pathlib.Path:
 
 
 def other_tiles(run: Run) -> pathlib.Path:
-    """Tiles of the same roads with other content: the speed limits of another country apply to them."""
+    """Builds tiles of the same roads with other content: the speed limits of another country."""
     other = run.folder / "other"
     done = run.options.programs.run("map", "build", run.options.map, "--out", other, "--country", "PT")
     if done.returncode != 0:
@@ -36,16 +36,16 @@ def other_tiles(run: Run) -> pathlib.Path:
 
 
 def lives_and_guides(run: Run, before: str, cause: str) -> None:
-    """The node has not crashed, and guides or reports why not."""
+    """Checks that the node has not crashed, and guides or reports why not."""
     run.expect(
         boot_of(run, "navigation-node") == before,
-        f"navigation-node lives through {cause}",
+        f"navigation-node survives {cause}",
         "it was restarted: " + "; ".join(run.stack.crashes()[:1]),
     )
     guided = run.wait(run.guided_since(run.now()), 10)
     health = run.observer.last("/health/navigation-node")
     run.expect(
-        guided.done or (health and health.reasons), f"guidance or an honest state after {cause}", run.state_text()
+        guided.done or (health and health.reasons), f"guidance or a reported reason after {cause}", run.state_text()
     )
 
 
@@ -62,12 +62,12 @@ def place_new_route(run: Run) -> None:
 
 @fault(
     "tiles-copy",
-    "an operator copies new tiles over those of the running node, again and again for 12 s",
+    "an operator repeatedly copies new tiles over those of the running node for 12 s",
     ALONE,
     quick=True,
 )
 def tiles_copy(run: Run) -> None:
-    """cp -r NEW/* TILES/ in the middle of a drive, while routes are requested."""
+    """The node survives `cp -r NEW/* TILES/` during a drive while routes are requested."""
     tiles, other, same = own_tiles(run), other_tiles(run), run.tiles
     run.start_stack()
     run.require(run.wait(run.is_guided, 30), "guidance begins")
@@ -93,7 +93,7 @@ def tiles_copy(run: Run) -> None:
 
 
 def spoil(run: Run, act, cause: str) -> None:
-    """Does something to the tiles' files in the middle of a drive."""
+    """Damages the files of the tiles during a drive."""
     tiles = own_tiles(run)
     run.start_stack()
     run.require(run.wait(run.is_guided, 30), "guidance begins")
@@ -107,36 +107,36 @@ def spoil(run: Run, act, cause: str) -> None:
     lives_and_guides(run, before, cause)
 
 
-@fault("tiles-truncate", "every tile's file is cut to a third under the running node", ALONE)
+@fault("tiles-truncate", "every tile's file is truncated to a third under the running node", ALONE)
 def tiles_truncate(run: Run) -> None:
-    """truncate(2) on mapped files."""
-    spoil(run, lambda path: os.truncate(path, path.stat().st_size // 3), "files that are cut")
+    """The node survives truncate(2) on mapped files."""
+    spoil(run, lambda path: os.truncate(path, path.stat().st_size // 3), "truncated files")
 
 
 @fault("tiles-empty", "every tile's file is emptied under the running node", ALONE)
 def tiles_empty(run: Run) -> None:
-    """The same, to length zero."""
-    spoil(run, lambda path: os.truncate(path, 0), "files that are emptied")
+    """The node survives truncation of mapped files to length zero."""
+    spoil(run, lambda path: os.truncate(path, 0), "emptied files")
 
 
 @fault("tiles-garbage", "every tile's file is overwritten with random bytes in place", ALONE)
 def tiles_garbage(run: Run) -> None:
-    """Mapped files change under the node."""
+    """The node survives changes of mapped files."""
 
     def overwrite(path: pathlib.Path) -> None:
         with open(path, "r+b") as file:
             file.write(run.rng.randbytes(path.stat().st_size))
 
-    spoil(run, overwrite, "files that are overwritten")
+    spoil(run, overwrite, "overwritten files")
 
 
 @fault("tiles-remove", "the folder of tiles is removed under the running node", ALONE)
 def tiles_remove(run: Run) -> None:
-    """rm -r TILES."""
-    spoil(run, lambda path: path.unlink(), "files that are removed")
+    """The node survives `rm -r TILES`."""
+    spoil(run, lambda path: path.unlink(), "removed files")
 
 
-@fault("tiles-readonly", "the tile store is on a disk that cannot be written to", Scene(starts=False, guided=False))
+@fault("tiles-readonly", "the tile store is on a read-only disk", Scene(starts=False, guided=False))
 def tiles_readonly(run: Run) -> None:
     """The available tiles are still served."""
     store = run.folder / "store"
@@ -168,7 +168,7 @@ def tiles_readonly(run: Run) -> None:
     script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
     flags = ["-m", "--propagation", "private"]
     if subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode != 0:
-        raise SetUpFailed("no right to a mount namespace of its own")
+        raise SetUpFailed("creating a mount namespace is not permitted")
     log = open(run.folder / "cache.log", "wb")
     cache = subprocess.Popen(
         ["unshare", *flags, "bash", "-c", script, str(store), *fill],
@@ -180,7 +180,7 @@ def tiles_readonly(run: Run) -> None:
         up = run.wait(lambda: run.stack.is_up("tile-cache-node") or cache.poll() is not None, 20)
         run.expect(
             up.done and cache.poll() is None,
-            "the cache starts with a store that is read-only",
+            "the cache starts with a read-only store",
             f"it ended with {cache.poll()}: {(run.folder / 'cache.log').read_text()[-300:]}",
         )
         if cache.poll() is None:
@@ -196,7 +196,7 @@ def tiles_readonly(run: Run) -> None:
 
 
 class TileServer:
-    """A static server of a folder that can misbehave in every way."""
+    """A static server of a folder that can misbehave in several modes."""
 
     MODES = ("lie", "hang", "garbage", "cut", "error", "redirect", "slow", "huge", "empty")
 
@@ -206,7 +206,7 @@ class TileServer:
         outer = self
 
         class Handler(http.server.SimpleHTTPRequestHandler):
-            """Answers as the mode says."""
+            """A handler that answers according to the mode."""
 
             protocol_version = "HTTP/1.1"
 
@@ -214,7 +214,7 @@ class TileServer:
                 super().__init__(*words, directory=str(folder))
 
             def do_GET(self) -> None:
-                """Sends a file, or what the mode makes of it."""
+                """Sends a file according to the mode."""
                 outer.requests += 1
                 path = pathlib.Path(self.translate_path(self.path))
                 data = path.read_bytes() if path.is_file() else None
@@ -226,7 +226,7 @@ class TileServer:
                 """Logs nothing."""
 
         class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-            """Serves many connections at a time."""
+            """A server of many connections at a time."""
 
             daemon_threads = True
 
@@ -238,7 +238,7 @@ class TileServer:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def answer(self, handler: http.server.BaseHTTPRequestHandler, data: bytes | None) -> None:
-        """Sends what the mode makes of a file."""
+        """Sends a file according to the mode."""
         mode = self.mode
         if mode == "list":
             mode = "good" if handler.path.endswith("tileset.json") else "error"
@@ -284,11 +284,11 @@ class TileServer:
 
 @fault(
     "server-lies",
-    "a tile server lies, hangs, sends garbage, cuts, fails, and at last is good",
+    "a tile server sends wrong data, hangs, sends garbage, truncates, fails, and finally works",
     Scene(starts=False, cache=True, guided=False),
 )
 def server_lies(run: Run) -> None:
-    """The store is sound at every end, and guidance begins once the tiles arrive."""
+    """The store is sound at the end, and guidance begins once the tiles arrive."""
     server = TileServer(run.tiles)
     store = run.folder / "store"
     try:
@@ -299,7 +299,7 @@ def server_lies(run: Run) -> None:
         }
         modes = list(TileServer.MODES)
         run.rng.shuffle(modes)
-        # Without a list of tiles there is no map to start with.
+        # The list of tiles must be available, because without it there is no map to start with.
         server.mode = "list"
         run.start_stack()
         cache, before = run.stack.pid("tile-cache-node"), boot_of(run, "navigation-node")
@@ -308,7 +308,7 @@ def server_lies(run: Run) -> None:
             run.sleep(4)
             if not run.expect(
                 is_process(cache),
-                f"the cache lives while its server does '{mode}'",
+                f"the cache stays alive with its server in mode '{mode}'",
                 f"it has ended; see {run.stack.log}",
             ):
                 return
@@ -318,10 +318,10 @@ def server_lies(run: Run) -> None:
         run.within(
             run.wait(run.guided_since(moment), 180, moment),
             150,
-            "guidance begins once the server is good",
+            "guidance begins once the server works",
             "guidance_s",
         )
-        run.expect(boot_of(run, "navigation-node") == before, "navigation-node lives", "it was restarted")
+        run.expect(boot_of(run, "navigation-node") == before, "navigation-node stays alive", "it was restarted")
         run.facts["requests"] = server.requests
         run.stack.stop()
         done = subprocess.run(
@@ -338,7 +338,7 @@ def server_lies(run: Run) -> None:
 
 @fault("operator-twin", "a second node of each name is started", quick=True, live=True)
 def operator_twin(run: Run) -> None:
-    """The second one is refused with a message; the first one continues."""
+    """The second node is rejected with a message; the first one continues."""
     folder = run.options.programs.folder
     for node, words in (
         ("navigation-node", ["--set", f"tiles={run.stack.tiles}"]),
@@ -350,16 +350,16 @@ def operator_twin(run: Run) -> None:
         )
         run.expect(
             0 < done.returncode < 128 and node in done.stderr,
-            f"a second {node} is refused with words",
+            f"a second {node} is rejected with a message",
             f"status {done.returncode}: {done.stderr.strip()[-200:]}",
         )
-        run.expect(boot_of(run, node) == before, f"the first {node} goes on", "another has its name")
+        run.expect(boot_of(run, node) == before, f"the first {node} continues", "another node has its name")
     back_after(run, run.now(), 1, "twins")
 
 
 @fault("operator-registry", "the nodes' files on the bus are removed: announcements, then sockets, then folders")
 def operator_registry(run: Run) -> None:
-    """Connected clients continue to receive data, or are told that there is none; nothing crashes."""
+    """Connected clients continue to receive data, or the health reports that there is none; nothing crashes."""
     run.accounts = False
     for pattern in ("*/announcement.json", "*/pub", "*/rpc"):
         for path in (run.stack.bus / "0").glob(pattern):
@@ -369,16 +369,16 @@ def operator_registry(run: Run) -> None:
         health = run.observer.last("/health/navigation-node")
         run.expect(
             guided.done or (health and health.reasons),
-            f"guidance or an honest state without {pattern}",
+            f"guidance or a reported reason without {pattern}",
             run.state_text(),
         )
         run.facts["guided"] = guided.done
-    run.expect(run.stack.launcher.poll() is None, "the launch goes on", "it has ended")
+    run.expect(run.stack.launcher.poll() is None, "the launch continues", "it has ended")
 
 
-@fault("operator-config", "configuration files that are garbage", Scene(trip="none", starts=False, record=False))
+@fault("operator-config", "configuration files with garbage", Scene(trip="none", starts=False, record=False))
 def operator_config(run: Run) -> None:
-    """Each is refused with words and status 2, none crashes."""
+    """Each is rejected with a message and an error status; none crashes a node."""
     rng = run.rng
     garbage = {
         "random.yaml": rng.randbytes(4_000),
@@ -404,8 +404,8 @@ def operator_config(run: Run) -> None:
                 )
                 run.expect(
                     0 < done.returncode < 128,
-                    f"{node} refuses {name} with words",
+                    f"{node} rejects {name} with a message",
                     f"status {done.returncode}: {done.stderr.strip()[-200:]}",
                 )
             except subprocess.TimeoutExpired:
-                run.fail(f"{node} refuses {name}", "it has not ended after 60 s")
+                run.fail(f"{node} rejects {name}", "it has not ended after 60 s")

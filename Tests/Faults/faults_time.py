@@ -15,7 +15,7 @@ STEPS = {"1s": 1.0, "5s": 5.0, "1h": 3_600.0, "1y": 31_557_600.0}
 
 
 def positions(run: Run, since: Moment, source: int) -> int:
-    """The number of positions from a source since a moment."""
+    """Returns the number of positions from a source since a moment."""
     return sum(
         heard.message is not None and heard.message.source == source
         for heard in run.observer.since(since.at, "/nav/position")
@@ -23,7 +23,7 @@ def positions(run: Run, since: Moment, source: int) -> int:
 
 
 def step_clock(run: Run, seconds: float) -> None:
-    """Steps the host's clock under the running stack, with GNSS uninterrupted."""
+    """Steps the host's clock under the running stack while fixes continue."""
     assert run.shim
     run.sleep(run.rng.uniform(2, 8))
     moment = run.now()
@@ -38,9 +38,9 @@ def step_clock(run: Run, seconds: float) -> None:
     predicted = positions(run, moment, PREDICTED)
     run.facts["predicted"] = predicted
     run.expect(
-        predicted <= 20, "a step of the host's clock makes no predictions while fixes come", f"{predicted} of them"
+        predicted <= 20, "a step of the host's clock causes no predictions while fixes arrive", f"{predicted} of them"
     )
-    run.expect(run.is_guided(), "guidance goes on", run.state_text())
+    run.expect(run.is_guided(), "guidance continues", run.state_text())
     early = [
         heard.message.text
         for heard in run.observer.since(moment.at, "/nav/instruction/spoken")
@@ -48,13 +48,13 @@ def step_clock(run: Run, seconds: float) -> None:
     ]
     run.expect(
         not early,
-        "nothing is said before its time",
+        "no arrival is announced too early",
         f"'{early[0] if early else ''}' {run.vehicle.remaining:.0f} m before",
     )
 
 
 def register_steps() -> None:
-    """Forwards and backwards."""
+    """Registers steps forwards and backwards."""
     for name, seconds in STEPS.items():
         for direction, sign in (("forward", 1), ("back", -1)):
 
@@ -74,7 +74,7 @@ register_steps()
 
 @fault("clock-wander", "the host's clock is stepped by a random time and back after 8 s", Scene(shim=True), live=True)
 def clock_wander(run: Run) -> None:
-    """Like a host without a battery for its clock that finds a time server, and loses it."""
+    """Guidance survives the clock of a host without a battery that finds a time server and loses it."""
     assert run.shim
     for seconds in (run.rng.choice([1, -1]) * run.rng.choice(list(STEPS.values())), 0.0):
         moment = run.now()
@@ -84,7 +84,7 @@ def clock_wander(run: Run) -> None:
         )
         run.sleep(8)
         predicted = positions(run, moment, PREDICTED)
-        run.expect(predicted <= 20, "a step of the host's clock makes no predictions", f"{predicted} of them")
+        run.expect(predicted <= 20, "a step of the host's clock causes no predictions", f"{predicted} of them")
 
 
 @fault(
@@ -97,7 +97,7 @@ def outage_standing(run: Run) -> None:
     """No arrival is inferred from predictions."""
     run.require(
         run.wait(lambda: run.vehicle.remaining <= 730 and run.vehicle.speed > 9, 600),
-        "the vehicle comes to 730 m before its destination",
+        "the vehicle is 730 m before its destination",
     )
     run.facts["speed_mps"] = round(run.vehicle.speed, 1)
     run.vehicle.receiver.silent = True
@@ -107,57 +107,57 @@ def outage_standing(run: Run) -> None:
     state = run.observer.last("/nav/state")
     run.expect(
         state.gnss.quality == 3 or state.position_source == PREDICTED,
-        "the state tells that positioning is lost",
+        "the state reports that positioning is lost",
         run.state_text(),
     )
     moment = run.now()
     run.vehicle.receiver.silent = False
     run.vehicle.release()
-    run.within(run.wait(run.guided_since(moment), 40), 5, "guidance is back when fixes come again", "guidance_s")
+    run.within(run.wait(run.guided_since(moment), 40), 5, "guidance is back when fixes return", "guidance_s")
 
 
 @fault("outage-odometry", "no fix for 20 s with odometry while driving", Scene(odometry_hz=20, length_m=(1_300, 6_000)))
 def outage_odometry(run: Run) -> None:
-    """Positions are predicted by the wheels and agree with the truth."""
+    """Positions are predicted from odometry and agree with the truth."""
     run.require(run.wait(lambda: run.vehicle.offset > 300, 120), "the vehicle drives")
     run.vehicle.receiver.silent, dark = True, run.now()
     run.sleep(20)
     moment = run.now()
     run.expect(positions(run, dark, PREDICTED) > 5, "positions are predicted with odometry", run.state_text())
     run.vehicle.receiver.silent = False
-    run.within(run.wait(run.guided_since(moment), 30), 3, "guidance is back when fixes come again", "guidance_s")
+    run.within(run.wait(run.guided_since(moment), 30), 3, "guidance is back when fixes return", "guidance_s")
 
 
-@fault("outage-gpsd", "gpsd goes away and comes back after 6 s", live=True)
+@fault("outage-gpsd", "gpsd disconnects for 6 s", live=True)
 def outage_gpsd(run: Run) -> None:
-    """The receiver's daemon is restarted."""
+    """Guidance resumes after a restart of gpsd."""
     run.vehicle.receiver.silent = True
     run.vehicle.hang_up()
     run.sleep(6)
     moment = run.now()
     run.vehicle.receiver.silent = False
-    # The node tries again after 1 s, 2 s, 4 s and so on.
+    # The node retries after 1 s, 2 s, 4 s and so on.
     run.within(run.wait(run.guided_since(moment), 60), 8, "guidance is back with gpsd", "guidance_s")
 
 
-@fault("receiver-late", "fixes come 1.5 s late for 15 s, then in time again", live=True)
+@fault("receiver-late", "fixes arrive 1.5 s late for 15 s, then on time again", live=True)
 def receiver_late(run: Run) -> None:
-    """A step of the latency in either direction is not a permanent outage."""
+    """A step of the latency in either direction causes no permanent outage."""
     run.vehicle.receiver.delay_s = 1.5
     run.sleep(15)
     moment = run.now()
     run.vehicle.receiver.delay_s = 0.0
-    run.within(run.wait(run.guided_since(moment), 40), 5, "guidance is back when fixes come in time", "guidance_s")
+    run.within(run.wait(run.guided_since(moment), 40), 5, "guidance is back when fixes arrive on time", "guidance_s")
 
 
-@fault("receiver-ahead", "fixes are of 30 s in the future for 10 s, then right again", live=True)
+@fault("receiver-ahead", "fixes are stamped 30 s in the future for 10 s, then correctly again", live=True)
 def receiver_ahead(run: Run) -> None:
-    """After a receiver that was ahead, later fixes do not permanently count as too old."""
+    """After fixes from the future, correct fixes do not permanently count as too old."""
     run.vehicle.receiver.ahead_s = 30.0
     run.sleep(10)
     moment = run.now()
     run.vehicle.receiver.ahead_s = 0.0
-    run.within(run.wait(run.guided_since(moment), 60), 10, "guidance is back when fixes tell the time", "guidance_s")
+    run.within(run.wait(run.guided_since(moment), 60), 10, "guidance is back when the stamps are correct", "guidance_s")
 
 
 @fault("receiver-garbage", "gpsd sends garbage between its reports", live=True)
@@ -167,12 +167,12 @@ def receiver_garbage(run: Run) -> None:
     run.vehicle.receiver.garbage = bytes(run.rng.randrange(256) for _ in range(3_000)) + b'\n{"class":\n'
     run.sleep(5)
     run.vehicle.receiver.garbage = b""
-    run.within(run.wait(run.guided_since(moment), 20), 5, "guidance goes on", "guidance_s")
+    run.within(run.wait(run.guided_since(moment), 20), 5, "guidance continues", "guidance_s")
 
 
 @fault("receiver-jump", "all fixes are 400 m off for 5 s", live=True)
 def receiver_jump(run: Run) -> None:
-    """A jump there and back."""
+    """Guidance resumes after a jump and its return."""
     run.vehicle.receiver.offset_m = 400.0
     run.sleep(5)
     run.vehicle.receiver.offset_m = 0.0
@@ -181,7 +181,7 @@ def receiver_jump(run: Run) -> None:
     run.sleep(3)
 
 
-@fault("receiver-silent", "the receiver never says anything", Scene(guided=False))
+@fault("receiver-silent", "the receiver never sends anything", Scene(guided=False))
 def receiver_silent(run: Run) -> None:
     """A receiver that is silent from the start is reported."""
     run.vehicle.receiver.silent = True
@@ -190,26 +190,26 @@ def receiver_silent(run: Run) -> None:
         health = run.observer.last("/health/gnss-node")
         return bool(health and health.state != 1 and health.reasons)
 
-    # A fix or two may have been sent before.
+    # Restarted, because a few fixes may have been sent before.
     run.stack.signal("gnss-node", signal.SIGKILL)
     run.sleep(1)
-    run.within(run.wait(is_told, 60), 15, "gnss-node's health says that its receiver is silent", "told_s")
+    run.within(run.wait(is_told, 60), 15, "the health of gnss-node reports that its receiver is silent", "told_s")
 
 
-@fault("receiver-slow", "one fix a minute: a measured position a minute", Scene(guided=False, trip="none"))
+@fault("receiver-slow", "the receiver sends one fix per minute", Scene(guided=False, trip="none"))
 def receiver_slow(run: Run) -> None:
-    """The fixes of a slow receiver are followed."""
+    """Each fix of a slow receiver leads to a measured position."""
     run.vehicle.receiver.interval_s = 60.0
     run.sleep(2)
     moment = run.now()
     run.sleep(185)
     fixes = len(run.observer.since(moment.at, "/gnss/fix"))
     measured = positions(run, moment, MEASURED)
-    run.expect(measured >= fixes >= 2, "each fix makes a measured position", f"{measured} of {fixes}")
+    run.expect(measured >= fixes >= 2, "each fix leads to a measured position", f"{measured} of {fixes}")
 
 
 def write_bag(path: str, run: Run, topics: dict[str, str], entries: list[tuple[str, int, bytes]]) -> None:
-    """A bag with messages of given topics, types and times."""
+    """Writes a bag with messages of given topics, types and times."""
     with open(path, "wb") as file:
         writer = Writer(file)
         writer.start()
@@ -225,7 +225,7 @@ def write_bag(path: str, run: Run, topics: dict[str, str], entries: list[tuple[s
 
 @fault("bag-gap", "a bag with a gap of five years is played", Scene(trip="none", starts=False, record=False))
 def bag_gap(run: Run) -> None:
-    """The player jumps the gap, and neither waits for it nor spins through it."""
+    """The player skips the gap without waiting and without busy looping."""
     begin = 1_767_258_000 * 10**9
     gap = 5 * 31_557_600 * 10**9
     entries = []
@@ -254,7 +254,7 @@ def bag_gap(run: Run) -> None:
             said = f"status {done.returncode}: {(done.stdout + done.stderr).strip()[-200:]}"
             run.expect(done.returncode == 0, f"the bag is played at rate {rate}", said)
         except subprocess.TimeoutExpired:
-            run.fail(f"a gap of five years is jumped at rate {rate}", "the player has not ended after 40 s")
+            run.fail(f"a gap of five years is skipped at rate {rate}", "the player has not ended after 40 s")
         run.facts[f"rate_{rate}_s"] = round(time.monotonic() - moment, 1)
 
 
@@ -306,15 +306,15 @@ def bag_clock(run: Run) -> None:
         run.facts["load_before"] = round(play(8), 3)
         for name, jump in (("hour", 3_600), ("back", -7_200), ("year", 31_557_600)):
             load = run.facts[f"load_{name}"] = round(play(8, jump), 3)
-            run.expect(is_process(node.pid), "the node lives", "it has ended")
-            run.expect(load < 0.4, f"a step of /clock by {jump} s costs no core", f"{load} of one")
+            run.expect(is_process(node.pid), "the node stays alive", "it has ended")
+            run.expect(load < 0.4, f"a step of /clock by {jump} s does not occupy a core", f"load {load}")
     finally:
         node.kill()
         node.wait()
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used."""
+    """Returns the processor time that a process has used."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rsplit(")", 1)[1].split()

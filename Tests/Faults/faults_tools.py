@@ -10,14 +10,14 @@ from run import MEASURED, Run, Scene
 from vehicle import Line
 
 ALONE = Scene(trip="none", starts=False, record=False)
-# Processor time that a command may take to refuse unusable input, seconds.
+# The processor time that a command may take to reject unusable input, seconds.
 PATIENCE_S = 8.0
 
 
 def processor_time_of(
     words: list[str], run: Run, seconds: float = 180
 ) -> tuple[subprocess.CompletedProcess[str] | None, float]:
-    """Runs a program to its end; returns its result and the processor time that it took; None if it did not end."""
+    """Runs a program to its end; returns its result, None if it did not end, and its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(
@@ -31,7 +31,7 @@ def processor_time_of(
 
 @fault("tool-huge", "text files of 200 MB are given as configuration, batch and traffic", ALONE)
 def tool_huge(run: Run) -> None:
-    """They are refused, or processed, in a time that is appropriate for their size, and never in silence for long."""
+    """The commands reject them with a message in a time that is appropriate for their size."""
     huge = run.folder / "huge.txt"
     with open(huge, "wb") as file:
         for _ in range(200):
@@ -49,16 +49,16 @@ def tool_huge(run: Run) -> None:
         run.facts[f"{name.replace(' ', '_')}_cpu"] = round(seconds, 1)
         run.expect(
             done is not None and 0 < done.returncode < 128 and done.stderr.strip() and seconds < PATIENCE_S,
-            f"a {name} of 200 MB that is garbage is refused with words in {PATIENCE_S:g} s of processor time",
+            f"a {name} of 200 MB of garbage is rejected with a message in {PATIENCE_S:g} s of processor time",
             f"status {done.returncode if done else 'none'} after {seconds:.1f} s: "
             f"{(done.stderr if done else '').strip()[-150:]}",
         )
     huge.unlink()
 
 
-@fault("tool-infinite", "numbers that are infinite or not numbers are given to commands", ALONE, quick=True)
+@fault("tool-infinite", "commands get infinite numbers and NaN", ALONE, quick=True)
 def tool_infinite(run: Run) -> None:
-    """They are refused with status 2; nothing traps."""
+    """The commands do not trap."""
     a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
     simulate = ["simulate", "--tiles", str(run.tiles), "--from", a, "--to", b]
     options = ("--deviate-at", "--rate", "--latency", "--odometry", "--back-up", "--start")
@@ -76,9 +76,9 @@ def tool_infinite(run: Run) -> None:
             )
 
 
-@fault("tool-answer", "a source answers with an error: what the command says", ALONE)
+@fault("tool-answer", "a tile source answers with an error", ALONE)
 def tool_answer(run: Run) -> None:
-    """The command reports the answer of the source, and not that a deadline passed."""
+    """The command reports the source's answer rather than an exceeded deadline."""
     server = TileServer(run.tiles)
     server.mode = "error"
     words = [
@@ -103,7 +103,7 @@ def tool_answer(run: Run) -> None:
         said = done.stdout + done.stderr
         run.expect(
             done.returncode == 1 and "503" in said and "deadline" not in said.lower(),
-            "the command says what the source answered",
+            "the command reports the source's answer",
             f"status {done.returncode}: {said.strip()[-250:]}",
         )
     finally:
@@ -112,9 +112,9 @@ def tool_answer(run: Run) -> None:
         server.end()
 
 
-@fault("tool-doctor", "NAVBUS_HOSTS names a file that is not there", ALONE)
+@fault("tool-doctor", "NAVBUS_HOSTS names a missing file", ALONE)
 def tool_doctor(run: Run) -> None:
-    """The doctor finds it."""
+    """`navbus doctor` reports the missing file."""
     done = run.options.programs.run(
         "doctor",
         environment={**run.stack.full_environment, "NAVBUS_HOSTS": str(run.folder / "nowhere.yaml")},
@@ -130,7 +130,7 @@ def tool_doctor(run: Run) -> None:
 
 @fault("call-origin", "SetRoute with an origin before the first fix", Scene(trip="none", guided=False, starts=False))
 def call_origin(run: Run) -> None:
-    """It is answered with a route."""
+    """The call is answered with a route."""
     run.vehicle.receiver.silent = True
     points = run.places.trip(run.rng, 0, 800, 4_000)
     run.start_stack()
@@ -147,7 +147,7 @@ def call_origin(run: Run) -> None:
 
 @fault("call-early", "SetRoute without an origin before the first fix", Scene(trip="none", guided=False, starts=False))
 def call_early(run: Run) -> None:
-    """It waits for the fix, since launch/vehicle.yaml promises that a route can be chosen before the receiver has one."""
+    """The call waits for the fix: according to launch/vehicle.yaml a route can be chosen before the receiver has a fix."""
     run.vehicle.receiver.silent = True
     points = run.places.trip(run.rng, 0, 800, 4_000)
     run.vehicle.drive(run.places.line(points))
@@ -174,10 +174,10 @@ def call_early(run: Run) -> None:
     "call-antimeridian", "fixes east of 179.9996 degrees and over the antimeridian", Scene(trip="none", guided=False)
 )
 def call_antimeridian(run: Run) -> None:
-    """There is a position, anywhere on Earth."""
+    """Each fix leads to a measured position near the antimeridian, too."""
     run.vehicle.line = Line([(-16.5, 179.9990), (-16.5, 180.0010)], 5.0)
     run.vehicle.offset = 0.0
-    run.require(run.wait(lambda: run.vehicle.place[1] > 179.9996, 60), "the vehicle comes near the antimeridian")
+    run.require(run.wait(lambda: run.vehicle.place[1] > 179.9996, 60), "the vehicle is near the antimeridian")
     moment = run.now()
     run.require(run.wait(lambda: run.vehicle.place[1] > 180.0004, 60), "the vehicle passes the antimeridian")
     fixes, found = len(run.observer.since(moment.at, "/gnss/fix")), run.observer.since(moment.at, "/nav/position")
@@ -185,6 +185,6 @@ def call_antimeridian(run: Run) -> None:
     rejected = [heard.message.reason for heard in run.observer.since(moment.at, "/nav/fix_rejected") if heard.message]
     run.expect(
         measured >= fixes - 1 > 5,
-        "each fix makes a measured position",
+        "each fix leads to a measured position",
         f"{measured} of {fixes}, rejected for {sorted(set(rejected))}",
     )

@@ -1,4 +1,4 @@
-"""Publishes odometry as fast as it can: flood.py BUS SECONDS."""
+"""Publishes odometry as fast as possible: flood.py BUS SECONDS."""
 
 import pathlib
 import sys

@@ -23,7 +23,7 @@ from vehicle import Place, distance
 
 
 def main(given: argparse.Namespace, options: Options) -> int:
-    """Runs the requested long run; returns 0 when everything held."""
+    """Executes the requested long run; returns 0 without failures."""
     try:
         if given.deafness:
             result = deafness(options, given.connections, given.messages)
@@ -38,12 +38,12 @@ def main(given: argparse.Namespace, options: Options) -> int:
         return 2
     if given.json:
         given.json.write_text(json.dumps(result, indent=1))
-    print("held" if not result["failures"] else f"{len(result['failures'])} failures")
+    print("passed" if not result["failures"] else f"{len(result['failures'])} failures")
     return 1 if result["failures"] else 0
 
 
 def table(rows: list[dict[str, Any]]) -> None:
-    """Prints rows under the names of their columns."""
+    """Prints rows as a table with the names of the columns."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     lines = [columns] + [[str(row.get(column, "")) for column in columns] for row in rows]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
@@ -53,7 +53,7 @@ def table(rows: list[dict[str, Any]]) -> None:
 
 
 def show(text: str) -> None:
-    """Shows the running work, on a terminal."""
+    """Shows the progress on a terminal."""
     if sys.stderr.isatty():
         print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
 
@@ -62,13 +62,13 @@ def show(text: str) -> None:
 
 
 def deafness(options: Options, connections: int, count: int) -> dict[str, Any]:
-    """Every subscriber receives messages within a second after each large message."""
+    """Checks that every subscriber receives messages within a second after each large message."""
     result = DeafnessRun(options.programs, options.seed, connections, count).run()
     table(result["rows"])
     print(
         f"{result['blobs']} large messages over {result['connections']} connections: "
         f"{result['deaf']} connections went deaf, "
-        f"{result['late_count']} times a subscriber heard later than 1 s after it could"
+        f"a subscriber received a message more than 1 s late {result['late_count']} times"
     )
     for line in result["late"][:5]:
         print("  " + line)
@@ -96,14 +96,14 @@ class Kills:
 
 
 class TripKills:
-    """Drives trips with three stops and kills navigation-node at random moments of them."""
+    """A run that drives trips with three stops and kills navigation-node at random times."""
 
     def __init__(self, options: Options, count: int) -> None:
         self.count, self.kills = count, Kills()
         self.run = Run(
             "trip-kills", Scene(trip="set", stops=3, length_m=(1_500, 6_000), record=False), options, options.seed
         )
-        # Stops of the trip at which any run of the node has reported the arrival.
+        # The stops of the trip at which any run of the node has reported the arrival.
         self.visited: list[Place] = []
         self.run.observer.listeners.append(self._arrival)
 
@@ -119,7 +119,7 @@ class TripKills:
         self.visited.append(place)
 
     def drive(self) -> Kills:
-        """All kills."""
+        """Executes all kills."""
         run = self.run
         try:
             run.begin()
@@ -172,14 +172,14 @@ class TripKills:
         kills.worst_s, kills.worst_own_s = max(kills.worst_s, guided.wall), max(kills.worst_own_s, guided.own)
         state, route = run.observer.last("/nav/state"), run.observer.last("/nav/route")
         if not guided.done:
-            kills.failures.append(f"{number}: not guided again after {guided}: {run.state_text()}")
+            kills.failures.append(f"{number}: guidance has not resumed after {guided}: {run.state_text()}")
             self._next_trip()
             return
         goal = (state.destination.latitude, state.destination.longitude)
         problems = []
-        # Kills come so often that the launcher waits between restarts, up to `max_delay_s`: the time from the restart on counts.
+        # The kills are so frequent that the launcher delays restarts by up to `max_delay_s`, so the time from the restart on counts.
         if guided.own - back.own > AFTER_KILL_S:
-            problems.append(f"guided again only after {guided}, {guided.own - back.own:.2f} s after its restart")
+            problems.append(f"guidance resumed only after {guided}, {guided.own - back.own:.2f} s after the restart")
         if distance(goal, run.points[-1]) > 30:
             problems.append("the destination is another")
         # The route's first waypoint is its start, not a stop.
@@ -191,7 +191,7 @@ class TripKills:
         left = state.leg_index or 0
         for stop in ahead[left:]:
             if any(distance(stop, place) < 5 for place in visited):
-                problems.append(f"it drives to {stop[0]:.5f}, {stop[1]:.5f} again, where it has arrived")
+                problems.append(f"it drives again to {stop[0]:.5f}, {stop[1]:.5f}, where it has already arrived")
                 kills.again += 1
         missing = [
             place
@@ -199,7 +199,7 @@ class TripKills:
             if not any(distance(place, stop) < 30 for stop in ahead[left:] + self.visited)
         ]
         if ahead and missing:
-            problems.append(f"{len(missing)} stops are forgotten")
+            problems.append(f"{len(missing)} stops are missing")
         if state.route_id < ids[0]:
             problems.append(f"route_id {state.route_id} after {ids[0]}")
             kills.restarted_ids += 1
@@ -213,7 +213,7 @@ class TripKills:
             kills.resumed += 1
 
     def _is_resumed(self, moment: Any) -> bool:
-        """Whether the new run of the node guides; at the destination there is nothing left to guide to."""
+        """Whether the new run of the node guides or has reached the destination."""
         state = self.run.observer.latest.get("/nav/state")
         return bool(
             state
@@ -225,7 +225,7 @@ class TripKills:
 
 
 def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
-    """Kills navigation-node a number of times, in several stacks at a time if requested."""
+    """Kills navigation-node a number of times, in `jobs` stacks at a time."""
     begin = time.monotonic()
     if jobs > 1:
         shares = [count // jobs + (index < count % jobs) for index in range(jobs)]
@@ -280,7 +280,7 @@ def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
                 "stops driven to again": result["again"],
                 "route_id restarted": result["restarted_ids"],
                 "worst s": round(result["worst_s"], 2),
-                "worst s of its own": round(result["worst_own_s"], 2),
+                "worst own s": round(result["worst_own_s"], 2),
                 "minutes": result["minutes"],
             }
         ]
@@ -294,11 +294,11 @@ def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
 
 
 class Hour:
-    """Random faults in stacks that run for minutes, and in separate stacks between them."""
+    """A run of random faults in stacks that run for minutes, and in separate stacks between them."""
 
     SEGMENT_S = 480.0
     SCENE = Scene(trip="set", stops=1, odometry_hz=20, shim=True)
-    # Farther than the vehicle drives during the longest fault of a running stack, half a minute, and its recovery.
+    # More than the vehicle drives during the longest fault of a running stack, half a minute, and its recovery.
     LEAST_LEFT_M = 900
 
     def __init__(self, options: Options, seconds: float, names: str | None) -> None:
@@ -313,7 +313,7 @@ class Hour:
         self.end = 0.0
 
     def run(self) -> dict[str, Any]:
-        """Runs until the time is over."""
+        """Runs until the time has elapsed."""
         begin = time.monotonic()
         self.end = begin + self.seconds
         number = 0
@@ -364,7 +364,7 @@ class Hour:
         self._after(run, f"segment {number} (seed {seed})")
 
     def _live(self, run: Run, fault: faults.Fault, seed: int) -> None:
-        # At the destination there is nothing to guide to: a fault must end before the trip does.
+        # At the destination there is no guidance, so a fault must end before the trip does.
         if run.vehicle.remaining < self.LEAST_LEFT_M or not run.wait(run.is_guided, 30).done:
             run.next_trip()
             run.require(run.wait(run.is_guided, 30), f"guidance before {fault.name}")
@@ -373,7 +373,7 @@ class Hour:
             fault.action(run)
         except GiveUp:
             pass
-        except Exception:  # A node that is not running when it is needed, or a fault of the rig: both are reported.
+        except Exception:  # A node that is not running when needed, or a defect of the rig: both are reported.
             run.fail("the rig can judge this fault", traceback.format_exc(limit=-3))
         new = run.failures[before:]
         del run.failures[before:]
@@ -467,7 +467,7 @@ class Hour:
 
 
 def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
-    """Plays many simulated hours of one drive after another fast to a node and a recorder; memory must stay flat."""
+    """Plays a drive in a loop, faster than real time, to a node and a recorder; their memory must not grow."""
     run = Run("soak", Scene(trip="none", starts=False, record=False), options, options.seed)
     environment = run.stack.full_environment
     folder, failures = options.programs.folder, []
@@ -571,7 +571,7 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
                 )
             )
             show(f"{simulated / 3600:.1f} of {hours:g} h, {looks[-1][1]['navigation-node'] >> 20} MiB")
-            # Received messages are checked at once and not kept for a day.
+            # Messages are checked when they arrive, so they need not be kept for a day.
             run.observer.tracks.clear()
             run.observer.heard.clear()
     finally:
@@ -597,13 +597,13 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
             }
         )
         if final - first > 16 << 20:
-            failures.append(f"{name} grew from {first >> 20} to {final >> 20} MiB")
+            failures.append(f"the memory of {name} grew from {first >> 20} to {final >> 20} MiB")
     table(rows)
     full = [waypoints for epoch, waypoints in epochs.items() if last and epoch != last[0]]
     print(
         f"{simulated / 3600:.1f} simulated hours in {(time.monotonic() - start) / 60:.1f} minutes: "
         f"{len(full)} drives of {length:.0f} s, "
-        f"{sum(2 in waypoints for waypoints in full)} of them with the arrival told"
+        f"{sum(2 in waypoints for waypoints in full)} of them with an announced arrival"
     )
     for failure in failures:
         print("  " + failure)

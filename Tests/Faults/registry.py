@@ -10,7 +10,7 @@ Action = Callable[[Run], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done to the stack, and what must be true after it."""
+    """An action on the stack, with the checks that follow it."""
 
     name: str
     group: str
@@ -29,8 +29,8 @@ def fault(
 ) -> Callable[[Action], Action]:
     """Registers a fault; its group is the first word of its name.
 
-    `quick`: it is part of the short run. `live`: it can be done to a stack that continues afterwards, any number of
-    times.
+    `quick` faults are part of the short run. `live` faults can be injected repeatedly into a stack that continues
+    afterwards.
     """
 
     def register(action: Action) -> Action:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks the real stack from outside, fault by fault, and says what did not hold: see README.md beside this file."""
+"""Injects faults into the real stack from outside and reports violated expectations; see README.md beside this file."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ DEFAULT_MAP = ROOT / "Tests/Fixtures/helsinki.osm.pbf"
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--bin",
@@ -32,19 +32,19 @@ def arguments() -> argparse.Namespace:
         help="folder of the programs under test (default: NAVBUS_BIN or the release build)",
     )
     parser.add_argument("--launch", type=pathlib.Path, default=ROOT / "launch/vehicle.yaml", help="the launch file")
-    parser.add_argument("--map", type=pathlib.Path, default=DEFAULT_MAP, help="extract to build road tiles of")
-    parser.add_argument("--tiles", type=pathlib.Path, help="road tiles, in place of --map")
-    parser.add_argument("--seed", type=int, default=1, help="chooses trips, moments and errors")
+    parser.add_argument("--map", type=pathlib.Path, default=DEFAULT_MAP, help="extract to build road tiles from")
+    parser.add_argument("--tiles", type=pathlib.Path, help="road tiles, instead of --map")
+    parser.add_argument("--seed", type=int, default=1, help="seed of trips, times and errors")
     parser.add_argument("--faults", help="names or groups, separated by commas (default: all)")
     parser.add_argument("--list", action="store_true", help="list the faults and end")
     parser.add_argument("--quick", action="store_true", help="the short run of the test command")
-    parser.add_argument("--minutes", type=float, help="random faults to one stack for so long, a table at the end")
-    parser.add_argument("--trip-kills", type=int, metavar="N", help="kill navigation-node so often on trips with stops")
+    parser.add_argument("--minutes", type=float, help="duration of random faults, with a table at the end")
+    parser.add_argument("--trip-kills", type=int, metavar="N", help="number of kills of navigation-node on trips with stops")
     parser.add_argument("--jobs", type=int, default=1, help="stacks at a time for --trip-kills")
     parser.add_argument("--deafness", action="store_true", help="large messages over many connections")
     parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--messages", type=int, default=1000)
-    parser.add_argument("--soak", type=float, metavar="HOURS", help="so many simulated hours, played fast")
+    parser.add_argument("--soak", type=float, metavar="HOURS", help="number of simulated hours, played fast")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME:=VALUE", help="arguments of the launch file"
     )
@@ -52,9 +52,9 @@ def arguments() -> argparse.Namespace:
         "--patience",
         type=float,
         metavar="TIMES",
-        help="how many times as long as it should a recovery may take (default: 1; 4 in the short run)",
+        help="factor of the permitted recovery times (default: 1; 4 in the short run)",
     )
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write what was found")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to a file")
     parser.add_argument(
         "--compare",
         nargs=2,
@@ -62,13 +62,13 @@ def arguments() -> argparse.Namespace:
         metavar=("BEFORE", "AFTER"),
         help="print a table of two runs' --json files and end",
     )
-    parser.add_argument("--keep", action="store_true", help="keep logs and bags of runs that held too")
+    parser.add_argument("--keep", action="store_true", help="keep logs and bags also of passed runs")
     parser.add_argument("--verbose", action="store_true", help="print figures of each fault")
     return parser.parse_args()
 
 
 def build_map(programs: Programs, extract: pathlib.Path) -> pathlib.Path:
-    """Road tiles of an extract, built once."""
+    """Returns the road tiles of an extract, which are built once."""
     version = f"{extract.stem.split('.')[0]}-{int((programs.folder / 'navbus').stat().st_mtime)}"
     tiles = pathlib.Path(f"/tmp/rig-tiles-{os.getuid()}") / version
     if not (tiles / "tileset.json").exists():
@@ -85,7 +85,7 @@ def build_map(programs: Programs, extract: pathlib.Path) -> pathlib.Path:
 
 
 class Report:
-    """Reports the results of the faults, line by line."""
+    """A report of the results of the faults, line by line."""
 
     def __init__(self, count: int, verbose: bool) -> None:
         self.count, self.verbose = count, verbose
@@ -145,8 +145,8 @@ def do(fault: faults.Fault, options: Options, report: Report) -> None:
     except SetUpFailed as problem:
         skipped = str(problem)
     except NotStarted as problem:
-        failures.append(Failure("the nodes are there", str(problem)))
-    except Exception:  # A fault of the rig is reported as such.
+        failures.append(Failure("the nodes are running", str(problem)))
+    except Exception:  # A defect of the rig is reported as such.
         failures.append(Failure("the rig can judge this fault", traceback.format_exc()))
     failures += run.failures if run else []
     report.end(fault, run, failures, skipped if not failures else "", time.monotonic() - begin, command)
@@ -166,7 +166,7 @@ def compare(before: pathlib.Path, after: pathlib.Path) -> None:
         known = ", ".join(
             f"{key.removesuffix('_s')} {value} s" for key, value in entry["facts"].items() if key.endswith("_s")
         )
-        return f"skipped: {entry['skipped']}" if entry["skipped"] else f"held{': ' + known if known else ''}"
+        return f"skipped: {entry['skipped']}" if entry["skipped"] else f"passed{': ' + known if known else ''}"
 
     runs = [{entry["fault"]: entry for entry in json.loads(path.read_text())} for path in (before, after)]
     print("| fault | before | after | command |\n|---|---|---|---|")
@@ -175,7 +175,7 @@ def compare(before: pathlib.Path, after: pathlib.Path) -> None:
 
 
 def main() -> int:
-    """Runs the requested faults; returns 0 when everything held."""
+    """Runs the requested faults; returns 0 without failures."""
     given = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if given.compare:
@@ -217,7 +217,7 @@ def main() -> int:
             given.json.write_text(json.dumps(report.entries, indent=1))
     failed = [entry for entry in report.entries if entry["outcome"] == "FAILED"]
     skipped = sum(entry["outcome"] == "skipped" for entry in report.entries)
-    print(f"{len(report.entries) - len(failed) - skipped} held, {len(failed)} failed, {skipped} skipped")
+    print(f"{len(report.entries) - len(failed) - skipped} passed, {len(failed)} failed, {skipped} skipped")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""One run of the stack with a vehicle on a trip, in which faults are caused and judged."""
+"""A run of the stack with a vehicle on a trip, in which faults are injected and evaluated."""
 
 import functools
 import json
@@ -35,7 +35,7 @@ class Scene:
     arguments: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     starts: bool = True  # False: the fault starts the stack itself
-    guided: bool = True  # whether guidance is waited for before the fault
+    guided: bool = True  # whether the fault waits for guidance
 
 
 @dataclass
@@ -50,12 +50,12 @@ class Options:
     keep: bool = False
     arguments: dict[str, str] = field(default_factory=dict)
     command: str = "Tests/Faults/rig.py"
-    patience: float = 1.0  # how many times as long as it should everything may take
+    patience: float = 1.0  # the factor of the permitted recovery times
 
 
 @dataclass
 class Failure:
-    """An expectation that was not met."""
+    """A violated expectation."""
 
     expected: str
     seen: str
@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment by the monotonic clock, by the wall clock, and by the time that the stack has had."""
+    """A moment by the monotonic clock, by the wall clock, and in the stack's own time."""
 
     at: float
     utc_ns: int
@@ -71,17 +71,17 @@ class Moment:
 
 
 class GiveUp(Exception):
-    """The following steps are pointless; the failure has been recorded."""
+    """A recorded failure that makes the following steps pointless."""
 
 
 @functools.cache
 def messages() -> Messages:
-    """The message types, created once."""
+    """Returns the message types, which are created once."""
     return Messages()
 
 
 class Places:
-    """Places on the roads of a map between which driving is possible."""
+    """A source of trips and routes on the roads of a map."""
 
     def __init__(self, programs: Programs, tiles: pathlib.Path) -> None:
         self.programs, self.tiles = programs, tiles
@@ -90,7 +90,7 @@ class Places:
         self.lengths: dict[tuple[Place, Place], float] = {}
 
     def trip(self, rng: random.Random, stops: int, least: float, most: float) -> list[Place]:
-        """A start, stops and a destination with legs of a length between `least` and `most` metres."""
+        """Returns a start, stops and a destination whose route is `least` to `most` metres long."""
         south, west, north, east = (self.bounds[key] for key in ("south", "west", "north", "east"))
         legs = stops + 1
         for _ in range(60):
@@ -112,17 +112,17 @@ class Places:
                 snapped = [tuple(reversed(waypoint["location"])) for waypoint in found["waypoints"]]
                 if all(distance(*pair) < 60 for pair in zip(points, snapped)):
                     return [(float(lat), float(lon)) for lat, lon in snapped]
-        raise SetUpFailed(f"no trip of {least:.0f} to {most:.0f} m with {stops} stops is found on this map")
+        raise SetUpFailed(f"no trip of {least:.0f} to {most:.0f} m with {stops} stops was found on this map")
 
     def route(self, points: list[Place]) -> dict[str, Any] | None:
-        """A route as `navbus route` finds it; None when there is none."""
+        """Returns the route that `navbus route` finds; None if there is none."""
         texts = [f"{lat:.7f},{lon:.7f}" for lat, lon in points]
         vias = [word for via in texts[1:-1] for word in ("--via", via)]
         done = self.programs.run("route", "--tiles", self.tiles, "--from", texts[0], "--to", texts[-1], *vias)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def line(self, points: list[Place]) -> list[Place]:
-        """The line of a route."""
+        """Returns the line of a route."""
         found = self.route(points)
         if found is None:
             raise SetUpFailed("there is no route between the places of the trip")
@@ -130,7 +130,7 @@ class Places:
 
 
 def line_of(polyline: Any) -> list[Place]:
-    """A delta-coded line in degrees."""
+    """Returns the points of a delta-coded line, degrees."""
     points, latitude, longitude = [], 0, 0
     for north, east in zip(polyline.lat_deltas_e7, polyline.lon_deltas_e7):
         latitude, longitude = latitude + north, longitude + east
@@ -186,7 +186,7 @@ class Run:
     # Before and after.
 
     def begin(self) -> None:
-        """Starts everything and waits until the vehicle is guided."""
+        """Starts the vehicle and the stack, and waits for guidance if the scene requires it."""
         self.observer.start()
         self.vehicle.start()
         if self.points:
@@ -218,13 +218,13 @@ class Run:
         self.pace.start()
 
     def end(self) -> None:
-        """Stops everything and judges the remains."""
+        """Stops the stack and the vehicle, and checks the invariants."""
         try:
             if self.stack.launcher:
                 self._last_checks()
         finally:
             for problem in self.stack.stop():
-                self.fail("nothing outlives the launch, which ends in time", problem)
+                self.fail("the launch ends in time and no process outlives it", problem)
             if self.pace:
                 self.pace.end()
             self.vehicle.end()
@@ -235,29 +235,29 @@ class Run:
 
     def _last_checks(self) -> None:
         if self.stack.launcher and self.stack.launcher.poll() is None:
-            # Latched values are not lost, whichever process was killed in the meantime.
+            # Latched messages must not be lost, regardless of which process was killed.
             lost = lost_latched(self.observer, self.stack.bus)
             self.facts["lost_latched"] = len(lost)
             if lost:
-                self.fail("a late joiner is given every latched value", "; ".join(lost))
+                self.fail("a late joiner receives every latched message", "; ".join(lost))
 
     def _judge_remains(self) -> None:
         for line in self.watch.false_arrivals:
-            self.fail("no arrival is told farther than 60 m from the stop", line)
+            self.fail("no arrival is announced more than 60 m from the stop", line)
         if self.watch.wrong_positions:
             self.fail(
-                "measured positions are where the vehicle is",
-                f"{len(self.watch.wrong_positions)} are not: {self.watch.wrong_positions[0]}",
+                "measured positions agree with the truth",
+                f"{len(self.watch.wrong_positions)} do not: {self.watch.wrong_positions[0]}",
             )
         for line in self.stack.crashes()[:3]:
             self.fail("nothing crashes", line)
         for line in self.footprint.growth():
-            self.fail("memory and descriptors stay flat", line)
+            self.fail("memory and descriptors do not grow", line)
         if not self.bag_is_judged:
             return
         bags = self.bags()
         if not bags:
-            self.fail("the recording is there", f"no bag in {self.folder}")
+            self.fail("there is a recording", f"no bag in {self.folder}")
         self.facts["bags"] = len(bags)
         self.facts["bags_unreadable"] = 0
         for path in bags:
@@ -276,34 +276,34 @@ class Run:
                 )
 
     def bags(self) -> list[pathlib.Path]:
-        """The recording, in one file or in several."""
+        """Returns the files of the recording."""
         return sorted(self.folder.glob("*.mcap"))
 
     def clean(self) -> None:
         """Removes the run's folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What holds and what does not.
+    # Expectations.
 
     def fail(self, expected: str, seen: str) -> None:
         """Records a failure."""
         self.failures.append(Failure(expected, seen))
 
     def expect(self, holds: object, expected: str, seen: object = None) -> bool:
-        """Records what was expected and not seen."""
+        """Records a failure unless an expectation holds."""
         if not holds:
             self.fail(expected, str(holds if seen is None else seen))
         return bool(holds)
 
     def require(self, waited: Waited, expected: str) -> Waited:
-        """The same for conditions without which the following steps are pointless."""
+        """Records a failure and gives up unless a condition was met that the following steps need."""
         if not waited.done:
             self.fail(expected, f"{waited}; {self.state_text()}")
             raise GiveUp
         return waited
 
     def within(self, waited: Waited, seconds: float, expected: str, fact: str | None = None) -> bool:
-        """Records an event that did not happen, or happened too late by the stack's own time."""
+        """Records a failure if an event did not occur, or occurred too late in the stack's own time."""
         if fact:
             self.facts[fact] = round(waited.wall, 2)
             self.facts[fact + "_own"] = round(waited.own, 2)
@@ -313,11 +313,11 @@ class Run:
         return False
 
     def now(self) -> Moment:
-        """The current moment."""
+        """Returns the current moment."""
         return Moment(time.monotonic(), time.time_ns(), self.pace.now() if self.pace else time.monotonic())
 
     def wait(self, condition: Callable[[], object], seconds: float, since: Moment | None = None) -> Waited:
-        """Waits until a condition is true; `seconds`, of the stack's own time, count from `since`, or from now."""
+        """Waits until a condition is true, for at most `seconds` of the stack's own time from `since` or from now."""
         begin = since or self.now()
         while True:
             done, now = bool(condition()), self.now()
@@ -330,7 +330,7 @@ class Run:
         """Lets the stack run."""
         time.sleep(seconds)
 
-    # What is seen of the stack.
+    # Observations.
 
     def is_guided(self) -> bool:
         """Whether guidance follows the vehicle with measured positions."""
@@ -344,7 +344,7 @@ class Run:
         )
 
     def guided_since(self, moment: Moment, fresh_s: float = 1.5) -> Callable[[], bool]:
-        """Whether measured progress of a recent fix has arrived since then."""
+        """Returns a check whether measured progress of a recent fix has arrived since a moment."""
 
         def check() -> bool:
             heard = self.observer.latest.get("/nav/progress")
@@ -360,11 +360,11 @@ class Run:
         return check
 
     def heard_since(self, moment: Moment, topic: str) -> Callable[[], bool]:
-        """Whether anything has arrived on a topic since."""
+        """Returns a check whether a message has arrived on a topic since a moment."""
         return lambda: topic in self.observer.latest and self.observer.latest[topic].at > moment.at
 
     def state_text(self) -> str:
-        """The state of navigation, in one line."""
+        """Returns the state of navigation as one line."""
         state, health = self.observer.last("/nav/state"), self.observer.last("/health/navigation-node")
         words = []
         if state:
@@ -383,7 +383,7 @@ class Run:
         return ", ".join(words)
 
     def health_topic(self, topic: str, node: str = "navigation-node") -> Any:
-        """A node's health of a topic that it subscribes to."""
+        """Returns a node's health entry of a topic that it subscribes to."""
         health = self.observer.last(f"/health/{node}")
         return (
             next((entry for entry in health.topics if entry.topic == topic and not entry.is_publisher), None)
@@ -391,14 +391,14 @@ class Run:
             else None
         )
 
-    # What is done to it.
+    # Actions.
 
     def publisher(self, node: str, topics: dict[str, tuple[str, int]], mark: int = 1000) -> Publisher:
-        """A foreign node on the stack's bus."""
+        """Creates a foreign node on the stack's bus."""
         return Publisher(self.stack.bus, self.types, node, topics, mark)
 
     def set_route(self, points: list[Place], seconds: float = 20, attempts: int = 20, **more: Any) -> Any:
-        """Calls SetRoute with places until it is answered with a route."""
+        """Calls SetRoute with places, repeatedly until the answer is a route."""
         request = self.types.SetRouteRequest(**more)
         for latitude, longitude in points:
             request.calculate.waypoints.add(latitude=latitude, longitude=longitude)
@@ -416,12 +416,12 @@ class Run:
         raise GiveUp
 
     def _follow(self, heard: bus.Heard) -> None:
-        """The driver follows the guidance."""
+        """Makes the vehicle follow new routes."""
         if heard.topic != "/nav/route" or heard.message is None or not self.obeys:
             return
         route = heard.message
         points = line_of(route.geometry)
-        # A route that is kept, by whichever run of the node, is continued.
+        # The vehicle continues along an unchanged route, regardless of which run of the node publishes it.
         key = hash(tuple(points))
         if key == self._followed or len(points) < 2:
             return
@@ -432,22 +432,22 @@ class Run:
         self.vehicle.drive(points, stops)
 
     def drive_trip_to_its_end(self) -> None:
-        """Sends the vehicle on another trip when it has arrived."""
+        """Starts another trip when the vehicle has arrived."""
         state = self.observer.last("/nav/state")
         if state and state.guidance == COMPLETE and self.vehicle.remaining < 5 and self.vehicle.speed < 0.1:
             self.next_trip()
 
     def next_trip(self) -> None:
-        """Sets a route to another place from where the vehicle is."""
+        """Sets a route from the vehicle's place to another place."""
         low, high = self.scene.length_m
         for _ in range(40):
             goal = self.places.trip(self.rng, 0, low / 2, high)[-1]
-            # By road, since the corners of a small map are less than that apart.
+            # The distance by road counts, because the corners of a small map are closer together.
             found = self.places.route([self.vehicle.place, goal])
             if found and found["distance_m"] > 900:
                 self.points = [self.vehicle.place, goal]
                 self.set_route([goal])
                 return
         latitude, longitude = self.vehicle.place
-        self.fail("a trip is found from where the vehicle is", f"no route from {latitude:.6f},{longitude:.6f}")
+        self.fail("a trip from the vehicle's place is found", f"no route from {latitude:.6f},{longitude:.6f}")
         raise GiveUp

@@ -1,9 +1,9 @@
-// What the rig does inside the programs under test, which it preloads.
+// A library that the rig preloads into the programs under test.
 //
-// It steps the host's clock: it adds to the wall clock the nanoseconds that stand in the file RIG_CLOCK. Monotonic
-// clocks are left alone. (libfaketime does the same and more; it reads its file at every look at the clock, and takes
-// part in waits by the monotonic clock.) And it crashes: the signal SIGRTMAX - 3 makes a thread write to no address,
-// for a SIGSEGV that is sent from outside is gone once it was handled.
+// It steps the host's clock by adding the nanoseconds in the file RIG_CLOCK to the wall clock. Monotonic clocks are not
+// changed. (libfaketime offers more, but reads its file at every access to the clock and interferes with waits by the
+// monotonic clock.) It also crashes the program: on the signal SIGRTMAX - 3 a thread writes to an invalid address, because
+// a SIGSEGV sent from outside does not recur after it has been handled.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -70,11 +70,11 @@ time_t time(time_t *moment) {
     return now.tv_sec;
 }
 
-// Who waits until a time of the wall clock waits for the kernel's.
+// The kernel waits by its own wall clock, so absolute times are shifted back.
 int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
     static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     if (!next) next = NEXT(pthread_cond_timedwait);
-    // A condition that waits by the monotonic clock has far smaller times.
+    // Conditions that wait by the monotonic clock have far smaller times and are not shifted.
     struct timespec moment = *until;
     if (shift && until->tv_sec > 1000000000) moment = shifted(moment, -*shift);
     return next(condition, mutex, &moment);

@@ -1,4 +1,4 @@
-"""The real stack in a separate folder: launch/vehicle.yaml, its processes, its clock, its logs and its bag."""
+"""The real stack in a separate folder: the launch of launch/vehicle.yaml, its processes, clock, logs and bag."""
 
 import mmap
 import os
@@ -18,7 +18,7 @@ import bus
 from bus import ROOT
 
 NODES = ("gnss-node", "navigation-node", "tile-cache-node", "recorder")
-# The messages of a program when it crashes, and of the launcher about it.
+# The messages of a crashing program, and those of the launcher about it.
 CRASH = re.compile(
     r"Fatal error|💣|\*\*\* Signal|Program crashed|Illegal instruction|Segmentation fault|Bus error|"
     r"killed by SIG(ILL|SEGV|BUS|ABRT|TRAP|FPE)|AddressSanitizer|double free|corrupted"
@@ -26,15 +26,15 @@ CRASH = re.compile(
 
 
 class SetUpFailed(Exception):
-    """The rig itself cannot do what a fault needs."""
+    """A requirement of a fault that the rig cannot meet."""
 
 
 class NotStarted(Exception):
-    """The stack under test, or a node of it, does not start."""
+    """A stack under test, or a node of it, that does not start."""
 
 
 def folder_for(name: str, parent: str | None) -> pathlib.Path:
-    """A new folder with a short path, because it contains sockets."""
+    """Creates a folder with a short path, because the paths of sockets are limited."""
     return pathlib.Path(tempfile.mkdtemp(prefix=f"rig-{name[:24]}-", dir=parent or "/tmp"))
 
 
@@ -48,10 +48,10 @@ class Programs:
     def __post_init__(self) -> None:
         for name in ("navbus", "navigation-node", "gnss-node", "tile-cache-node"):
             if not os.access(self.folder / name, os.X_OK):
-                raise SetUpFailed(f"{self.folder}/{name} is not there: build, or name the folder with --bin")
+                raise SetUpFailed(f"{self.folder}/{name} is missing: build it, or give the folder with --bin")
 
     def command(self, *words: object) -> list[str]:
-        """A command of `navbus`."""
+        """Returns a command line of `navbus`."""
         return [str(self.folder / "navbus"), *map(str, words)]
 
     def run(
@@ -71,7 +71,7 @@ CRASH_SIGNAL = signal.SIGRTMAX - 3
 
 
 class Shim:
-    """The library preloaded into the stack: the host's clock can be stepped, and processes can be made to crash."""
+    """A library preloaded into the stack that steps the host's clock and crashes processes."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         library = folder / "shim.so"
@@ -87,7 +87,7 @@ class Shim:
         self.environment = {"LD_PRELOAD": str(library), "RIG_CLOCK": str(path)}
 
     def step_to(self, seconds: float) -> None:
-        """Sets the offset of the host's clock from now on."""
+        """Sets the offset of the host's clock."""
         self._page[:] = struct.pack("q", int(seconds * 1e9))
 
 
@@ -120,18 +120,18 @@ class Stack:
 
     @property
     def full_environment(self) -> dict[str, str]:
-        """The environment of the stack's processes, and of every process that joins them on the bus."""
+        """The environment of the stack's processes and of other processes on its bus."""
         known = {key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")}
         shim = self.shim.environment if self.shim else {}
         return {**known, "NAVBUS_DIR": str(self.bus), "RIG_MARK": self.mark, **shim, **self.environment}
 
     def command(self) -> list[str]:
-        """The launch's command line."""
+        """Returns the command line of the launch."""
         given = {"tiles": str(self.tiles), "source": self.source}
         if self.record:
             given |= {"record": "true", "bag": str(self.bag)}
         given |= self.arguments
-        # No process survives the rig, however it ends.
+        # No process outlives the rig, regardless of how the rig ends.
         leash = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         return [
             *leash,
@@ -161,27 +161,27 @@ class Stack:
         names = awaited or ("gnss-node", "navigation-node", *(["recorder"] if self.record else []))
         while not all(self.is_up(name) for name in names):
             if self.launcher.poll() is not None:
-                raise NotStarted(f"the launch ended at once with {self.launcher.returncode}; see {self.log}")
+                raise NotStarted(f"the launch ended immediately with {self.launcher.returncode}; see {self.log}")
             if time.monotonic() > end:
                 raise NotStarted(f"{[name for name in names if not self.is_up(name)]} did not start; see {self.log}")
             time.sleep(0.02)
 
     def is_up(self, node: str) -> bool:
-        """Whether a node is alive and has announced itself, with all its services if it has any."""
+        """Whether a node is alive and has announced itself and its services."""
         told = bus.announcement(self.bus, node)
         if told is None or not bus.is_alive(self.bus, node) or not is_process(told["pid"]):
             return False
         return node not in NODES or node == "recorder" or "services" in told
 
     def pid(self, node: str) -> int:
-        """The process of a live node."""
+        """Returns the process id of a live node."""
         told = bus.announcement(self.bus, node)
         if told is None or not is_process(told["pid"]):
             raise NotStarted(f"{node} is not running; see {self.log}")
         return int(told["pid"])
 
     def signal(self, node: str, number: signal.Signals) -> int:
-        """Sends a signal to a node's process and returns its id; SIGSEGV is made to happen inside it."""
+        """Sends a signal to a node's process and returns its id; a SIGSEGV is caused inside the process."""
         pid = self.pid(node)
         if number not in (signal.SIGSTOP, signal.SIGCONT):
             self.killed.add(int(bus.announcement(self.bus, node)["boot_id"], 16))
@@ -201,7 +201,7 @@ class Stack:
         return pid
 
     def stop_child(self, program: str) -> int:
-        """Stops (SIGSTOP) the process that runs a program as soon as there is one; returns 0 if there is none yet."""
+        """Stops (SIGSTOP) the process of a program and returns its id; 0 if there is none yet."""
         for pid in self.processes():
             words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             if words[0].decode().endswith("/" + program):
@@ -211,7 +211,7 @@ class Stack:
         return 0
 
     def processes(self) -> list[int]:
-        """All processes that carry the stack's mark, the launcher included."""
+        """Returns all processes with the stack's mark in their environment, including the launcher."""
         found = []
         for entry in os.scandir("/proc"):
             if entry.name.isdigit():
@@ -224,7 +224,7 @@ class Stack:
         return [pid for pid in found if is_process(pid)]
 
     def stop(self, seconds: float = 30) -> list[str]:
-        """Ends the launch as Ctrl-C does; returns what was wrong with its end."""
+        """Ends the launch as Ctrl-C does; returns the problems."""
         problems: list[str] = []
         self.asked_to_end = self.asked_to_end or time.monotonic()
         for pid in list(self._stopped):
@@ -253,11 +253,11 @@ class Stack:
         return problems
 
     def log_text(self) -> str:
-        """The output of the launch and its nodes so far."""
+        """Returns the output of the launch and its nodes so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def crashes(self) -> list[str]:
-        """Lines that report a crash that was not requested."""
+        """Returns the lines that report a crash that the rig did not cause."""
         lines = []
         asked = list(self.expected_ends)
         injected = any(name in end for end in asked for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL"))
@@ -281,7 +281,7 @@ def is_process(pid: int) -> bool:
 
 
 def command_of(pid: int) -> str:
-    """A process's command line, as far as it is known."""
+    """Returns the command line of a process; "?" if unknown."""
     try:
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:120]
     except OSError:
@@ -289,7 +289,7 @@ def command_of(pid: int) -> str:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident private memory of a process, without mapped files."""
+    """Returns the resident private memory of a process, without mapped files."""
     try:
         fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
         return int(fields["RssAnon"].split()[0]) * 1024
@@ -298,7 +298,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def descriptor_count(pid: int) -> int:
-    """The number of open descriptors of a process."""
+    """Returns the number of open descriptors of a process."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -306,7 +306,7 @@ def descriptor_count(pid: int) -> int:
 
 
 def waited_for_processor(pids: list[int]) -> dict[tuple[int, str], int]:
-    """How long each thread of some processes was ready to run but did not run, ns."""
+    """Returns the time for which each thread of some processes was runnable but not running, ns."""
     waits = {}
     for pid in pids:
         try:
@@ -319,7 +319,7 @@ def waited_for_processor(pids: list[int]) -> dict[tuple[int, str], int]:
 
 
 def free_port() -> int:
-    """A port of the loopback that is currently free."""
+    """Returns a free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

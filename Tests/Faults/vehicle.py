@@ -1,4 +1,4 @@
-"""A simulated vehicle: it drives along a line in real time, and a substitute for gpsd reports what its receiver sees."""
+"""A simulated vehicle that drives along a line in real time, and a substitute for gpsd that reports its fixes."""
 
 import bisect
 import datetime
@@ -18,14 +18,14 @@ Place = tuple[float, float]
 
 
 def distance(one: Place, other: Place) -> float:
-    """Metres between two nearby places."""
+    """Returns the distance between two nearby places, metres."""
     north = (other[0] - one[0]) * METRES_PER_DEGREE
     east = (other[1] - one[1]) * METRES_PER_DEGREE * math.cos(math.radians((one[0] + other[0]) / 2))
     return math.hypot(north, east)
 
 
 def course(one: Place, other: Place) -> float:
-    """Direction from one place to another, degrees clockwise from north."""
+    """Returns the direction from one place to another, degrees clockwise from north."""
     east = (other[1] - one[1]) * math.cos(math.radians(one[0]))
     return math.degrees(math.atan2(east, other[0] - one[0])) % 360
 
@@ -47,7 +47,7 @@ class Line:
         self._at = [knot[0] for knot in self._knots]
 
     def _speeds(self, cruise: float) -> list[tuple[float, float]]:
-        """Greatest speeds along the line, limited by bends, stops and braking."""
+        """Returns the greatest speeds along the line, limited by bends, stops and braking."""
         knots = [[step * 5.0, cruise] for step in range(int(self.length / 5) + 1)]
         for index in range(1, len(self.points) - 1):
             before, here, after = self.points[index - 1 : index + 2]
@@ -63,17 +63,17 @@ class Line:
         return [(offset, speed) for offset, speed in knots]
 
     def speed(self, offset: float) -> float:
-        """The greatest speed at an offset in m/s."""
+        """Returns the greatest speed at an offset, m/s."""
         index = bisect.bisect_right(self._at, offset)
         if index >= len(self._knots):
             return 0.0
-        # Braking changes the square of the speed evenly.
+        # While braking, the square of the speed changes linearly with the distance.
         (start, before), (end, after) = self._knots[max(index - 1, 0)], self._knots[index]
         share = (offset - start) / (end - start) if end > start else 1.0
         return math.sqrt(before**2 + (after**2 - before**2) * min(max(share, 0), 1))
 
     def place(self, offset: float) -> tuple[Place, float]:
-        """The position at an offset, and the course there in degrees."""
+        """Returns the position at an offset and the course there in degrees."""
         index = min(max(bisect.bisect_right(self.offsets, offset), 1), len(self.points) - 1)
         one, other = self.points[index - 1], self.points[index]
         length = self.offsets[index] - self.offsets[index - 1]
@@ -82,7 +82,7 @@ class Line:
         return place, course(one, other)
 
     def first(self, place: Place, start: float = 0.0, within: float = 12.0) -> tuple[float, float]:
-        """The first offset from `start` on that comes near a place, since a line may pass it twice; otherwise the nearest."""
+        """Returns the first offset after `start` that is near a place, because a line may pass it twice; otherwise the nearest."""
         offset = start
         while offset < self.length and distance(place, self.place(offset)[0]) > within:
             offset += 4.0
@@ -93,7 +93,7 @@ class Line:
         return best, distance(place, self.place(best)[0])
 
     def nearest(self, place: Place, start: float = 0.0) -> tuple[float, float]:
-        """The offset nearest to a place from `start` on, and how far it is."""
+        """Returns the offset after `start` that is nearest to a place, and its distance from the place."""
         best = (start, distance(place, self.place(start)[0]))
         scale = math.cos(math.radians(place[0]))
         for index in range(max(bisect.bisect_right(self.offsets, start) - 1, 0), len(self.points) - 1):
@@ -111,7 +111,7 @@ class Line:
 
 @dataclass
 class Receiver:
-    """The errors of the receiver; they may be changed at any time."""
+    """The errors of the receiver, which may be changed at any time."""
 
     rate: float = 5.0
     wander_m: float = 1.5
@@ -127,7 +127,7 @@ class Receiver:
 
 @dataclass
 class Truth:
-    """Where the vehicle was at a moment."""
+    """The true state of the vehicle at a time."""
 
     utc_ns: int
     place: Place
@@ -137,7 +137,7 @@ class Truth:
 
 @dataclass(eq=False)
 class Vehicle(threading.Thread):
-    """Drives, and answers as gpsd does on a loopback port."""
+    """A vehicle that drives along a line and acts as gpsd on a loopback port."""
 
     seed: int
     cruise: float = 13.0
@@ -163,20 +163,20 @@ class Vehicle(threading.Thread):
         self.line: Line | None = None
         self.offset = self.speed = 0.0
         self.fixes_sent = 0
-        # Time until which the receiver reported a wrong place or time, and its subscribers may need to recover from it, ns UTC.
+        # The time until which the receiver reports wrong places or times, or subscribers may still recover from them, ns UTC.
         self.misled_until = 0
         self.truths: list[Truth] = []
 
     # Commands of the rig.
 
     def drive(self, points: list[Place], stops: list[Place] | None = None) -> None:
-        """Follows a line from the vehicle's position on it, or from its beginning; stops at the given places."""
+        """Follows a line from the vehicle's position or, at first, from its beginning; stops at the given places."""
         with self._guard:
             line = Line(points, self.cruise)
             if self.line is not None:
                 here = self.place
                 offset, away = line.first(here)
-                if away > 3:  # A route begins on the road, with the vehicle beside it.
+                if away > 3:  # The vehicle is beside the road on which the route begins.
                     line = Line(
                         [here] + [line.place(offset)[0]] + points[bisect.bisect_right(line.offsets, offset) :],
                         self.cruise,
@@ -197,15 +197,15 @@ class Vehicle(threading.Thread):
             self._rest = 0.0
 
     def hold(self) -> None:
-        """Brakes and stands until `release`."""
+        """Brakes and stays stationary until `release`."""
         self._held = True
 
     def release(self) -> None:
-        """Drives on."""
+        """Continues to drive."""
         self._held = False
 
     def publish_odometry(self, publisher: Publisher, types: Messages) -> None:
-        """Publishes the wheels' speed and the rate of turn as a separate node."""
+        """Publishes wheel speed and yaw rate as a separate node from now on."""
         self._odometry, self._types = publisher, types
 
     @property
@@ -218,12 +218,12 @@ class Vehicle(threading.Thread):
 
     @property
     def remaining(self) -> float:
-        """Metres to the end of the line."""
+        """The distance to the end of the line, metres."""
         with self._guard:
             return self.line.length - self.offset if self.line else 0.0
 
     def truth(self, utc_ns: int) -> Truth | None:
-        """Where the vehicle was at a time, at most 0.3 s off; None if unknown."""
+        """Returns the true state within 0.3 s of a time; None if unknown."""
         with self._guard:
             index = bisect.bisect_left(self.truths, utc_ns, key=lambda truth: truth.utc_ns)
             near = [truth for truth in self.truths[max(index - 1, 0) : index + 1]]
@@ -266,7 +266,7 @@ class Vehicle(threading.Thread):
             client.close()
 
     def _advance(self, seconds: float) -> float:
-        """Moves the vehicle on and returns its rate of turn in rad/s, positive to the left."""
+        """Moves the vehicle and returns its yaw rate in rad/s, positive to the left."""
         if self.line is None or seconds <= 0:
             return 0.0
         if self._rest > 0:
@@ -275,7 +275,7 @@ class Vehicle(threading.Thread):
         allowed = 0.0 if self._held else self.line.speed(self.offset)
         wanted = min(self.speed + ACCELERATION * seconds, allowed) if not self._held else self.speed - 3 * seconds
         stop = next((stop for stop in self.line.stops if stop > self.offset + 0.5), self.line.length)
-        # Slow movement to the stop itself, where the speeds approach zero.
+        # A minimum speed, so that the vehicle reaches the stop, where the speeds approach zero.
         if not self._held and stop - self.offset < 30:
             wanted = max(wanted, 0.8)
         self.speed = max(wanted, 0.0)
@@ -283,7 +283,7 @@ class Vehicle(threading.Thread):
         if moved >= stop - 0.5 and not self._held:
             moved, self.speed, self._rest = stop, 0.0, self.dwell_s
         self.offset = moved
-        # The body turns no faster than on a circle of 4 m.
+        # The body turns no faster than on a circle with a radius of 4 m.
         bend = (self.line.place(self.offset)[1] - self._heading + 180) % 360 - 180
         most = math.degrees(self.speed / 4) * seconds
         turned = min(max(bend, -most), most)
@@ -358,7 +358,7 @@ class Vehicle(threading.Thread):
 
     def _send_to(self, client: socket.socket, data: bytes | str) -> None:
         try:
-            client.recv(4096)  # The client's message is that it wants to watch.
+            client.recv(4096)  # The client only sends its WATCH command.
         except (BlockingIOError, OSError):
             pass
         try:
@@ -368,7 +368,7 @@ class Vehicle(threading.Thread):
             self._clients.remove(client)
 
     def hang_up(self) -> None:
-        """Closes all connections, like a gpsd that is restarted."""
+        """Closes all connections, like a restarting gpsd."""
         for client in list(self._clients):
             client.close()
             self._clients.remove(client)

@@ -109,7 +109,7 @@ struct ReportTests {
         #expect(nodes.map { $0["name"] as? String } == ["away", "here"])
         #expect(states == [[[0, 0]], [[1_000, 1], [19_000, 3]]])
         let notes = try #require(run["notes"] as? [String])
-        #expect(notes.count == 1 && notes[0].contains("the health of away has another clock"), "\(notes)")
+        #expect(notes.count == 1 && notes[0].contains("the health of away has a different clock"), "\(notes)")
     }
 
     @Test func fixesOfSeveralReceiversAreDistinguished() throws {

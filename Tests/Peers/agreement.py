@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Agreement of navbus, OSRM and Valhalla on routes, and the causes of differences.
 
-For each extract, the same random pairs of places near roads go to all three: `navbus route --batch`, OSRM's default car
-profile (MLD) and Valhalla's `auto`. It prints the distributions of the ratios of duration and distance (ours to
-theirs), how often only one side finds a route, and the worst pairs, each with the evidence that agreement_why.py finds.
-The worst pairs are those with the greatest ratio of distance, or the greatest ratio of duration divided by the median
-ratio of durations: a generally faster side is not a disagreement about a pair.
+For each extract, the same random pairs of places near roads are routed by all three: `navbus route --batch`, OSRM's
+default car profile (MLD) and Valhalla's `auto`. The output has the distributions of the ratios of duration and distance
+(ours to theirs), the number of pairs for which only one side finds a route, and the worst pairs, each with the evidence
+that agreement_why.py finds. The worst pairs are those with the greatest ratio of distance, or of duration divided by the
+median ratio of durations, because a generally faster side is not a disagreement about a pair.
 
-The peers have their own rules for snapping to roads, so we also route each pair between the points to which the peer
+The peers have their own rules for snapping to roads, so navbus also routes each pair between the points to which the peer
 snapped ("same places"): the remaining difference comes from cost and access, not from snapping.
 
     pip install osrm-bindings==26.10.0 pyvalhalla==3.9.1 osmium
@@ -29,18 +29,18 @@ from agreement_sides import Extract, Navbus, OSRMPeer, ValhallaPeer
 from agreement_why import explain
 
 PERCENTS = (1, 5, 25, 50, 75, 95, 99)
-# Ratios of shorter routes depend more on the ends than on the roads, metres.
+# The shortest compared route, metres: ratios of shorter routes depend more on the ends than on the roads.
 SHORTEST = 200
 
 
 def percentiles(values):
-    """The values at PERCENTS, by rank."""
+    """Returns the values at PERCENTS, by rank."""
     values = sorted(values)
     return [values[min(len(values) - 1, int(len(values) * percent / 100))] for percent in PERCENTS] if values else []
 
 
 def table(figures):
-    """The distributions as a table in Markdown."""
+    """Returns the distributions as a table in Markdown."""
     keys = ("duration", "distance", "same_places_duration", "same_places_distance")
     return "\n".join(
         ["| ours / theirs | " + " | ".join(f"p{percent}" for percent in PERCENTS) + " |",
@@ -50,11 +50,11 @@ def table(figures):
 
 
 def compare(extract, navbus, pairs, mine, peer, options, name):
-    """Compares the routes of one peer with ours and prints the result; returns the figures and the findings on the worst."""
+    """Compares the routes of a peer with ours and prints the result; returns the figures and the findings on the worst pairs."""
     theirs = [peer.drive(list(pair), **peer_options(peer)) for pair in pairs]
     both = [i for i, route in enumerate(theirs) if route and mine[i][0] is not None]
     far = [i for i in both if theirs[i].distance >= SHORTEST and theirs[i].duration > 0]
-    # The points that the peer snapped to; our route between them.
+    # Our routes between the points to which the peer snapped.
     snapped = [tuple(theirs[i].places) if theirs[i] else pairs[i] for i in range(len(pairs))]
     same = navbus.many(snapped, f"{name}-{peer.name}-same")
     moved = [i for i in far if same[i][0] is not None]
@@ -95,7 +95,7 @@ def compare(extract, navbus, pairs, mine, peer, options, name):
 
 
 def peer_options(peer):
-    """Returns options for when a peer is generally faster: its ways are not examined."""
+    """Returns the options of a peer for many routes: without Valhalla's ways, which take long and are not needed."""
     return {"with_ways": False} if peer.name == ValhallaPeer.name else {}
 
 
@@ -103,12 +103,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("extracts", nargs="+", type=Path, help=".osm.pbf files")
     parser.add_argument("--navbus", default=".build/release/navbus", help="our command line, built for release")
-    parser.add_argument("--work", type=Path, default=Path("/tmp/agreement"), help="where data of all sides are put")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/agreement"), help="folder for the data of all sides")
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--worst", type=int, default=10, help="pairs to explain for each extract and peer")
-    parser.add_argument("--json", type=Path, help="file for the figures, one line each extract and peer")
-    parser.add_argument("--explained", type=Path, help="file for the pairs explained, one line each")
+    parser.add_argument("--json", type=Path, help="file for the figures, one line per extract and peer")
+    parser.add_argument("--explained", type=Path, help="file for the explained pairs, one line each")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     figures, explained = [], []

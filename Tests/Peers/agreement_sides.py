@@ -1,6 +1,6 @@
 """The sides that agreement.py compares: an extract's roads, and navbus, OSRM and Valhalla on it.
 
-Each side answers `drive(places)` with a `Drive`: the route, and the OSM ways that it uses, with their speeds.
+Each side has a method `drive(places)` that returns a `Drive`: the route and the OSM ways that it uses, with their speeds.
 """
 
 import csv
@@ -31,13 +31,13 @@ TELLING = (
 
 
 def metres(a, b):
-    """Distance between two nearby places (latitude, longitude)."""
+    """Returns the distance between two nearby places (latitude, longitude), metres."""
     east = math.radians(b[1] - a[1]) * math.cos(math.radians((a[0] + b[0]) / 2))
     return 6_371_009 * math.hypot(math.radians(b[0] - a[0]), east)
 
 
 def segments(nodes):
-    """Pairs of consecutive nodes."""
+    """Returns the pairs of consecutive nodes."""
     return list(zip(nodes, nodes[1:]))
 
 
@@ -45,19 +45,19 @@ def segments(nodes):
 class Drive:
     """A route of one side."""
 
-    # Metres, seconds; the cost that the side minimised if it reports it, in its own unit.
+    # Metres and seconds; the cost that the side minimised, in its own unit, if it is reported.
     distance: float
     duration: float
     cost: float | None
-    # OSM nodes, including the whole first and last segments if the side reports them.
+    # The OSM nodes, with the whole first and last segments if the side reports them.
     nodes: list
     # The snapped places, (latitude, longitude) each.
     places: list
-    # The parts in driving order: (OSM way, metres, seconds or None); turns are in the seconds of navbus alone.
+    # The parts in driving order: (OSM way, metres, seconds or None); only the seconds of navbus include turns.
     ways: list = field(default_factory=list)
 
     def joined(self):
-        """Metres and seconds of each way, in the order of first use."""
+        """Returns the metres and seconds of each way, in the order of first use."""
         sums = {}
         for way, length, seconds in self.ways:
             old = sums.get(way, (0, 0))
@@ -113,7 +113,7 @@ class Extract(osmium.SimpleHandler):
                     f"relation {relation.id} {kinds} from {member.ref} via {via} to {to}")
 
     def random_pairs(self, count, seed):
-        """Places up to some 30 m from random nodes of roads for cars."""
+        """Returns pairs of random places, mostly within 30 m of nodes of roads for cars."""
         chance = random.Random(seed)
 
         def place():
@@ -125,26 +125,26 @@ class Extract(osmium.SimpleHandler):
         return [(place(), place()) for _ in range(count)]
 
     def length(self, pair):
-        """Metres between two nodes; 0 where one is not known."""
+        """Returns the distance between two nodes, metres; 0 if one is unknown."""
         a, b = self.places.get(pair[0]), self.places.get(pair[1])
         return metres(a, b) if a and b else 0
 
     def tags(self, way):
-        """A description of a way."""
+        """Returns a description of a way."""
         return f"way {way} [" + " ".join(f"{key}={value}" for key, value in self.ways.get(way, {}).items()) + "]"
 
     def way_runs(self, pairs):
-        """Node pairs as (way, metres, None)."""
+        """Returns node pairs as (way, metres, None)."""
         return [(self.pairs.get(pair), self.length(pair), None) for pair in pairs]
 
     def barriers(self, nodes):
-        """Describes barriers at nodes, and restrictions that begin there."""
+        """Returns descriptions of the barriers at nodes."""
         return [f"node {node} {self.node_tags[node]}" for node in nodes
                 if "barrier" in self.node_tags.get(node, {}) or "access" in self.node_tags.get(node, {})]
 
 
 class Navbus:
-    """This project's router, through its command line."""
+    """navbus's router, through its command line."""
 
     name = "navbus"
 
@@ -155,7 +155,7 @@ class Navbus:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def many(self, pairs, name):
-        """Routes of many pairs: a list of (distance, duration, status)."""
+        """Returns the routes of many pairs as (distance, duration, status)."""
         path = self.work / f"{name}.csv"
         with open(path, "w", newline="") as file:
             writer = csv.writer(file)
@@ -235,7 +235,7 @@ class ValhallaPeer:
         if not config.exists():
             (folder / "tiles").mkdir(parents=True, exist_ok=True)
             settings = valhalla.get_config(tile_extract="", tile_dir=str(folder / "tiles"), verbose=False)
-            # Borders from the extract alone, like ours.
+            # Borders only from the extract, like ours.
             settings["mjolnir"]["admin"] = str(folder / "admins.sqlite")
             (folder / "building.json").write_text(json.dumps(settings))
             log = open(work / "valhalla.log", "a")
@@ -248,7 +248,7 @@ class ValhallaPeer:
         self.actor = valhalla.Actor(str(config))
 
     def drive(self, places, with_ways=True):
-        """A route through places, passing those between the ends; None without one."""
+        """Returns a route through places, passing those between the ends; None without a route."""
         locations = [{"lat": place[0], "lon": place[1]} for place in places]
         for location in locations[1:-1]:
             location["type"] = "via"
@@ -267,7 +267,7 @@ class ValhallaPeer:
                      ways)
 
     def ways(self, shape):
-        """The ways along a shape, with their driving times, without turns."""
+        """Returns the ways along a shape, with their driving times without turns."""
         try:
             trace = self.actor.trace_attributes({
                 "encoded_polyline": shape, "costing": "auto", "shape_match": "walk_or_snap",
@@ -279,7 +279,7 @@ class ValhallaPeer:
 
 
 def sort(extract, work):
-    """The extract by type and id, each object once, as Valhalla requires."""
+    """Writes the extract sorted by type and id, each object once, as Valhalla requires; returns its path."""
     path = work / f"{extract.name.removesuffix('.osm.pbf')}-sorted.osm.pbf"
     path.unlink(missing_ok=True)
     reader = osmium.MergeInputReader()
@@ -290,7 +290,7 @@ def sort(extract, work):
 
 
 def decode(text):
-    """A polyline of precision 6."""
+    """Decodes a polyline of precision 6."""
     points, index, latitude, longitude = [], 0, 0, 0
     while index < len(text):
         values = []

@@ -1,37 +1,36 @@
-"""Why two routers differ on a pair of places: how each evaluates the other's route.
+"""The causes of a difference between two routers on a pair of places, from each side's evaluation of the other's route.
 
-Between places A and B, `mine` is our route and `theirs` the peer's. The class of a pair is the first that applies, in
-this order:
+Between places A and B, `mine` is our route and `theirs` the peer's. The class of a pair is the first that applies:
 
 1. *snap*: the two sides snap an end to different roads, and between equal places the routes agree.
-2. *time only*: the same route with different durations.
-3. *level*: both sides snap an end to the same place, but to different roads there: on another level, or beyond a node.
+2. *time only*: the routes are equal but have different durations.
+3. *level*: both sides snap an end to the same place but to different roads there: on another level, or beyond a node.
 4. *closed to us*, *closed to them*: ways of the other's route are closed to one side; their tags and barriers show why.
-5. *ends*: they agree except for the direction in which the first or the last road is driven.
+5. *ends*: the routes agree except for the direction in which the first or the last road is driven.
 6. *penalty*: one side considers the other's route faster but does not take it, so a cost other than time decides.
-7. *tie*: each finds its own route faster, and neither by more than TIE; *cost*: by more than that. The ways with the
-   longest times are listed with both sides' speeds.
+7. *tie*: each side considers its own route faster, by at most TIE; *cost*: by more than TIE. The ways with the longest
+   times are listed with the speeds of both sides.
 """
 
 from agreement_sides import metres, segments
 
-# Places further apart than this are different places, metres.
+# The distance beyond which places are different, metres.
 SAME_PLACE = 5
-# Routes that share more than this of the longer one's length are the same.
+# The share of the longer route's length from which on two routes count as equal.
 SAME_ROUTE = 0.97
-# Routes whose times differ by a smaller share for both sides are equally good.
+# The relative difference of the times below which routes count as equally good.
 TIE = 0.05
-# Shorter stretches do not justify a place that forces a route there, metres.
+# The shortest part of a path over which a route is forced, metres.
 SHORTEST = 15
 
 
 def inner(nodes):
-    """The segments between the first and the last, which are driven in part."""
+    """Returns the segments except the first and the last, which are driven only in part."""
     return segments(nodes)[1:-1]
 
 
 def sharing(extract, mine, theirs):
-    """The share of the longer route that both drive, 0 to 1, taking directions into account."""
+    """Returns the share of the longer route that both have in common, 0 to 1, taking directions into account."""
     a, b = inner(mine.nodes), inner(theirs.nodes)
     if not a and not b:
         return 1.0 if abs(mine.distance - theirs.distance) < 20 else 0.0
@@ -49,7 +48,7 @@ def same(extract, mine, theirs):
 
 
 def stretches(extract, path, other):
-    """The parts of a path that another does not drive: lists of node pairs, at least SHORTEST long."""
+    """Returns the parts of a path that another one does not contain: lists of node pairs, at least SHORTEST long."""
     driven = set(segments(other))
     parts, part = [], []
     for pair in segments(path):
@@ -63,10 +62,10 @@ def stretches(extract, path, other):
 
 
 def force(extract, side, ends, path, other):
-    """The side's route between two places over the parts of a path that another does not have."""
+    """Returns the side's route between two places over the parts of a path that another one does not contain."""
     places = []
     for part in stretches(extract, path, other):
-        # Up to three places for a part: one at its end alone would not keep a router on it.
+        # Up to three places for each part, because a single one would not keep a router on a long part.
         usable = [pair for pair in part if pair[0] in extract.places and pair[1] in extract.places]
         for share in ((0.5,) if sum(map(extract.length, part)) < 500 else (0.15, 0.5, 0.85)):
             if usable:
@@ -77,10 +76,10 @@ def force(extract, side, ends, path, other):
 
 
 def closed(extract, side, path, other, forced):
-    """The ways of a path that another route and a forced one do not use, and that the side cannot drive: their metres.
+    """Returns the metres of the ways of a path that neither another route nor a forced one uses and that the side cannot drive.
 
-    A way is open if the side drives from a third to two thirds of its longest segment, and directly: ways that a forced
-    route omits because of a turn, or because of the place of its end, are not closed.
+    A way is open if the side routes directly from a third to two thirds of its longest segment. This excludes ways that a
+    forced route omits because of a turn or of the place of its end.
     """
     driven = set(segments(forced.nodes)) if forced else set()
     ways = {}
@@ -112,14 +111,14 @@ def end_lines(extract, place, mine, theirs, index):
 
 
 def speed_lines(extract, drive, only, limit=7):
-    """The ways of a route that the other side does not use, with the longest times first."""
+    """Describes the ways of a route that the other side does not use, the longest times first."""
     rows = [(seconds, way, length) for way, (length, seconds) in drive.joined().items() if way in only]
     return [f"{length:.0f} m in {seconds:.0f} s ({length / seconds * 3.6 if seconds else 0:.0f} km/h) "
             + extract.tags(way) for seconds, way, length in sorted(rows, reverse=True, key=lambda row: row[0])[:limit]]
 
 
 def part_lines(extract, mine, theirs):
-    """Where two routes separate, and the restrictions that begin there."""
+    """Describes the places where two routes separate, and the restrictions that begin there."""
     pairs = segments(theirs.nodes)
     driven = set(pairs)
     path = segments(mine.nodes)
@@ -136,7 +135,7 @@ def part_lines(extract, mine, theirs):
 
 
 def explain(extract, navbus, peer, places):
-    """Why the sides differ on a pair of places: the class and lines of evidence."""
+    """Returns the class of the difference on a pair of places, and lines of evidence."""
     mine, theirs = navbus.drive(list(places)), peer.drive(list(places))
     if not mine or not theirs:
         return alone(extract, places, mine, theirs)
@@ -153,7 +152,7 @@ def explain(extract, navbus, peer, places):
             lines.append(f"{text}: {drive.distance:.0f} m {drive.duration:.0f} s" if drive else f"{text}: none")
         if same(extract, ours_there, theirs) or same(extract, theirs_here, mine):
             return "snap", lines
-        # The rest of the difference, between equal places.
+        # The remaining difference, between equal places.
         mine = ours_there or mine
     if same(extract, mine, theirs):
         return "time only", lines + speed_lines(extract, mine, mine.joined(), 5) + ["theirs:"] + speed_lines(
@@ -169,7 +168,7 @@ def explain(extract, navbus, peer, places):
 
 
 def alone(extract, places, mine, theirs):
-    """The class and lines of a pair for which one side, or none, has a route."""
+    """Returns the class and lines of evidence of a pair for which at most one side has a route."""
     found = mine or theirs
     if not found:
         return "neither", []
@@ -183,7 +182,7 @@ def alone(extract, places, mine, theirs):
 
 
 def weigh(extract, navbus, peer, mine, theirs):
-    """The class and lines of two routes between equal places, by each side's evaluation of the other's route."""
+    """Returns the class and lines of evidence of two routes between equal places, by each side's evaluation of the other's route."""
     lines = part_lines(extract, mine, theirs)
     forced_us = force(extract, navbus, theirs.places, theirs.nodes, mine.nodes)
     forced_them = force(extract, peer, theirs.places, mine.nodes, theirs.nodes)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The figures of navbus-bench with the programs of two commits, in alternating rounds: the medians, and the ratio of the second's to the
-first's.
+"""Compares the figures of navbus-bench of two commits in alternating rounds: the medians, and the ratio of the second to the first.
 
     Tests/Peers/alternate.py ../older/.build/release .build/release [--rounds 7] [--json] -- SUITE [OPTION...]
 
-A suite with its options is one round: `nav --tiles TILES` times fixes until their progress, `route --tiles TILES --only queries` routes,
-`match --tiles TILES` points, `tiles --only plan` planning. In every other round the second folder is first.
+Each round runs a suite with its options: `nav --tiles TILES` measures the time from fixes to their progress,
+`route --tiles TILES --only queries` routes, `match --tiles TILES` points, `tiles --only plan` planning. In every other round the second
+folder is first.
 """
 import argparse
 import json
@@ -16,18 +16,18 @@ from workbench import run, say, show
 
 
 def figures(folder, suite):
-    """The figures of one round: values and units by name."""
+    """Runs one round; returns values and units by name."""
     text = run([os.path.join(folder, "navbus-bench"), suite[0], "--json", "--rounds", "1", *suite[1:]])
     return {row["name"]: (row["value"], row["unit"]) for row in map(json.loads, text.splitlines())}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("first", help="the folder of the programs to compare with")
-    parser.add_argument("second", help="the folder of the programs in question")
+    parser.add_argument("first", help="folder of the reference programs")
+    parser.add_argument("second", help="folder of the programs to compare")
     parser.add_argument("suite", nargs="+", help="a suite of navbus-bench and its options, after --")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure")
     arguments = parser.parse_args()
     sides = [(arguments.first, {}), (arguments.second, {})]
     units = {}

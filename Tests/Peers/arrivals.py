@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Arrivals and the timing of spoken instructions over simulated drives whose truth is known.
+"""Arrivals and the timing of spoken instructions over simulated drives with known truth.
 
 Each drive leads between random places with an ordinary receiver and stops at its end. `navbus replay` guides it to a
-pin up to 10 m away, as set by a user. The announcements are compared with the true position of the vehicle:
+pin up to 10 m away, as a user would set it. The announcements are compared with the true position of the vehicle:
 
  * arrived: drives with ARRIVED at the destination, at most 25 m from the pin, and a trip that is COMPLETE
  * told: drives with a spoken arrival and a banner that changes to the arrival
- * in_time: the share of maneuvers whose last words are spoken at least 2 s before the vehicle passes them
- * wordless: maneuvers that have neither their own words nor a "then" after the words of an earlier maneuver
- * repeats: words repeated within 8 s for the same maneuver; alike: the same words for another maneuver
+ * in_time: the share of maneuvers whose last instruction is spoken at least 2 s before the vehicle passes them
+ * wordless: maneuvers without an instruction of their own or a "then" in that of an earlier maneuver
+ * repeats: instructions repeated within 8 s for the same maneuver; alike: the same wording for another maneuver
 
 The exit status is 1 if a target is missed: all drives arrived and told, 0.99 in time, none wordless.
 
@@ -27,23 +27,23 @@ import sys
 
 from workbench import DATA, METRES_PER_DEGREE, ROOT, distance, run, show, workplace
 
-# Greatest distances from the pin to the end of the drive, and to the place where ARRIVED is published, metres.
+# The greatest distances from the pin to the end of the drive and to the place at which ARRIVED is published, metres.
 PIN_M, ARRIVED_M = 10, 25
-# Least time from the last words to the maneuver, and greatest time between words that count as repeated, seconds.
+# The least time from the last instruction to the maneuver, and the greatest time between repeated instructions, seconds.
 IN_TIME_S, REPEAT_S = 2, 8
 IN_TIME_SHARE = 0.99
-# Lengths of drives, metres; a small map has shorter ones.
+# The lengths of drives, metres; those on a small map are shorter.
 SHORTEST, LONGEST = 2_000, 10_000
-# Time that the vehicle stays at the end, seconds: the simulation ends as it stops, a receiver continues.
+# The time for which the vehicle stays at the end, seconds: a simulation ends when the vehicle stops, but a receiver continues.
 STANDING_S = 10
-# Distance from a maneuver's point within which the true way passes it, metres.
+# The distance within which the true path passes a maneuver's point, metres.
 PASSING_M = 6
 ROUTE, ARRIVAL, STATE = "/nav/route", "/nav/arrival", "/nav/state"
 SPOKEN, VISUAL, ARRIVE = "/nav/instruction/spoken", "/nav/instruction/visual", "MANEUVER_TYPE_ARRIVE"
 
 
 def moved(place, metres, angle):
-    """Moves a place by a distance in a direction, radians from north."""
+    """Returns a place moved by a distance in a direction, radians from north."""
     north, east = metres * math.cos(angle) / METRES_PER_DEGREE, metres * math.sin(angle) / METRES_PER_DEGREE
     return place[0] + north, place[1] + east / math.cos(math.radians(place[0]))
 
@@ -57,14 +57,14 @@ def degrees(place):
 
 
 def messages(navbus, bag, *topics):
-    """Yields topic, seconds and message of a bag."""
+    """Yields the topic, the seconds and the content of each message of a bag."""
     for line in run([navbus, "bag", "cat", bag, "--json", "--topics", *topics]).splitlines():
         entry = json.loads(line)
         yield entry["topic"], int(entry["log_ns"]) / 1e9, entry["message"]
 
 
 class Drive:
-    """One drive: its trace, its true path in ten states a second, its pin, and the announcements on it."""
+    """A drive: its trace, its true path with ten states per second, its pin, and its announcements."""
 
     def __init__(self, options, name, seed):
         self.navbus, self.noise, self.seed, self.title = options.navbus, options.noise, seed, f"{name} {seed}"
@@ -73,7 +73,7 @@ class Drive:
         self.command = shlex.join(map(str, [sys.argv[0], "--navbus", self.navbus, *words]))
         dice = random.Random(self.title)
         if not any(self.is_made(dice) for _ in range(10_000)):
-            raise RuntimeError(f"{self.title}: no drive of moderate length is found")
+            raise RuntimeError(f"{self.title}: no drive of suitable length was found")
         self.offsets = [0.0]
         for before, after in zip(self.way, self.way[1:]):
             self.offsets.append(self.offsets[-1] + distance(before, after))
@@ -84,7 +84,7 @@ class Drive:
             self.told[topic].append((time, message))
 
     def is_made(self, dice):
-        """Draws two places and makes the drive between them; false if there is no route, or it is too short or too long."""
+        """Draws two places and simulates the drive between them; false without a route of suitable length."""
         with open(os.path.join(self.tiles, "tileset.json")) as file:
             box = json.load(file)["bounds"]
         shortest = min(SHORTEST, distance((box["south"], box["west"]), (box["north"], box["east"])) / 2)
@@ -114,21 +114,21 @@ class Drive:
         return float(row["t_s"]) > self.times[-1] - 1
 
     def state(self, time):
-        """Finds the index of the true state at a time."""
+        """Returns the index of the true state at a time."""
         return min(bisect.bisect_left(self.times, time), len(self.times) - 1)
 
     def nearest(self, place, start, end):
-        """Finds the true state nearest to a place between two offsets of the path: metres from the place, index."""
+        """Returns the true state nearest to a place between two offsets of the path, as its distance in metres and its index."""
         near = range(*(bisect.bisect_left(self.offsets, offset) for offset in (start, end)))
         return min(((distance(self.way[index], place), index) for index in near), default=(math.inf, 0))
 
     def comes_along(self, maneuver, index):
-        """Returns whether the true path comes to a state from where the route does."""
+        """Whether the true path reaches a state from the same direction as the route."""
         before = self.way[bisect.bisect_left(self.offsets, self.offsets[index] - 5)]
         return distance(before, moved(self.way[index], -5, maneuver["course_before"])) < 5
 
     def passings(self):
-        """Yields each maneuver that is truly driven on the route in force: seconds, route, step, maneuver."""
+        """Yields each maneuver that the vehicle drives on the route in force: seconds, route, step, maneuver."""
         started = {}
         for time, route in self.told[ROUTE]:
             if "geometry" in route:
@@ -140,12 +140,12 @@ class Drive:
             _, index = self.nearest(place_of(steps[0]["maneuver"]), near - 60, near + 60)
             anchor, length = self.offsets[index], 0.0
             for number, (before, step) in enumerate(zip(steps, steps[1:-1]), 1):
-                # If the path passes a place twice, the lengths of the steps identify the passing.
+                # If the path passes a place twice, the lengths of the steps identify the right passage.
                 place, length = place_of(step["maneuver"]), length + before["distance_m"]
                 reach = 30 + 0.03 * length
                 metres, index = self.nearest(place, anchor + length - reach, anchor + length + reach)
                 if metres > PASSING_M:
-                    # A driver who leaves the route returns to it somewhere.
+                    # A driver who has left the route returns to it later.
                     metres, index = self.nearest(place, anchor, math.inf)
                 if metres <= PASSING_M and self.comes_along(step["maneuver"], index):
                     anchor, length = self.offsets[index], 0.0
@@ -153,23 +153,23 @@ class Drive:
                         yield self.times[index], route["route_id"], number, step["maneuver"]
 
     def judge_maneuvers(self):
-        """Compares the words of each maneuver with the time when it is passed: seconds from the last words or None, faults."""
+        """Compares the instructions of each maneuver with its time; returns the seconds from the last one, or None, and the faults."""
         leads, faults = [], []
         for time, route, step, maneuver in self.passings():
             words = [(said, text) for said, text in self.told[SPOKEN]
                      if text["route_id"] == route and names(text, step)]
             own = [said for said, text in words if text["step_index"] == step and text["urgency"].endswith("NOW")]
-            # Only the last words count: words long before do not help at the junction.
+            # Only the last instruction counts, because an early one does not help at the junction.
             last = own[-1] if own else max((said for said, _ in words if said < time), default=None)
             leads.append(None if last is None else time - last)
             if last is None or time - last < IN_TIME_S:
-                what = "no words" if last is None else f"last words {time - last:.1f} s before it"
+                what = "no instruction" if last is None else f"last instruction {time - last:.1f} s before it"
                 kind = maneuver["type"].removeprefix("MANEUVER_TYPE_")
                 faults.append(f"{kind} at {degrees(place_of(maneuver))}, {time - self.times[0]:.1f} s: {what}")
         return leads, faults
 
     def judge_arrival(self):
-        """Compares the arrival with the vehicle's true position: metres to the pin, faults of the place and of the words."""
+        """Compares the arrival with the true position; returns the metres to the pin, and the faults of place and announcement."""
         told = self.told
         arrived = [time for time, event in told[ARRIVAL] if event["is_destination"] and "ARRIVED" in event["phase"]]
         metres = distance(self.way[self.state(arrived[0])], self.pin) if arrived else math.inf
@@ -179,13 +179,13 @@ class Drive:
         arrivals = [[message for _, message in told[topic] if message.get("maneuver", {}).get("type") == ARRIVE]
                     for topic in (SPOKEN, VISUAL)]
         is_said = any(message["text"] and message["urgency"].endswith("NOW") for message in arrivals[0])
-        # The banner of the last step announces the arrival; at the arrival it changes to the arrival's own text.
+        # The banner of the last step announces the arrival, and at the arrival changes to the arrival's own text.
         final = [route["legs"][-1]["steps"][-1]["instruction"] for _, route in told[ROUTE] if "geometry" in route]
         is_shown = arrivals[1] != [] and arrivals[1][-1]["primary"]["text"] == final[-1]
         return metres, where, ["no spoken arrival"] * (not is_said) + ["no arrival banner"] * (not is_shown)
 
     def repeats(self):
-        """Yields words that are repeated, or nearly repeated, soon: whether for the same maneuver, and the words."""
+        """Yields instructions that are soon repeated or nearly repeated: whether for the same maneuver, and their text."""
         spoken = [(time, words, re.sub(r"^in [\d.,]+ \w+, ", "", words["text"].lower()))
                   for time, words in self.told[SPOKEN]]
         for index, (time, words, second) in enumerate(spoken):
@@ -198,14 +198,14 @@ class Drive:
 
 
 def names(words, step):
-    """Returns whether an instruction names a step's maneuver: as its own, or after a "then"."""
+    """Whether an instruction names a step's maneuver, as its own or after a "then"."""
     first, following = words["step_index"], words["text"].count(", then ")
     # The first instruction on a road names the maneuver ahead only after a "then".
     return first <= step < first + following + (words["urgency"] != "SPOKEN_URGENCY_FOLLOW")
 
 
 def figures(drives):
-    """Sums up the findings of the drives."""
+    """Returns the figures of the drives."""
     leads = [lead for drive in drives for lead in drive.leads]
     timed = [lead for lead in leads if lead is not None]
     again = [is_same for drive in drives for is_same, _ in drive.again]
@@ -224,10 +224,10 @@ def main():
     parser.add_argument("--maps", default="porto,helsinki,liechtenstein,andorra")
     parser.add_argument("--drives", type=int, default=15, help="drives on each map")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first drive; the others follow")
-    parser.add_argument("--tiles", help="folder with the tiles of each map, built where missing")
-    parser.add_argument("--folder", help="where bags are kept; a temporary one unless given")
-    parser.add_argument("--noise", default="open", help="the receiver's surroundings, as in navbus simulate")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    parser.add_argument("--tiles", help="folder with the tiles of each map; missing ones are built")
+    parser.add_argument("--folder", help="folder for the bags (default: a temporary one)")
+    parser.add_argument("--noise", default="open", help="the receiver's environment, as in navbus simulate")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure")
     options = parser.parse_args()
     if options.drives < 1:
         parser.error("--drives: at least 1")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The peak memory of every command that reads bags, on a bag of 50 GB.
+"""Measures the peak memory of every command that reads bags, on a bag of 50 GB.
 
-Makes the bag from a recorded drive and a camera topic, whose frames of 1 MiB are holes of a sparse file. Each chunk has a frame and the
-messages of the drive since the one before. Then runs each command on the drive alone and on the large bag, and prints the peak resident
-memory of both, in MB, and the seconds on the large bag; finally some on the same bag, truncated and therefore without an index. Ends with
-1 if a command fails, or takes over --limit-mb more than on the drive alone.
+The bag consists of a recorded drive and a camera topic, whose frames of 1 MiB are holes of a sparse file. Each chunk has a frame and the
+messages of the drive since the previous chunk. Each command runs on the drive alone and on the large bag; the output has the peak
+resident memory of both, in MB, and the seconds on the large bag. Some commands also run on the truncated bag, which has no index. The
+exit status is 1 if a command fails, or takes over --limit-mb more than on the drive alone.
 
-A command's memory depends on the length of the drive, not on the size of the bag; the user guide lists the limits.
+The memory of a command may depend on the length of the drive, but not on the size of the bag; the user guide lists the limits.
 
 Needs the Python package mcap, and about 1 % of the size on a disk with sparse files. The default drive is the recording of
 launch/demo.
@@ -27,7 +27,7 @@ from workbench import ROOT, run, say, show, workplace
 FRAME = 1 << 20
 BLOCK = bytes(4096)
 CAMERA = "/camera/image"
-# Before it executes its program, a child has its parent's memory, so a small parent starts each command.
+# A child counts its parent's memory until it executes its program, so a small parent starts each command.
 METER = """
 import os, sys
 child = os.fork()
@@ -45,7 +45,7 @@ def arguments():
     parser.add_argument("--drive", default=f"{ROOT}/.build/demo/recording.mcap", help="the bag of a drive")
     parser.add_argument("--tiles", default=f"{ROOT}/.build/demo/tiles", help="the road tiles of the drive")
     parser.add_argument("--bin", default=f"{ROOT}/.build/release", help="folder of the programs")
-    parser.add_argument("--folder", help="where the bag and the output of the commands are; a temporary one unless given")
+    parser.add_argument("--folder", help="folder for the bag and the output of the commands (default: a temporary one)")
     parser.add_argument("--only", default="", help="only commands whose name contains this")
     parser.add_argument("--limit-mb", type=float, default=100, help="the most growth of a command's memory")
     parser.add_argument("--json", action="store_true")
@@ -75,7 +75,7 @@ class SparseFile:
 
 
 def make(path, drive, size):
-    """Writes the drive with as many frames as the size requires, evenly spread over its time."""
+    """Writes the drive with as many frames as the size requires, evenly distributed over time."""
     from mcap.reader import make_reader
     from mcap.writer import CompressionType, Writer
 
@@ -118,7 +118,7 @@ def make(path, drive, size):
 
 
 def commands(options, folder, seconds):
-    """The commands by name, with {BAG} for the bag, {OUT} for a file to write and {FLEET} for a fleet of the bag."""
+    """Returns the commands by name, with {BAG} for the bag, {OUT} for an output file and {FLEET} for a fleet of the bag."""
     navbus = f"{options.bin}/navbus"
     tiles = ["--tiles", os.path.abspath(options.tiles)]
     drive, half = os.path.abspath(options.drive), str(seconds // 2)
@@ -151,7 +151,7 @@ def commands(options, folder, seconds):
 
 
 def measure(words, bag, options, folder):
-    """The peak memory of a command in MB, its seconds, and its error; None without one."""
+    """Runs a command; returns its peak memory in MB, its seconds, and its error or None."""
     out = f"{folder}/out"
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(f"{out}/bus", mode=0o700)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The bus compared with others: round trips of pub/sub between two processes, in alternating rounds.
+"""Compares the bus with others: round trips of pub/sub between two processes, in alternating rounds.
 
 Measures navbus and plain C on libzmq through `navbus-bench bus`, and pyzmq, eCAL, Cyclone DDS and Zenoh through their
-Python packages, which it installs into a virtual environment when they are missing. It reports peers that cannot be
-installed or do not run. Part of the time is Python's: the difference between pyzmq and C libzmq.
+Python packages; missing packages are installed into a virtual environment. Peers that cannot be installed or do not run are
+reported. The times include Python's share, which is the difference between pyzmq and C libzmq.
 
     Tests/Peers/bus.py [--rounds 7] [--json] [--peers pyzmq,ecal,cyclonedds,zenoh] [--bench .build/release/navbus-bench]
 """
@@ -27,7 +27,7 @@ CASES = [("bus.pubsub.ipc.{size}B", 0, 10_000), ("bus.pubsub.ipc.{size}B.paced",
 
 
 class Zmq:
-    """PUB and SUB over ipc, two sockets a process, one thread that blocks."""
+    """PUB and SUB over ipc, with two sockets per process and one blocking thread."""
 
     title, package, module, has_callback = "pyzmq", "pyzmq", "zmq", False
 
@@ -74,8 +74,8 @@ class Ecal:
 class Cyclone:
     """Cyclone DDS over the loopback interface, reliable, with a listener that takes the received samples.
 
-    Samples are passed as serialized bytes, below the Python classes, which would convert each octet, because only the
-    bus is to be measured.
+    Samples are passed as serialized bytes, bypassing the Python classes, which would convert each octet: only the bus is
+    measured.
     """
 
     title, package, module, has_callback = "Cyclone DDS", "cyclonedds", "cyclonedds", True
@@ -123,7 +123,7 @@ class Cyclone:
 
 
 class Zenoh:
-    """Zenoh, two peers over loopback TCP, without multicast and without batching."""
+    """Zenoh between two peers over loopback TCP, without multicast and batching."""
 
     title, package, module, has_callback = "Zenoh", "eclipse-zenoh", "zenoh", True
 
@@ -147,7 +147,7 @@ class Zenoh:
 
     @staticmethod
     def port(role, folder):
-        """A free port, chosen by the echo and written to a file for the other side."""
+        """Returns a free port, which the echo chooses and writes to a file for the other side."""
         path = os.path.join(folder, "port")
         if role == "echo":
             port = free_port()
@@ -189,7 +189,7 @@ def echo(peer, folder, size):
 
 
 class Driver:
-    """Sends a message, times its echo, sends the next one; with callbacks, from the callback."""
+    """A sender that measures the time until the echo of each message; with callbacks, it sends from the callback."""
 
     def __init__(self, peer, folder, size, rate, warmup, count):
         self.rate, self.warmup, self.total = rate, warmup, warmup + count
@@ -266,7 +266,7 @@ class Driver:
 
 
 def measure(name, size, rate, count):
-    """One round of one peer: its percentiles in microseconds."""
+    """Measures one round of a peer; returns its percentiles in microseconds."""
     with tempfile.TemporaryDirectory(prefix="nvp-", dir="/tmp") as folder:
         words = [sys.executable, os.path.abspath(__file__), "--folder", folder, "--size", str(size), "--peers", name]
         words += ["--rate", str(rate), "--count", str(count)]
@@ -283,7 +283,7 @@ def measure(name, size, rate, count):
 
 
 def measure_ours(bench, size):
-    """One round of navbus and of C libzmq: figures by name, ours and theirs, and the peer's name."""
+    """Measures one round of navbus and of C libzmq; returns the figures of both and the peer's name."""
     words = [bench, "bus", "--rounds", "1", "--only", "pubsub", "--match", f"bus.pubsub.ipc.{size}B", "--json"]
     run = subprocess.run(words, capture_output=True, text=True, timeout=300)
     if run.returncode != 0:
@@ -292,7 +292,7 @@ def measure_ours(bench, size):
 
 
 def ensure(names):
-    """Installs missing packages into a virtual environment and continues in it; returns the reasons for missing ones."""
+    """Installs missing packages into a virtual environment and continues in it; returns the reasons for those still missing."""
     def is_absent(name):
         try:
             importlib.import_module(PEERS[name].module)
@@ -389,10 +389,10 @@ def compare(arguments, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="alternating rounds; figures are medians over them")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure, as navbus-bench prints them")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure, as from navbus-bench")
     parser.add_argument("--peers", default=",".join(PEERS), help="which of " + ", ".join(PEERS))
     parser.add_argument("--bench", default=os.path.join(ROOT, ".build/release/navbus-bench"), help="empty: without navbus")
-    parser.add_argument("--size", type=int, default=200, help="payload in bytes, 200 or 100000 beside navbus")
+    parser.add_argument("--size", type=int, default=200, help="payload in bytes, 200 or 100000 in comparison with navbus")
     parser.add_argument("--count", type=int, help="messages of each case")
     for name in ("--role", "--folder", "--rate"):
         parser.add_argument(name, help=argparse.SUPPRESS)
@@ -402,7 +402,7 @@ def main():
     if unknown or arguments.size < 8 or arguments.rounds < 1:
         parser.error(f"unknown peer {unknown[0]}" if unknown else "a number is too small")
     if arguments.bench and not arguments.role and not os.access(arguments.bench, os.X_OK):
-        parser.error(f"{arguments.bench} is missing: swift build -c release, or --bench '' to go without")
+        parser.error(f"{arguments.bench} is missing: run swift build -c release, or give --bench '' to omit navbus")
     if arguments.role == "echo":
         return echo(PEERS[names[0]], arguments.folder, arguments.size)
     if arguments.role == "drive":

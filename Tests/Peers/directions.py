@@ -2,7 +2,8 @@
 """Real providers of routes on loopback: osrm-routed and valhalla_service, on data built from one extract.
 
 Builds missing data, starts both servers, prints their addresses (`osrm http://…`, `valhalla http://…`, `ready`), and
-ends them when its standard input closes. It uses its own ports and folders, so that several instances can run at once.
+terminates them when its standard input is closed. It uses its own ports and folders, so that several instances can run at
+the same time.
 
     Tests/Peers/directions.py MAP.osm.pbf FOLDER
 
@@ -27,7 +28,7 @@ OSRM, VALHALLA = os.path.dirname(osrm.__file__), os.path.dirname(valhalla.__file
 def run(words):
     done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        sys.exit(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
+        sys.exit(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
 
 
 def build_osrm(source, folder):
@@ -64,7 +65,7 @@ def build_valhalla(source, folder, port):
 
 
 def answers(url):
-    """Whether an HTTP server answers there, with any status."""
+    """Whether an HTTP server answers at a URL, with any status."""
     try:
         urllib.request.urlopen(url, timeout=1)
     except urllib.error.HTTPError:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Drives with known truth: how often the vehicle is matched to the right road, how soon a wrong turn is detected, and
-the position error at the end of a tunnel.
+"""Evaluates drives with known truth: the share of positions on the right road, the time to detect a wrong turn, and the
+position error at the end of a tunnel.
 
-Right road: `navbus match` over every trace of the generated drives (causal, and with --smooth), scored against the driven
-line by ../shared/tools/score_match.py. Wrong turns: `navbus replay` guides from each drive's beginning to its destination,
-on the route of our own map; the scorer's function finds where the true position left that route, and each departure is
-compared with the first /nav/progress with OFF_ROUTE or WRONG_WAY. With rerouting off, the first route stays in force and
-every departure from it counts; with rerouting on, each route counts for as long as it was followed. Tunnels: the last
-position predicted inside is compared with the true position at that moment, guided and in free drive, without odometry,
-which these traces lack. Where the current map differs from the map of the drive, the figures only show that difference.
+Right road: `navbus match` processes every trace of the generated drives (causal, and with --smooth), and
+../shared/tools/score_match.py compares the result with the driven line. Wrong turns: `navbus replay` guides from the beginning
+of each drive to its destination, on a route of our own map; the scorer finds the times at which the true position left that
+route, and each is compared with the first /nav/progress with OFF_ROUTE or WRONG_WAY. With rerouting off, the first route stays
+in force and every departure from it counts; with rerouting on, each route counts as long as it was followed. Tunnels: the last
+position predicted inside is compared with the true position at that time, guided and in free drive, without odometry, which
+these traces lack. If the current map differs from the map of the drive, the figures show only that difference.
 
     Tests/Peers/drives.py [--navbus PROGRAM] [--maps liechtenstein[,andorra]] [--only snap,deviations,tunnels] [--folder DIR]
                           [--json]
@@ -37,11 +37,11 @@ import score_match  # noqa: E402
 # DeviationState of Proto/navbus/v1/navigation.proto, PositionSource of position.proto.
 OFF_ROUTE, WRONG_WAY = 4, 5
 PREDICTED = 2
-# Metres from the route beyond which the vehicle has truly left it: the scorer's recommendation, and its default.
+# The distances from the route beyond which the vehicle has truly left it, metres: the scorer's recommendation and its default.
 LEFT = (20, 8)
-# The same for the direction, degrees.
+# The difference in direction beyond which the vehicle has truly left the route, degrees.
 TURNED = 60
-# Seconds before the true departure within which a notice is not false: the scorer's own value.
+# The time before the true departure within which a report is not false, seconds: the scorer's value.
 EARLY = 2
 
 
@@ -70,7 +70,7 @@ class Drive:
 
 
 def snap(arguments, tiles, drives):
-    """Shares of positions on the right road, of each receiver and mode: the lowest and the mean of its drives."""
+    """Returns the shares of positions on the right road by receiver and mode: the mean and the lowest of its drives."""
     rows = []
     for mode in ([], ["--smooth"]):
         found = collections.defaultdict(list)
@@ -91,7 +91,7 @@ def snap(arguments, tiles, drives):
 
 
 def replay(arguments, tiles, drive, *words):
-    """The output of `navbus replay` for a drive: topic and message, in order."""
+    """Replays a drive; returns the topics and messages of the output, in order."""
     bag = drive.output + ".mcap"
     run([arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag, *words])
     with open(bag, "rb") as file:
@@ -112,7 +112,7 @@ def guided(drive):
 
 
 def followed(messages):
-    """The routes by number, each with the seconds from which it was followed, and every progress: route, seconds, is off."""
+    """Returns the routes by number, each with the time from which it was followed, and every progress: route, seconds, is off."""
     routes, states = {}, []
     for topic, message in messages:
         if topic == "/nav/progress":
@@ -123,14 +123,14 @@ def followed(messages):
 
 
 def spans(drive, lines, start, metres):
-    """Yields when the vehicle was truly further than `metres` from a line, or drove against it, after `start`: from, to."""
+    """Returns the time spans after `start` in which the vehicle was further than `metres` from a line or drove against it."""
     events = score_match.deviate(lines, [row for row in drive.truth if row["t_s"] >= start], metres, TURNED)
     times = [event["t_s"] for event in events] + [float("inf")]
     return list(zip(times[::2], times[1::2]))
 
 
 def leavings(drive, routes, states, metres):
-    """The true deviations and the reported ones, by route; further than `metres` from a route counts as having left it."""
+    """Returns the delays of reported deviations, the missed ones and the false ones; the route is left beyond `metres`."""
     delays, missed, false = [], [], []
     begin = drive.truth[0]["t_s"]
     ends = [start for start, _ in routes.values()][1:] + [float("inf")]
@@ -142,10 +142,10 @@ def leavings(drive, routes, states, metres):
             if first is not None:
                 delays.append(first - left)
             elif left >= end:
-                # After the next route, reports concern that route.
+                # Reports after the next route concern the next route.
                 continue
             elif next((is_off for time, is_off in reversed(said) if time <= left), False):
-                # Reported before and still valid: stationary, or on a parallel road, the vehicle only came near the line.
+                # Reported before and still valid: the vehicle only came near the line, stationary or on a parallel road.
                 delays.append(0)
             else:
                 missed.append(f"{drive.title} at {left - begin:.1f} s for {back - left:.1f} s")
@@ -215,8 +215,8 @@ def main():
     parser.add_argument("--navbus", default=os.path.join(ROOT, ".build", "release", "navbus"))
     parser.add_argument("--maps", default="liechtenstein")
     parser.add_argument("--only", default="snap,deviations,tunnels")
-    parser.add_argument("--folder", help="where maps are built and kept; a temporary one unless given")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    parser.add_argument("--folder", help="folder for the maps (default: a temporary one)")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure")
     arguments = parser.parse_args()
     with workplace(arguments.folder, "drives") as folder:
         for name in arguments.maps.split(","):

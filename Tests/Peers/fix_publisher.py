@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A node in Python: publishes fixes on /gnss/fix, one a second: fix_publisher.py NAME [--without HEADER_FIELD] LAT,LON...
+"""A node in Python that publishes a fix per second on /gnss/fix: fix_publisher.py NAME [--without HEADER_FIELD] LAT,LON...
 
 Needs pyzmq, protobuf, protoc.
 """
@@ -27,7 +27,7 @@ Header, GnssFix = (
     message_factory.GetMessageClass(pool.FindMessageTypeByName("navbus.v1." + name)) for name in ("Header", "GnssFix")
 )
 
-# The node's directory. The lock is the claim on the name, held for the node's lifetime.
+# The node's directory. The lock reserves the name for the node's lifetime.
 runtime = os.environ.get("XDG_RUNTIME_DIR")
 default = f"{runtime}/navbus" if runtime else f"{tempfile.gettempdir()}/navbus-{os.getuid()}"
 node = sys.argv[1]

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""The performance of `navbus check` on a fleet of recorded drives.
+"""Measures the performance of `navbus check` on a fleet of recorded drives.
 
-Simulates drives on the given tilesets and cuts each into bags of ten minutes; every fifth bag has no trip. Of every hundredth drive, a
-copy of the first bag continues 40 m beside the road for a minute: where roads are mapped, leaving the road reveals a deviation before
-any distance does. With --drives, recordings of real drives in a folder and below, of any kind that `navbus bag convert` reads, are
-part of the fleet: each is converted, cut in the same way and checked without a trip, on the tileset that it begins on. Then, in this
+Simulated drives on the given tilesets are cut into bags of ten minutes; every fifth bag has no trip. Of every hundredth drive, a copy of
+the first bag continues 40 m beside the road for a minute, because on mapped roads a deviation is detected before any threshold of distance
+applies. With --drives, recordings of real drives in a folder and below, in any format that `navbus bag convert` reads, are part of the
+fleet: each is converted, cut in the same way and checked without a trip, on the tileset on which it begins. The measurements, in this
 order:
 
  * once: fixes per second and core of a first run
  * unchanged: the time of a second run as a share of the first run's
- * one key: the bags that are run again after a threshold of deviation is changed, compared with those that have a trip
- * cluster: the same bytes from Ray with four workers, one of which is killed
- * itself: comparisons of the build with itself that report a change
- * fault: a doubled threshold of deviation, found and classified against the stored references
+ * one key: the bags that are run again after a change of a deviation threshold, compared with those that have a trip
+ * cluster: whether Ray with four workers, one of which is killed, gives the same bytes
+ * itself: the comparisons of the build with itself that report a change
+ * fault: whether a doubled deviation threshold is found, and classified in comparison with the stored references
 
     swift build -c release --product navbus
     python Tests/Peers/fleet.py --tiles .build/tiles --bags 10000 --folder /tmp/fleet --drives ../drives
@@ -37,15 +37,15 @@ import time
 from workbench import ROOT, distance, run, say, show
 
 SECONDS = 600
-# A shorter remainder of a real drive is not used.
+# The shortest remainder of a real drive that is used, seconds.
 LEAST_SECONDS = 60
 # The number of bags that one simulated drive is cut into.
 PIECES = 3
-# The part of a drive that is beside the road, in fixes, and its distance in metres.
+# The part of a drive that is moved beside the road, in fixes, and the distance in metres.
 BESIDE, OFFSET = slice(300, 360), 40
-# Metres per second in a straight line: nearer places are not tried.
+# The least speed in a straight line, m/s: places that are closer together are not tried.
 SLOW = 8
-# Places near to roads, by tileset.
+# Known places near roads, by tileset.
 PLACES = {}
 
 
@@ -53,8 +53,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiles", action="append", required=True, help="directory of road tiles; may be given again")
     parser.add_argument("--real-tiles", action="append", default=[], metavar="TILES",
-                        help="a tileset for real drives alone, for example of one with too few roads for a simulated drive")
-    parser.add_argument("--folder", required=True, help="where the fleet is kept")
+                        help="a tileset for real drives only, for example with too few roads for simulated drives")
+    parser.add_argument("--folder", required=True, help="folder of the fleet")
     parser.add_argument("--bags", type=int, default=10_000)
     parser.add_argument("--drives", help="folder of recordings of real drives, which count as bags")
     parser.add_argument("--navbus", default=os.path.join(ROOT, ".build/release/navbus"))
@@ -70,7 +70,7 @@ def bag_path(options, index):
 
 
 def simulate(options, drive):
-    """Returns the bags of one drive, created once; retries elsewhere if a drive ends too soon or a place has no road."""
+    """Creates the bags of a drive unless they exist; retries elsewhere if a drive ends too soon or a place has no road."""
     first = drive * PIECES
     paths = [bag_path(options, index) for index in range(first, min(first + PIECES, options.bags))]
     if all(os.path.exists(path) for path in paths):
@@ -82,7 +82,7 @@ def simulate(options, drive):
     known = PLACES.setdefault(tiles, [])
 
     def place():
-        # Most of a box around roads has no roads, but near a road there are others.
+        # Most of a bounding box has no roads, so places near known ones are preferred.
         if known and dice.random() < 0.9:
             latitude, longitude = dice.choice(known)
             return latitude + dice.uniform(-0.004, 0.004), longitude + dice.uniform(-0.004, 0.004)
@@ -107,11 +107,11 @@ def simulate(options, drive):
                      str(SECONDS * (piece + 1)), "--out", path, "--overwrite"])
             os.remove(whole)
             return
-    raise RuntimeError(f"no drive of {SECONDS * PIECES} s is found on {tiles}")
+    raise RuntimeError(f"no drive of {SECONDS * PIECES} s was found on {tiles}")
 
 
 def beside(options, drive):
-    """Returns a copy of a drive's first bag that continues beside the road for a minute; none if the vehicle is stationary."""
+    """Creates a copy of a drive's first bag that continues beside the road for a minute; returns its last position."""
     bag = bag_path(options, drive * PIECES)
     copy = f"{options.folder}/bags/{os.path.basename(options.tiles[drive % len(options.tiles)])}-beside-{drive:05}"
     run([options.navbus, "bag", "convert", bag, "--out", copy + ".csv", "--overwrite"])
@@ -132,7 +132,7 @@ def beside(options, drive):
 
 
 def tileset_of(options, bag):
-    """The tileset with the first of a bag's positions that lies on any, among the first 600; None without one."""
+    """Returns the tileset that contains one of the first 600 positions of a bag; None without one."""
     for line in run([options.navbus, "bag", "cat", bag, "--topics", "/gnss/fix", "--count", 600, "--json"]).splitlines():
         message = json.loads(line)["message"]
         if "latitude" not in message or "longitude" not in message:
@@ -147,14 +147,14 @@ def tileset_of(options, bag):
 
 
 def convert(options, path):
-    """The bags of a recording; none, with a remark, for a file that is no recording or has no position on the tiles."""
+    """Converts a recording; returns its bags, or none, with a message, if it is unreadable or has no position on the tiles."""
     name = os.path.relpath(path, options.drives).replace(os.sep, "-")
     whole = f"{options.folder}/bags/{name}.whole.mcap"
     try:
         run([options.navbus, "bag", "convert", path, "--out", whole, "--overwrite"])
         tiles = tileset_of(options, whole)
         if not tiles:
-            say(f"{path} is left out: it has no position on the given tiles")
+            say(f"{path} is skipped: it has no position on the given tiles")
             return []
         seconds = json.loads(run([options.navbus, "bag", "info", whole, "--json"]))["duration_s"]
         bags = []
@@ -164,7 +164,7 @@ def convert(options, path):
             bags.append(bag)
         return bags
     except (RuntimeError, KeyError) as error:
-        say(f"{path} is left out: {error}")
+        say(f"{path} is skipped: {error}")
         return []
     finally:
         if os.path.exists(whole):
@@ -172,12 +172,12 @@ def convert(options, path):
 
 
 def take_drives(options):
-    """Makes bags of the recordings in the folder of real drives, and returns their number."""
+    """Creates bags from the recordings in the folder of real drives, and returns their number."""
     for old in glob.glob(glob.escape(options.folder + "/bags/") + "*-drive-*.mcap"):
         os.remove(old)
     paths = sorted(
         os.path.join(folder, file) for folder, _, files in os.walk(options.drives) for file in files
-        # Files with the truth of a drive look like drives, but are not recordings.
+        # Files with the truth of a drive have the same format but are not recordings.
         if not file.startswith(("truth", ".")))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         return sum(len(bags) for bags in pool.map(lambda path: convert(options, path), paths))
@@ -202,7 +202,7 @@ def make(options):
                      f"tags: [beside], to: '{destination}'}}")
     for tiles in options.tiles + options.real_tiles:
         name = os.path.basename(tiles)
-        # Each fifth simulated bag, and each real drive, has no trip.
+        # Every fifth simulated bag and every real drive has no trip.
         for kind, pattern, more in (
                 ("trip", "????[1-46-9]", ""), ("free", "????[05]", ", to: none"), ("real", "drive-*", ", to: none")):
             if glob.glob(f"{glob.escape(options.folder)}/bags/{glob.escape(name)}-{pattern}.mcap"):
@@ -213,7 +213,7 @@ def make(options):
 
 
 def check(options, *more, cache="runs"):
-    """The summary of a check, its seconds, and its processor seconds."""
+    """Runs a check; returns its summary, its seconds, and its processor seconds."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     words = [options.navbus, "check", options.folder + "/fleet.yaml", "--cache", f"{options.folder}/{cache}",
              "--jobs", str(options.jobs), "--json", *more]
@@ -226,13 +226,13 @@ def check(options, *more, cache="runs"):
 
 
 def itself(options, shard):
-    """Whether a part of the fleet, run again, counts as changed compared with the first run."""
+    """Whether a part of the fleet counts as changed when it is run again and compared with the first run."""
     words = ["--no-caching", "--shard", shard, "--compare", options.folder + "/one.out"]
     return any(figure["isChange"] for figure in check(options, *words)[0]["figures"])
 
 
 def kill_a_worker(stop):
-    """Kills one worker of Ray while it works."""
+    """Kills a busy worker of Ray."""
     while not stop.wait(1):
         found = subprocess.run(["pgrep", "-f", "^ray::run_shard"], capture_output=True, text=True).stdout.split()
         if found:
@@ -243,7 +243,7 @@ def kill_a_worker(stop):
 
 def cluster(options):
     out = options.folder + "/cluster.out"
-    # A result of an earlier run must not be used for this one.
+    # The result of an earlier run must not be mistaken for that of this one.
     if os.path.exists(out):
         os.remove(out)
     stop = threading.Event()
@@ -286,7 +286,7 @@ def main():
     row("doubled deviation, changed", fault["changed"], "bags")
     row("doubled deviation, classes", len(fault.get("classes", [])), "")
     if not fault["changed"]:
-        raise RuntimeError("the doubled threshold of deviation is not found")
+        raise RuntimeError("the doubled deviation threshold is not detected")
     raised = sum(
         itself(options, f"{part + 1}/{options.comparisons}") for part in range(options.comparisons))
     row(f"of {options.comparisons} comparisons with itself, a change in", raised, "")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The size of the project at a commit: lines by target, openings of comments, sizes of the programs, and the cost of a clean build.
+"""Measures the project at a commit: lines by target, openings of comments, sizes of the programs, and the cost of a clean build.
 
  * lines: hand-written lines of Swift by target, without Generated
  * openings: documentation comments that begin with What, Who, How or Where, and their share
- * packages: with --build, the packages that the project needs and their versions
- * build: with --build, processor minutes, wall minutes and compile steps of a release build in a clean clone: of what launch/demo builds,
-   and of everything but tests
+ * packages: with --build, the required packages and their versions
+ * build: with --build, processor minutes, wall minutes and compile steps of a release build in a clean clone: of the products of
+   launch/demo, and of everything except tests
  * stripped: megabytes of the built programs without symbols: with --build those of the clone, otherwise those in the folder --bin, whose
    commit is unknown
 
@@ -27,7 +27,7 @@ PROGRAMS = ("gnss-node", "navigation-node", "tile-cache-node", "navbus", "policy
 
 
 def sources(commit):
-    """The Swift files of a commit with their lines."""
+    """Yields the Swift files of a commit with their lines."""
     names = run(["git", "-C", ROOT, "ls-tree", "-r", "--name-only", commit, "Sources", "Tests"]).splitlines()
     for name in names:
         if name.endswith(".swift") and "/Generated/" not in name:
@@ -35,7 +35,7 @@ def sources(commit):
 
 
 def text_figures(commit):
-    """Lines by target, and openings of documentation comments."""
+    """Returns the lines by target, and the openings of documentation comments."""
     lines, comments = collections.Counter(), collections.Counter()
     for name, content in sources(commit):
         lines["/".join(name.split("/")[:2])] += len(content)
@@ -52,7 +52,7 @@ def text_figures(commit):
 
 
 def stripped(folder):
-    """Sizes of the programs without symbols."""
+    """Returns the sizes of the programs without symbols."""
     rows = []
     for program in PROGRAMS:
         path = os.path.join(folder, program)
@@ -64,7 +64,7 @@ def stripped(folder):
 
 
 def build(commit):
-    """The packages, the cost of a release build in a clean clone after they are fetched, and the sizes of its programs."""
+    """Builds a clean clone in release mode after fetching packages; returns the packages, the cost and the sizes of the programs."""
     with tempfile.TemporaryDirectory() as clone:
         run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
         run(["git", "-C", clone, "checkout", "--quiet", "--detach", commit])
@@ -90,8 +90,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--bin", default=os.path.join(ROOT, ".build", "release"))
-    parser.add_argument("--build", action="store_true", help="build in a clean clone, too")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    parser.add_argument("--build", action="store_true", help="also build in a clean clone")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure")
     arguments = parser.parse_args()
     commit = run(["git", "-C", ROOT, "rev-parse", arguments.commit]).strip()
     lines, openings = text_figures(commit)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Loading a whole map into a tile cache's store, compared with curl into a folder plus the store's other work: every file
-is checked, and all files are on the disk before completion is reported.
+"""Compares loading a whole map into a tile cache's store with curl, sha256sum and sync.
 
 An nginx on loopback serves a directory of road tiles. In alternating rounds, each into a separate folder, `navbus region
-load` makes a `tile-cache-node` load all of it (received, each file checked by its SHA-256, written, synced, indexed), and
-`curl --parallel` loads the same files over as many connections; then sha256sum checks them by the server's list, and sync
-writes them to the disk. Seconds and megabytes per second, medians; `kept` is curl alone, `checked` includes sha256sum, and
-`durable` includes sync as well.
+load` makes a `tile-cache-node` load all of it (download, SHA-256 check, write, sync, index), and `curl --parallel` downloads
+the same files over as many connections; then sha256sum checks them against the server's list, and sync writes them to the
+disk. The output has seconds and megabytes per second, medians; `kept` is curl alone, `checked` includes sha256sum, and
+`durable` also includes sync.
 
     Tests/Peers/loading.py TILES [--bin .build/release] [--nginx PROGRAM] [--rounds 5] [--folder DIR] [--json]
 
@@ -43,7 +42,7 @@ def running(words, **options):
 
 
 def until(what, seconds=20):
-    """Waits until an action succeeds without an error."""
+    """Repeats an action until it succeeds, and returns its result."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -55,7 +54,7 @@ def until(what, seconds=20):
 
 
 def server(nginx, tiles, folder):
-    """The command that runs nginx in the foreground, and its address."""
+    """Returns the command that runs nginx in the foreground, and its port."""
     port = free_port()
     names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     places = " ".join(f"{name}_temp_path {folder}/{name};" for name in names)
@@ -75,7 +74,7 @@ def timed(work):
 
 
 def ours(arguments, url, area, folder):
-    """Seconds from the request for a region until it is complete."""
+    """Returns the seconds from the request for a region until it is complete."""
     environment = dict(os.environ, NAVBUS_DIR=os.path.join(folder, "bus"), NAVBUS_DOMAIN="0")
     os.makedirs(environment["NAVBUS_DIR"], mode=0o700)
     navbus = os.path.join(arguments.bin, "navbus")
@@ -87,7 +86,7 @@ def ours(arguments, url, area, folder):
 
 
 def theirs(url, files, folder):
-    """Seconds of curl, of sha256sum and of sync."""
+    """Returns the seconds of curl, sha256sum and sync."""
     home = os.path.join(folder, "files")
     lines = [f'url = "{url}/{name}"\noutput = "{home}/{name}"\n' for name in files]
     with open(os.path.join(folder, "urls"), "w") as file:
@@ -107,8 +106,8 @@ def main():
     parser.add_argument("--bin", default=os.path.join(ROOT, ".build", "release"))
     parser.add_argument("--nginx", default="nginx")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--folder", help="where both load to; a temporary one unless given")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    parser.add_argument("--folder", help="folder for the downloads (default: a temporary one)")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure")
     arguments = parser.parse_args()
     arguments.bin = os.path.abspath(arguments.bin)
     with open(os.path.join(arguments.tiles, "tileset.json")) as file:
@@ -136,7 +135,7 @@ def main():
                 times["curl, kept"].append(kept)
                 times["curl, checked"].append(kept + checked)
                 times["curl, durable"].append(kept + checked + synced)
-        # Outside the measurement: recently removed files make the next ones expensive on some file systems.
+        # Removed after the measurements, because on some file systems removing files makes the next writes expensive.
         for number in range(arguments.rounds):
             for side in ("navbus", "curl"):
                 shutil.rmtree(os.path.join(folder, f"{side}-{number}"))

@@ -1,5 +1,5 @@
-"""Drawings of roundabouts whose exits are counted differently: the ring in blue, roads in grey (service roads dashed, arrows
-where they are one-way), our drive in red; below them the roads that it passes on the ring, in driving order, with their tags.
+"""Drawings of roundabouts whose exits are counted differently: the ring in blue, roads in grey (service roads dashed, one-way
+roads with arrows), our drive in red; below, the roads that the drive passes on the ring, in driving order, with their tags.
 """
 
 import math
@@ -7,7 +7,7 @@ from html import escape
 
 from agreement_sides import CAR_ROADS, metres
 
-# Half of the width of a drawing, metres; pixels to a metre; the height of a line of text, pixels.
+# Half of the width of a drawing, metres; pixels per metre; the height of a line of text, pixels.
 REACH, SCALE, LINE = 75, 4, 16
 TELLING = ("highway", "service", "oneway", "access", "motor_vehicle", "name", "ref")
 STYLE = """<style>text{font:12px sans-serif}polyline{fill:none}</style>
@@ -20,12 +20,12 @@ def is_ring(tags):
 
 
 def one_way(tags):
-    """1 or -1 where a way is driven in one direction only, that of its nodes or against it; 0 where in both."""
+    """Returns 1 for a way that is one-way in the direction of its nodes, -1 against it, and 0 for a two-way one."""
     return {"-1": -1, "yes": 1, "true": 1, "1": 1}.get(tags.get("oneway"), 1 if is_ring(tags) else 0)
 
 
 def passed_roads(extract, points):
-    """The roads that meet the ring along a drive, in driving order: (way, its node on the ring, the next one, how it is driven)."""
+    """Returns the roads that meet the ring along a drive, in driving order: (way, its node on the ring, the next node, direction)."""
     nodes = [extract.by_place.get((round(a * 1e6), round(b * 1e6))) for a, b in points]
     ringed = {node for way, line in extract.lines.items() if is_ring(extract.ways[way]) for node in line}
     first = next((k for k, node in enumerate(nodes) if node in ringed), len(nodes))
@@ -38,7 +38,7 @@ def passed_roads(extract, points):
 
 
 def draw(extract, points, place, title):
-    """The SVG of a roundabout that is entered at a place by a drive along points."""
+    """Returns the SVG of a roundabout that a drive along points enters at a place."""
     entry = min(range(len(points)), key=lambda k: metres(points[k], place))
     roads = passed_roads(extract, points[max(0, entry - 1):entry + 60])
     around = [place] + [extract.places[node] for _, node, _, _ in roads]

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Agreement of the maneuvers of navbus, OSRM and Valhalla on the same roads.
+"""Compares the maneuvers of navbus, OSRM and Valhalla on the same roads.
 
-For each extract, random routes of navbus are passed to both peers as traces: OSRM matches them and Valhalla walks them,
-so that all three describe the same drive. A maneuver is compared where a peer drives the same 60 m before and behind it.
+For each extract, random routes of navbus are passed to both peers as traces: OSRM and Valhalla match them, so that all three
+describe the same drive. A maneuver is compared if a peer drives the same 60 m before and after it.
 
- * agreed: announced by at least one peer within REACH and to the same side, or at most one class of 45 degrees apart if
-   one of them is straight
+ * agreed: at least one peer announces it within REACH and to the same side, or at most one class of 45 degrees apart if one
+   of them is straight
  * only ours: both peers drive the place, and neither announces anything
- * missed: both peers announce a maneuver at a place, to the same side, and navbus announces nothing; the name of the road
-   that the driver follows to that side ("slight right onto …" where there is no other way) counts as an announcement
- * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not compared: the wheel of 3.9.1 reports 2 for
-   nearly every roundabout of some extracts, whatever the route through it
+ * missed: both peers announce a maneuver at a place, to the same side, and navbus announces nothing; announcing the name of
+   the road that the driver follows to that side ("slight right onto …" without another way) counts as an announcement
+ * exits equal: the number of a roundabout's exit equals OSRM's. Valhalla is not compared, because the wheel of 3.9.1 reports
+   2 for nearly every roundabout of some extracts, regardless of the route
 
-Maneuvers are decisions: departures, arrivals, notifications and mere changes of name are left out on all sides, and so is
-"continue straight". It prints the shares and writes the differences, each with its place, to --differences; --draw has a
-drawing of each roundabout exit that is counted differently. maneuver-differences.md explains the differences.
+Only decisions are compared: departures, arrivals, notifications, mere changes of name and "continue straight" are ignored on
+all sides. The shares are printed, and the differences with their places are written to --differences; --draw writes a drawing
+of each roundabout exit that is counted differently. maneuver-differences.md explains the differences.
 
     pip install osrm-bindings==26.10.0 pyvalhalla==3.9.1 osmium
     swift build -c release --product navbus
@@ -34,18 +34,18 @@ import valhalla
 from agreement_sides import Extract, Navbus, OSRMPeer, ValhallaPeer, decode, metres
 from maneuver_drawings import draw
 
-# Maneuvers of one place are announced no further apart than this, metres.
+# The greatest distance between announcements of the same maneuver, metres.
 REACH = 40
-# The part that a peer must drive around a maneuver to be compared, and its greatest distance from our line, metres.
+# The part around a maneuver that a peer must drive to be compared, and its greatest distance from our line, metres.
 AROUND, BESIDE = 60, 12
 SHORTEST = 500
-# Points of a piece that OSRM matches at a time, and those that it has in common with the next one.
+# The number of points that OSRM matches at a time, and of those in common with the next piece.
 PIECE, OVERLAP = 150, 15
 
 SIDES = {"uturn": "back", "sharp right": "right", "right": "right", "slight right": "right?", "straight": "straight",
          "slight left": "left?", "left": "left", "sharp left": "left"}
 SILENT = {"depart", "arrive", "new name", "notification", "use lane"}
-# Valhalla's types that count as maneuvers, with their direction.
+# The types of Valhalla that count as maneuvers, with their directions.
 VALHALLA = {9: "slight right", 10: "right", 11: "sharp right", 12: "uturn", 13: "uturn", 14: "sharp left", 15: "left",
             16: "slight left", 17: "straight", 18: "slight right", 19: "slight left", 20: "slight right",
             21: "slight left", 22: "straight", 23: "slight right", 24: "slight left", 25: None, 26: None, 37: None,
@@ -54,7 +54,7 @@ VALHALLA = {9: "slight right", 10: "right", 11: "sharp right", 12: "uturn", 13: 
 
 @dataclass
 class Told:
-    """A maneuver: where, its kind in words, its direction (None for any), and the exit of a roundabout."""
+    """A maneuver: its place, its kind in words, its direction (None for any), and the exit of a roundabout."""
 
     place: tuple
     kind: str
@@ -72,7 +72,7 @@ class Told:
 
 
 def told(steps, silent=SILENT):
-    """Maneuvers of steps in OSRM's form."""
+    """Returns the maneuvers of steps in OSRM's format."""
     result = []
     for step in steps:
         maneuver = step["maneuver"]
@@ -81,14 +81,14 @@ def told(steps, silent=SILENT):
             continue
         place = tuple(map(float, maneuver["location"]))[::-1]
         around = kind in ("roundabout", "rotary", "roundabout turn")
-        # A merge has the side of the ramp; the peers differ in the road of reference.
+        # The side of a merge is not compared, because the peers refer to different roads.
         direction = None if around or kind in ("merge", "on ramp", "off ramp") and modifier is None else modifier
         result.append(Told(place, kind, None if kind == "merge" else direction, field(maneuver, "exit") if around else None))
     return result
 
 
 def field(answer, key):
-    """A field of an answer of either side; None where it is absent."""
+    """Returns a field of an answer of either side; None if it is absent."""
     try:
         return answer[key]
     except (KeyError, RuntimeError, IndexError):
@@ -96,7 +96,7 @@ def field(answer, key):
 
 
 class Line:
-    """The lines of a drive, for proximity tests."""
+    """An index of the lines of a drive for proximity tests."""
 
     def __init__(self, lines):
         self.cells = {}
@@ -113,7 +113,7 @@ class Line:
 
 
 def surroundings(points, place):
-    """The points of a line up to AROUND before and behind a place."""
+    """Returns the points of a line up to AROUND before and after a place."""
     best = min(range(len(points)), key=lambda k: metres(points[k], place))
     result = [points[best]]
     for step in (-1, 1):
@@ -129,7 +129,7 @@ def surroundings(points, place):
 
 
 def ours(navbus, pair):
-    """Our route: points, maneuvers, names announced with a direction, length; None without one."""
+    """Returns our route: points, maneuvers, names announced with a direction, length; None without a route."""
     done = subprocess.run(
         [navbus.navbus, "route", "--tiles", navbus.tiles, "--from", "%.6f,%.6f" % pair[0], "--to", "%.6f,%.6f" % pair[1],
          "--format", "osrm"], capture_output=True, text=True)
@@ -143,7 +143,7 @@ def ours(navbus, pair):
 
 
 def thinned(points, gap):
-    """Points of a line at least `gap` apart, none further apart than twice that."""
+    """Returns points of a line that are `gap` to twice `gap` apart."""
     result = [points[0]]
     for a, b in zip(points, points[1:]):
         count = max(1, int(metres(a, b) / gap))
@@ -155,9 +155,9 @@ def thinned(points, gap):
 
 
 def of_osrm(peer, points):
-    """OSRM's drive along a line: points and maneuvers; None where it finds none.
+    """Returns OSRM's drive along a line: its lines and maneuvers; None without a match.
 
-    The line is matched in overlapping pieces, so that a road closed to OSRM costs a piece and not the drive.
+    The line is matched in overlapping pieces, so that a road closed to OSRM excludes only a piece of the drive.
     """
     trace = thinned(points, 20)
     lines, maneuvers = [], []
@@ -176,7 +176,7 @@ def of_osrm(peer, points):
 
 
 def of_valhalla(peer, points):
-    """Valhalla's drive along a line."""
+    """Returns Valhalla's drive along a line: its lines and maneuvers; None without a match."""
     try:
         trip = peer.actor.trace_route({
             "shape": [{"lat": a, "lon": b} for a, b in thinned(points, 10)], "costing": "auto",
@@ -195,7 +195,7 @@ def of_valhalla(peer, points):
 
 
 def compare(extract, path, options, name):
-    """Figures and differences of one extract."""
+    """Returns the figures and differences of an extract."""
     navbus = Navbus(os.path.abspath(options.navbus), path, options.work, name)
     peers = [("osrm", of_osrm, OSRMPeer(extract, path, options.work)),
              ("valhalla", of_valhalla, ValhallaPeer(extract, path, options.work))]
@@ -260,11 +260,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("extracts", nargs="+", type=Path, help=".osm.pbf files")
     parser.add_argument("--navbus", default=".build/release/navbus", help="our command line, built for release")
-    parser.add_argument("--work", type=Path, default=Path("/tmp/agreement"), help="where data of all sides are put")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/agreement"), help="folder for the data of all sides")
     parser.add_argument("--routes", type=int, default=500)
     parser.add_argument("--seed", type=int, default=21)
-    parser.add_argument("--differences", type=Path, help="file for the differences, one a line")
-    parser.add_argument("--draw", type=Path, help="folder for drawings of roundabout exits counted differently, SVG")
+    parser.add_argument("--differences", type=Path, help="file for the differences, one per line")
+    parser.add_argument("--draw", type=Path, help="folder for SVG drawings of roundabout exits that are counted differently")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     if options.draw:

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Map matching compared with others: OSRM match, Valhalla trace_attributes and fastmm, on the same network and traces.
+"""Compares map matching with OSRM match, Valhalla trace_attributes and fastmm, on the same network and traces.
 
-Accuracy: 158 real drives (hof) with a fix every five seconds and only positions, on the union of the roads driven, which
-are all unclassified. Every system's matched line becomes pairs of consecutive OSM nodes, by nodes that are on its
-corners, and is scored by ../shared/tools/score_match.py: the share of road driven by mistake or missed (Newson and Krumm,
-2009), over all drives (pooled) and of the middle drive (median). The peers see the whole drive before they answer; ours
-does so with --smooth, and is causal without. Each peer runs with several settings, and its best result is shown; ours has
-no settings.
+Accuracy: 158 real drives (hof) with a fix every five seconds and only positions, on the union of the driven roads, which are
+all unclassified. The matched line of every system is converted to pairs of consecutive OSM nodes at its corners and scored by
+../shared/tools/score_match.py: the share of road that is matched by mistake or missed (Newson and Krumm, 2009), over all
+drives (pooled) and as the median of the drives. The peers process the whole drive at once; navbus does so with --smooth, and
+is causal without. Each peer runs with several settings, of which the best result is shown; navbus has no settings.
 
-Speed: points per second on one thread, on drives simulated by `navbus-bench match` on the extract given with --map. Times
-are those of the library call alone, including its binding's conversions; OSRM's answer stays in memory, Valhalla's is
-JSON text.
+Speed: points per second on one thread, on drives simulated by `navbus-bench match` on the extract given with --map. The times
+are those of the library call including the conversions of its binding; OSRM's answer stays in memory, Valhalla's is JSON
+text.
 
     Tests/Peers/matching.py [--map FILE.osm.pbf] [--navbus PROGRAM] [--bench PROGRAM] [--drives 60] [--rounds 3]
                             [--only accuracy,speed] [--folder DIR] [--json]
@@ -28,7 +27,7 @@ import time
 
 from workbench import DATA, ROOT, SHARED, run, say, show, workplace
 
-BATCH = 90  # fixes in one request to OSRM in the speed run: its own server's limit is 100
+BATCH = 90  # fixes per request to OSRM in the speed run; the limit of its server is 100
 
 
 def fixes(path):
@@ -37,7 +36,7 @@ def fixes(path):
 
 
 def distinct(trace):
-    """Yields fixes whose second differs from the previous one: OSRM requires increasing whole seconds."""
+    """Returns the fixes whose second exceeds the previous one, because OSRM requires increasing whole seconds."""
     kept = []
     for fix in trace:
         if not kept or int(fix[0]) > int(kept[-1][0]):
@@ -46,7 +45,7 @@ def distinct(trace):
 
 
 class Roads:
-    """An extract's drivable segments, and how a line of coordinates becomes pairs of its nodes."""
+    """The drivable segments of an extract; converts lines of coordinates to pairs of nodes."""
 
     CELL = 2e-5  # degrees, about two metres
 
@@ -82,7 +81,7 @@ class Roads:
         return best
 
     def pairs(self, lines):
-        """The segments that lines of (lat, lon) pass from end to end; a node passed twice in a row is once."""
+        """Returns the segments that lines of (lat, lon) pass from end to end; consecutive equal nodes count once."""
         found = []
         for line in lines:
             last = None
@@ -112,7 +111,7 @@ class Ours:
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         traces = [os.path.join(drive, "trace.csv") for drive in drives]
-        # Positions alone, five seconds apart: the roads give more information than the node's filter.
+        # For positions without speed, five seconds apart, the roads give more information than the node's filter.
         extra = ["--raw", "--smooth"] if self.smooth else ["--raw"]
         run([self.arguments.navbus, "match", "--tiles", tiles, *traces, "--format", "edges", "--out-dir", out, *extra])
         result = []
@@ -216,7 +215,7 @@ class Valhalla:
 
 
 class FastMM:
-    # Standard deviation of a fix, radius of the search for roads, and greatest apparent backward movement, metres.
+    # The standard deviation of a fix, the search radius for roads, and the greatest apparent backward movement, metres.
     settings = [(5, 50, 0), (15, 50, 0), (30, 100, 30), (50, 150, 50)]
 
     def __init__(self):
@@ -297,7 +296,7 @@ def polyline6(text):
 
 
 def score(found, drives, roads):
-    """Pooled and median mismatch, by the scorer's own function."""
+    """Returns the pooled and the median mismatch, calculated by the scorer."""
     sys.path.insert(0, os.path.join(SHARED, "tools"))
     import score_match
 
@@ -392,9 +391,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="accuracy,speed")
     parser.add_argument("--peers", default="osrm,valhalla,fastmm")
-    parser.add_argument("--folder", help="where maps are built and kept; a temporary one unless given")
-    parser.add_argument("--processor-time", action="store_true", help="count the thread's processor time")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    parser.add_argument("--folder", help="folder for the maps (default: a temporary one)")
+    parser.add_argument("--processor-time", action="store_true", help="measure the thread's processor time")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure")
     arguments = parser.parse_args()
     peers = []
     for name, make in {"osrm": Osrm, "valhalla": Valhalla, "fastmm": FastMM}.items():
@@ -402,7 +401,7 @@ def main():
             try:
                 peers.append(make())
             except importlib.metadata.PackageNotFoundError as error:
-                say(f"{name} is not installed (pip install {error.name}): left out")
+                say(f"{name} is not installed (pip install {error.name}) and is skipped")
     with workplace(arguments.folder, "matching") as folder:
         for part, measure in (("accuracy", accuracy), ("speed", speed)):
             if part in arguments.only.split(","):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A navigation-node with a real provider of routes on loopback: valhalla_service, then osrm-routed.
+"""Tests a navigation-node with a real route provider on loopback: valhalla_service, then osrm-routed.
 
-Starts the provider and the node, drives with a wrong turn, requests routes, stops the provider (it hangs), lets it
-continue, and prints the provider of each route and the time taken. Ends with status 1 if an expectation fails.
+Starts the provider and the node, requests routes, suspends and resumes the provider, drives with a wrong turn, and prints the
+provider of each route and the time taken. The exit status is 1 if an expectation fails.
 
     Tests/Peers/online.py MAP.osm.pbf --bin .build/release --work FOLDER [--from LAT,LON --to LAT,LON] [--calls N]
 
@@ -58,7 +58,7 @@ class Table:
         return [json.loads(line) for line in done.stdout.splitlines()], seconds
 
     def route(self, places):
-        """Returns the provider of the route between places, and the time taken."""
+        """Requests a route between places; returns its provider and the time taken."""
         spots = [{"latitude": latitude, "longitude": longitude} for latitude, longitude in places]
         parts, seconds = self.call("CalculateRoute", {"origin": spots[0], "waypoints": spots[1:], "preview": False})
         last = parts[-1]
@@ -102,7 +102,7 @@ def knows(url, dialect, places):
 
 
 def drive(table, bag):
-    """Drives with a wrong turn; the providers of the routes that were driven, and the reroutes' phases."""
+    """Drives with a wrong turn; returns the providers of the driven routes, and the phases of the reroutes."""
     echo = table.start(
         "navbus", ["topic", "echo", "--json", "/nav/route", "/nav/reroute"], stdout=subprocess.PIPE, text=True)
     time.sleep(1)
@@ -141,29 +141,29 @@ def run(options, dialect, url, pid, tiles, bag):
             f"{who} {sum(other == who for other, _ in answers)}" for who in sorted({who for who, _ in answers})))
         if online:
             print(f"  online, the client's process included: p50 {statistics.median(online) * 1e3:.0f} ms")
-        expect(known > 0 and len(online) >= 0.95 * known, "the provider's routes are taken where it has one")
+        expect(known > 0 and len(online) >= 0.95 * known, "the provider's routes are used where it has one")
 
         os.kill(pid, signal.SIGSTOP)
         who, seconds = table.route(pair())
         expect(who == "ROUTE_PROVIDER_ON_BOARD" and seconds < 2.5,
-               f"a provider that hangs is waited for until the deadline of 1 s, then the route is found on board: {who}, {seconds:.2f} s")
+               f"with a hanging provider, the route is computed on board after the deadline of 1 s: {who}, {seconds:.2f} s")
         for _ in range(3):
             table.route(pair())
         who, seconds = table.route(pair())
         expect(who == "ROUTE_PROVIDER_ON_BOARD" and seconds < 0.5,
-               f"after three failures it is left alone and nobody waits: {who}, {seconds:.2f} s")
+               f"after three failures the provider is not queried: {who}, {seconds:.2f} s")
         os.kill(pid, signal.SIGCONT)
         until = time.monotonic() + 30
         while (who := table.route(pair())[0]) != "ROUTE_PROVIDER_ONLINE" and time.monotonic() < until:
             time.sleep(0.5)
-        expect(who == "ROUTE_PROVIDER_ONLINE", "when it answers again it is used again")
+        expect(who == "ROUTE_PROVIDER_ONLINE", "the provider is used again when it answers")
 
         routes, phases = drive(table, bag)
         print(f"  drive: routes of {routes}, reroute {phases}")
-        expect(len(routes) >= 2 and set(routes) == {"ROUTE_PROVIDER_ONLINE"}, "first route and reroute are the provider's")
+        expect(len(routes) >= 2 and set(routes) == {"ROUTE_PROVIDER_ONLINE"}, "first route and reroute are from the provider")
         wanted = ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"]
         steps = [phase.removeprefix("REROUTE_PHASE_") for phase in phases]
-        expect(any(steps[i:i + 4] == wanted for i in range(len(steps))), "its reroute goes through all steps")
+        expect(any(steps[i:i + 4] == wanted for i in range(len(steps))), "the reroute has all phases")
     finally:
         os.kill(pid, signal.SIGCONT)
         text = table.close()
@@ -205,7 +205,7 @@ def main():
                 break
             urls[words[0]] = words[1]
         else:
-            sys.exit("the providers do not start")
+            sys.exit("the providers did not start")
         pids = {}
         for pid in children(servers.pid):
             with open(f"/proc/{pid}/cmdline") as file:

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""The pages of `navbus report` and `navbus view` in headless Chromium: console output, first paint, and screenshots.
+"""Tests the pages of `navbus report` and `navbus view` in headless Chromium: console output, first paint, and screenshots.
 
-Each drive has a report and a live page; each page is opened in every width, light and dark. The demo's drive is made and
-recorded as by launch/demo. Further drives are recordings with their tiles, for example of two hours:
+Each drive has a report and a live page; each page is opened in every width, light and dark. The demo's drive is simulated and
+recorded as in launch/demo. Further drives are recordings with their tiles, for example of two hours:
 
     navbus simulate --tiles porto --from 41.328,-8.372 --via 41.15,-8.61 --via 41.33,-8.37 --via 41.14,-8.62 \\
         --via 41.2,-8.4 --to 41.298,-8.603 --odometry 10 --seed 3 --out fixes.mcap
     navbus replay fixes.mcap --tiles porto --to 41.298,-8.603 --out long.mcap
     Tests/Peers/pages.py --drive long long.mcap porto
 
-A live page shows the playback of the recording, held before its end. The first paint is that of any content, and the drive is
-drawn when the page's script is done; both in ms from the start of the navigation, on this machine. Returns 1 if a page writes
-to its console or paints first after more than a second.
+A live page shows the playback of the recording, paused before its end. The output has the times of the first contentful paint
+and of the complete drawing by the page's script, in ms from the start of the navigation. The exit status is 1 if a page writes
+to its console or its first paint takes more than a second.
 
     Tests/Peers/pages.py [--navbus PROGRAM] [--drive NAME BAG TILES]… [--widths 390,820,1440] [--folder DIR] [--json]
 
@@ -34,14 +34,14 @@ import browser  # noqa: E402
 
 START, END = "60.1655,24.9375", "60.1765,24.9505"
 MOST_PAINT = 1_000
-# Duration of the playback for a live page, seconds.
+# The duration of the playback for a live page, seconds.
 PLAYBACK = 20
 READY = "document.documentElement.dataset.ready === 'true' && performance.getEntriesByName('first-contentful-paint').length > 0"
 LIVE = "document.documentElement.dataset.live === 'live' && page.map !== null && page.nodes !== undefined"
 
 
 def demo(navbus, folder):
-    """The recording of launch/demo and its tiles."""
+    """Creates the recording of launch/demo; returns its name, its path and its tiles."""
     work = os.path.join(folder, "demo")
     tiles, bag = os.path.join(work, "tiles"), os.path.join(work, "recording.mcap")
     shutil.rmtree(work, ignore_errors=True)
@@ -56,7 +56,7 @@ def demo(navbus, folder):
 
 @contextlib.contextmanager
 def started(words, **options):
-    """A program that ends with the block."""
+    """Runs a program that is terminated at the end of the block."""
     program = subprocess.Popen([str(word) for word in words], **options)
     try:
         yield program
@@ -68,7 +68,7 @@ def started(words, **options):
 
 
 async def measure(page, name, address, condition, options):
-    """A row per width and theme."""
+    """Measures a page; returns a row for each width and theme."""
     rows = []
     for width in options.widths:
         for theme in ["light", "dark"]:
@@ -108,7 +108,7 @@ async def main():
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("chromium-browser"))
     parser.add_argument("--drive", nargs=3, action="append", default=[], metavar=("NAME", "BAG", "TILES"))
     parser.add_argument("--widths", default="390,820,1440", type=lambda text: [int(width) for width in text.split(",")])
-    parser.add_argument("--folder", help="where the pages and pictures stay (default: .build/pages)")
+    parser.add_argument("--folder", help="folder for the pages and pictures (default: .build/pages)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if not options.chromium:

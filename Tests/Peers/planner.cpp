@@ -1,8 +1,8 @@
-// The navigation client of a planner in C++: sets a destination, then prints each route and the progress along it.
+// A navigation client of a planner in C++: sets a destination, then prints each route and the progress along it.
 //
 //     planner LATITUDE LONGITUDE [NODE]
 //
-// It needs libzmq, libprotobuf and the .proto files, and no code of navbus. The user guide has the commands that build it.
+// It needs libzmq, libprotobuf and the .proto files, but no code of navbus. The user guide has the commands that build it.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,7 +36,7 @@ using navbus::v1::ServiceFrame;
 
 // MARK: The registry
 
-/// A running node: its endpoints and the number of this run.
+/// A running node: its endpoints and the boot id of its run.
 struct Node {
     std::string pub, rpc;
     uint64_t boot_id = 0;
@@ -47,7 +47,7 @@ std::string variable(const char* name, const std::string& fallback) {
     return value && *value ? value : fallback;
 }
 
-/// The folder of a node in the file system, which is the registry.
+/// Returns the folder of a node in the file system, which is the registry.
 std::string folder(const std::string& node) {
     const std::string runtime = variable("XDG_RUNTIME_DIR", "");
     const std::string usual = runtime.empty()
@@ -55,7 +55,7 @@ std::string folder(const std::string& node) {
     return variable("NAVBUS_DIR", usual) + "/" + variable("NAVBUS_DOMAIN", "0") + "/" + node;
 }
 
-/// Whether a process holds the node's lock: without one, its announcement is a leftover.
+/// Whether a process holds the node's lock; otherwise the announcement is stale.
 bool is_alive(const std::string& node) {
     const int lock = open((folder(node) + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
     if (lock < 0) return false;
@@ -64,7 +64,7 @@ bool is_alive(const std::string& node) {
     return !is_free;
 }
 
-/// Waits until a node runs and serves Navigation; a node announces itself several times while it starts.
+/// Waits until a node serves Navigation; a starting node updates its announcement several times.
 Node find(const std::string& name) {
     for (;; usleep(100'000)) {
         if (!is_alive(name)) continue;
@@ -107,7 +107,7 @@ public:
             zmq_send(socket_.get(), frames[i].data(), frames[i].size(), i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
     }
 
-    /// Returns the next message; none after the given time. -1 waits for ever.
+    /// Returns the next message; none after the given time. -1 waits forever.
     Frames receive(long milliseconds) {
         zmq_pollitem_t item{socket_.get(), 0, ZMQ_POLLIN, 0};
         Frames frames;
@@ -134,7 +134,7 @@ class Client {
 public:
     Client(void* context, const Node& node) : socket_(context, ZMQ_DEALER, node.rpc), boot_id_(node.boot_id) {}
 
-    /// Calls a unary method, and returns its answer; throws the status of a call that fails, or is not answered in time.
+    /// Calls a unary method and returns its answer; throws the status if the call fails or times out.
     template <typename Answer>
     Answer call(const std::string& method, const google::protobuf::Message& request, std::chrono::milliseconds timeout) {
         ServiceFrame frame;
@@ -154,7 +154,7 @@ public:
             if (frames.empty()) throw std::runtime_error(method + " was not answered in time");
             ServiceFrame end;
             if (frames.size() != 2 || !end.ParseFromString(frames[0])) continue;
-            // Answers to a call that was given up come late.
+            // Late answers to abandoned calls are ignored.
             if (end.kind() != navbus::v1::SERVICE_FRAME_KIND_END || end.call_id() != last_call_) continue;
             Answer answer;
             if (!end.has_response() || !answer.ParseFromString(frames[1]))
@@ -206,7 +206,7 @@ void print(const navbus::v1::RouteProgress& progress) {
 void run(const Place& destination, const std::string& name) {
     const std::unique_ptr<void, int (*)(void*)> context(zmq_ctx_new(), zmq_ctx_term);
     const Node node = find(name);
-    // Subscribes before the call, so that nothing that follows from it is missed.
+    // Subscribes before the call, so that no resulting message is missed.
     Socket topics(context.get(), ZMQ_SUB, node.pub);
     topics.subscribe("/nav/route");
     topics.subscribe("/nav/progress");

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Routing compared with others: OSRM (MLD and CH), Valhalla and RoutingKit's CCH, on the same pairs, in alternating rounds.
+"""Compares routing with OSRM (MLD and CH), Valhalla and RoutingKit's CCH, on the same pairs, in alternating rounds.
 
-Builds every system's data from one extract, each in a process, with time, peak memory and bytes on disk; then measures
-queries on one thread in this process, ours in `navbus-bench route`. Peers that do not run are reported.
+The data of every system are built from the same extract, each in a process, with time, peak memory and bytes on disk; then
+queries are measured on one thread of this process, those of navbus in `navbus-bench route`. Peers that do not run are
+reported.
 
-For fairness to the peers, requests are created before the clock starts. OSRM answers with its own tree of values in
-memory, which is not converted to text or Python objects; hints are not generated; geometries are polylines, and in
-route.full.geojson they are coordinates, as ours are. Valhalla reads and writes JSON text, the least that its binding
-offers. The cost of an empty call is printed. RoutingKit searches our turn graph between the states that our search uses,
-in its own order; it does no snapping. Pairs that a system cannot route are kept and counted.
+For fairness to the peers, requests are created before the clock starts. OSRM answers with its own tree of values in memory,
+which is not converted to text or Python objects; hints are not generated; geometries are polylines, and coordinates as in
+navbus's results only in route.full.geojson. Valhalla reads and writes JSON text, because its binding offers nothing faster.
+The cost of an empty call is printed. RoutingKit searches our turn graph between the same states as our search, in its own
+order and without snapping. Pairs that a system cannot route are included in the times and counted.
 
     Tests/Peers/routing.py [--map FILE.osm.pbf] [--mosaic] [--pairs 1000] [--rounds 5] [--seed 1] [--skip-build] [--json]
 """
@@ -29,11 +30,11 @@ from workbench import DATA, ROOT, SHARED, say
 PACKAGES = {"numpy": "numpy", "osrm": "osrm-bindings", "valhalla": "pyvalhalla", "routingkit_cch": "routingkit_cch"}
 
 
-# Building: one process after another, each with its own peak memory.
+# Building: one process after the other, so that each has its own peak memory.
 
 
 class Build:
-    """Commands that create one system's data, and their cost."""
+    """The cost of the commands that build a system's data."""
 
     def __init__(self):
         self.seconds, self.memory = 0.0, 0.0
@@ -75,14 +76,14 @@ CLOCK = time.monotonic_ns
 
 
 def percentiles(samples, failed):
-    """Nearest-rank percentiles in milliseconds."""
+    """Returns nearest-rank percentiles in milliseconds."""
     ordered = sorted(samples)
     rank = lambda permille: ordered[max(1, -(-len(ordered) * permille // 1000)) - 1] / 1e6
     return {"p50": rank(500), "p99": rank(990), "failed": failed}
 
 
 def timed(requests, call, routes=None):
-    """Times `call` for every request; an exception means that the pair was not routed."""
+    """Measures `call` for every request; an exception means that the pair was not routed."""
     samples, failed, count = [], 0, 0
     for request in requests:
         start = now()
@@ -144,12 +145,12 @@ class Ours:
     def measure(self):
         parts = "queries,full,alternatives,updates"
         found = self.run(["--rounds", "1", "--only", parts, "--verify", str(self.arguments.verify)])
-        # Our result has coordinates, which OSRM's has only as geojson.
+        # Our result has coordinates, which OSRM's has only with geojson.
         return {**found, **{f"route.full.geojson.{key}": found[f"route.full.{key}"] for key in ("p50", "p99")}}
 
 
 class Osrm:
-    """OSRM over its Python binding, which links the library into this process."""
+    """OSRM through its Python binding, which links the library into this process."""
 
     def __init__(self, algorithm, folder):
         self.algorithm = algorithm
@@ -217,7 +218,7 @@ class Osrm:
 
 
 class Valhalla:
-    """Valhalla over its Python binding, JSON text in and out."""
+    """Valhalla through its Python binding, with JSON text as input and output."""
 
     def __init__(self, folder):
         self.title = f"Valhalla {importlib.metadata.version('pyvalhalla')}"
@@ -271,7 +272,7 @@ class Valhalla:
 
 
 class RoutingKit:
-    """RoutingKit's customisable contraction hierarchy on our turn graph: the search alone."""
+    """RoutingKit's customisable contraction hierarchy on our turn graph: only the search."""
 
     def __init__(self, turns):
         self.title = f"RoutingKit CCH {importlib.metadata.version('routingkit_cch')}"
@@ -333,7 +334,7 @@ class RoutingKit:
 
 
 def ensure():
-    """Continues in a virtual environment with the packages if this Python lacks some."""
+    """Continues in a virtual environment with the required packages if this Python lacks some."""
     missing = [package for module, package in PACKAGES.items() if not importlib.util.find_spec(module)]
     folder = os.path.join(ROOT, ".build", "peers")
     python = os.path.join(folder, "bin", "python")
@@ -348,10 +349,10 @@ def ensure():
 
 
 def make_mosaic(source, folder, tool):
-    """Sixteen copies of an extract in a square, joined by trunk roads."""
+    """Creates an extract of sixteen copies of another one in a square, joined by trunk roads; returns its path."""
     path = os.path.join(folder, "mosaic.osm.pbf")
     if not os.path.exists(path):
-        say("making the mosaic: about a minute")
+        say("making the mosaic, which takes about a minute")
         subprocess.run([sys.executable, tool, source, path + ".new.osm.pbf", "4"], check=True, stdout=subprocess.DEVNULL)
         os.rename(path + ".new.osm.pbf", path)
     return path
@@ -367,7 +368,7 @@ def read_pairs(path):
 
 
 def attempt(system, work):
-    """The result of some work on a system; None, and a printed line, when it fails."""
+    """Returns the result of an action on a system; prints the error and returns None if it fails."""
     try:
         return work()
     except Exception as error:
@@ -386,7 +387,7 @@ UNITS = {
 
 
 def rows_of(ours, theirs, titles):
-    """Returns a row for each figure and peer that has it; figures of ours alone have no peer. Values are lists by round."""
+    """Returns a row for each figure and peer that has it; figures without a peer have one row. Values are lists by round."""
     rows = []
     for name, mine in ours.items():
         peers = [who for who in titles if name in theirs[who]]
@@ -487,18 +488,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--map", default=os.path.join(DATA, "osm", "porto.osm.pbf"), help="the extract, .osm.pbf")
     parser.add_argument("--mosaic", action="store_true", help="a 16-fold mosaic of the extract instead")
-    parser.add_argument("--mosaic-tool", default=os.path.join(SHARED, "tools", "osm_mosaic.py"), help="what makes it")
+    parser.add_argument("--mosaic-tool", default=os.path.join(SHARED, "tools", "osm_mosaic.py"), help="the program that creates the mosaic")
     parser.add_argument("--pairs", type=int, default=1000, help="pairs of each kind, local (5 to 30 km) and random")
     parser.add_argument("--rounds", type=int, default=5, help="alternating rounds; figures are medians over them")
-    parser.add_argument("--seed", type=int, default=1, help="what the pairs are drawn from")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the pairs")
     parser.add_argument("--verify", type=int, default=50, help="pairs whose results are checked by plain searches")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
-                        help="cpu counts the thread's processor time, for machines that do other work")
-    parser.add_argument("--skip-build", action="store_true", help="take what an earlier run built")
-    parser.add_argument("--json", action="store_true", help="one line of JSON a figure, as navbus-bench prints them")
+                        help="cpu measures the thread's processor time, for busy machines")
+    parser.add_argument("--skip-build", action="store_true", help="use the data of an earlier run")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per figure, as from navbus-bench")
     parser.add_argument("--peers", default="mld,ch,valhalla,routingkit", help="which of mld,ch,valhalla,routingkit")
     parser.add_argument("--bench", default=os.path.join(ROOT, ".build/release/navbus-bench"), help="our program")
-    parser.add_argument("--work", default=os.path.join(ROOT, ".build", "peers-routing"), help="where data is built")
+    parser.add_argument("--work", default=os.path.join(ROOT, ".build", "peers-routing"), help="folder for the data")
     arguments = parser.parse_args()
     arguments.peers = [name for name in arguments.peers.split(",") if name]
     unknown = [name for name in arguments.peers if name not in ("mld", "ch", "valhalla", "routingkit")]

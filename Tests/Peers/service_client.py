@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls the probe server's unary and streaming methods: service_client.py NODE [COUNT]. Needs pyzmq, protobuf, protoc."""
+"""Calls the unary and streaming methods of the probe server: service_client.py NODE [COUNT]. Needs pyzmq, protobuf, protoc."""
 import json
 import os
 import subprocess
@@ -31,7 +31,7 @@ last_call = 0
 
 
 def call(service, method, request, timeout_s=10, window=64):
-    """Yields the responses of one call; raises when it fails or is too late."""
+    """Yields the responses of a call; raises an error if it fails or times out."""
     global last_call
     last_call += 1
     frame = Frame(kind=REQUEST, call_id=last_call, service=service, method=method, credit=window,

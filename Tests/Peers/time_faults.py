@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Stalls, delays, misdates and paces the inputs of navigation-node as an external client, and checks whether positions are predicted.
+"""Plays a drive to navigation-node with stalls, delays, wrong stamps or another rate, and checks that few positions are predicted.
 
     time_faults.py stall|stopped|latency|jitter|future|back|rate-FACTOR TILES DRIVE.mcap LATITUDE,LONGITUDE
 
-Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Prints the observations; status 1 if one is wrong.
+Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Prints the observations; the exit status is 1 if an
+expectation fails.
 """
 
 import os
@@ -27,7 +28,7 @@ types = Messages()
 
 
 class Stack:
-    """A navigation-node on a separate bus, with all its publications."""
+    """A navigation-node on a separate bus, and an observer of its publications."""
 
     def __init__(self, *settings: str) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="navbus-"))
@@ -55,13 +56,13 @@ class Stack:
             time.sleep(0.02)
 
     def said(self, topic: str) -> list:
-        """The messages received on a topic."""
+        """Returns the messages received on a topic."""
         return [heard.message for heard in self.observer.since(0, topic)]
 
     def judge(self, fault: str, last_stamp: int, predicted: int, tail: int) -> None:
-        """Checks that few positions are predicted, and almost none of the last ones, because guidance has recovered.
+        """Checks that few positions are predicted, and almost none at the end, when guidance has recovered.
 
-        A machine that stalls every process for a tenth of a second, which is a second at ten times the pace, may cause one.
+        A machine that stalls every process for a tenth of a second, a second at ten times real time, may cause a prediction.
         """
         self.wait(lambda: any(p.stamp_ns >= last_stamp for p in self.said("/nav/position")), "the last position", 20)
         sources = [position.source for position in self.said("/nav/position")]
@@ -73,20 +74,20 @@ class Stack:
             sys.exit(f"{text}: at most {predicted} and {tail // 20} are expected")
 
     def judge_progress(self, fault: str, metres: float) -> None:
-        """Checks that the vehicle follows its first route, and its progress grows."""
+        """Checks that the vehicle follows its first route and its progress advances."""
         rerouted = [event.phase for event in self.said("/nav/reroute")]
         traveled = [progress.distance_traveled_m for progress in self.said("/nav/progress")]
-        text = f"{fault}: {len(traveled)} times progress, {max(traveled, default=0):.0f} m, reroutes {rerouted}"
+        text = f"{fault}: {len(traveled)} progress messages, {max(traveled, default=0):.0f} m, reroutes {rerouted}"
         print(text)
         if rerouted or max(traveled, default=0) < metres:
             sys.exit(f"{text}: no reroute and {metres:.0f} m are expected")
 
     def judge_arrival(self, *, arrives: bool = True) -> None:
-        """Checks that the wrong turn leads to another route, and that route to the destination."""
+        """Checks that the wrong turn leads to a reroute and the new route to the destination."""
         rerouted = {event.phase for event in self.said("/nav/reroute")}
         arrived = [event for event in self.said("/nav/arrival") if event.phase == ARRIVED]
         if APPLIED not in rerouted or arrives and not arrived:
-            sys.exit(f"the wrong turn was not noticed, or the destination not reached: {rerouted}, {len(arrived)}")
+            sys.exit(f"the wrong turn was not detected, or the destination not reached: {rerouted}, {len(arrived)}")
 
     def close(self) -> None:
         """Ends the node and removes its bus."""
@@ -97,14 +98,14 @@ class Stack:
 
 
 def fixes(drive: str, skipped: int = 20) -> list:
-    """The fixes of a drive, without the first `skipped` ones."""
+    """Returns the fixes of a drive without the first `skipped` ones."""
     with open(drive, "rb") as file:
         found = [types.GnssFix.FromString(m.data) for _, _, m in make_reader(file).iter_messages(topics=["/gnss/fix"])]
     return found[skipped:]
 
 
 def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None:
-    """Stops the player, or the node, at ten times the pace; the drive must continue normally."""
+    """Suspends the player or the node during playback at ten times real time; the drive must continue normally."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
     try:
         player = subprocess.Popen(
@@ -118,7 +119,7 @@ def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None
         stopped.send_signal(signal.SIGCONT)
         stack.wait(lambda: player.poll() is not None, "the player ends")
         last = fixes(drive)[-1].timestamp
-        # Twenty, in case the machine stalls all processes.
+        # Twenty predictions are tolerated, because the machine may stall all processes.
         stack.judge(fault, last.seconds * 10**9, predicted=20, tail=100)
         stack.judge_arrival()
     finally:
@@ -126,7 +127,7 @@ def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None
 
 
 def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
-    """Plays the drive at a rate: all of it at high rates, the part with the wrong turn at ten, the first seconds at low rates."""
+    """Plays the drive at a rate: the whole drive at high rates, up to the wrong turn at ten, only the first seconds at low rates."""
     whole = fixes(drive, skipped=0)
     seconds = 12 if rate < 1 else 20 if rate < 5 else 160 if rate < 20 else len(whole) - 1
     stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
@@ -136,7 +137,7 @@ def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
             env=stack.environment, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         stack.wait(lambda: player.poll() is not None, "the player ends")
-        # The first fix has no route, and a stalled machine may lose some.
+        # At the first fix there is no route yet, and a stalled machine may lose some fixes.
         stack.judge(f"rate {rate:g}", whole[seconds - 1].timestamp.seconds * 10**9, predicted=10, tail=seconds * 3 // 4)
         if seconds < 100:
             stack.judge_progress(f"rate {rate:g}", seconds)
@@ -148,7 +149,7 @@ def pace(tiles: str, drive: str, goal: str, rate: float) -> None:
 
 def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predicted: int, *, dwells: bool = False,
            metres: float = 0) -> None:  # fmt: skip
-    """Publishes fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by a number of seconds."""
+    """Publishes fixes at 10 Hz without a time of reception, with delays and shifted stamps, seconds."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", f"arrival.dwell_s={6 if dwells else 0}")
     try:
         receiver = Publisher(stack.folder, types, "receiver", {"/gnss/fix": ("navbus.v1.GnssFix", 16384)})
@@ -173,7 +174,7 @@ def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predic
         if metres:
             stack.judge_progress(fault, metres)
         if dwells and not any(event.phase == ARRIVED for event in stack.said("/nav/arrival")):
-            sys.exit(f"{fault}: the destination is not reached")
+            sys.exit(f"{fault}: the destination was not reached")
         receiver.close()
     finally:
         stack.close()
@@ -190,16 +191,16 @@ def main() -> None:
             stall(fault, tiles, drive, goal, seconds=0.35)
         case "stopped":
             stall(fault, tiles, drive, goal, seconds=3)
-        case "latency":  # From 0.1 s to 4.1 s: fixes are missing for that time, then followed again.
+        case "latency":  # From 0.1 s to 4.1 s: fixes are missing for 4 s, then continue.
             stream(fault, tiles, goal, found[:13], lambda t: 0.1 if t < 5 else 4.1, lambda t: 0.0, predicted=60)
-        case "jitter":  # Each fix is 0.05 s to 0.65 s late, so that some overtake others.
+        case "jitter":  # Each fix is delayed by 0.05 s to 0.65 s, so that some overtake others.
             dice = random.Random(7)
             late = lambda t: dice.uniform(0.05, 0.65)  # noqa: E731
             stream(fault, tiles, goal, found[:13], late, lambda t: 0.0, predicted=5, metres=50)
-        case "future":  # Three fixes of 10 s later.
+        case "future":  # Three fixes are stamped 10 s in the future.
             future = lambda t: 10.0 if t in (5.0, 5.5, 6.0) else 0.0  # noqa: E731
             stream(fault, tiles, goal, found[:11], lambda t: 0.1, future, predicted=5)
-        case "back":  # The receiver's clock is set back by an hour while the vehicle stands at its destination.
+        case "back":  # The receiver's clock is set back by an hour while the vehicle is stationary at its destination.
             found = found[-21:] + found[-1:] * 10
             stream(fault, tiles, goal, found, lambda t: 0.1, lambda t: -3600.0 if t >= 20 else 0.0, 5, dwells=True)
 

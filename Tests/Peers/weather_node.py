@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A node with its own message types, which are not compiled into any other program: it publishes /weather ten times a
-second, serves weather.v1.Weather, and serves navbus.v1.Node with the schema, so that tools can read everything.
+"""A node with its own message types, which are not compiled into any other program: it publishes /weather ten times per
+second, serves weather.v1.Weather, and serves navbus.v1.Node with the schema, so that tools can decode all its messages.
 
 weather_node.py NAME [--no-schema|--lockstep]. Needs pyzmq, protobuf, protoc.
 
-With --lockstep it takes part in lockstep playback: it publishes nothing by its own clock, only every ten seconds of simulated time.
+With --lockstep it takes part in lockstep playback and publishes only every ten seconds of simulated time.
 """
 import fcntl
 import json
@@ -93,7 +93,7 @@ parameters = [
     navbus("Parameter")(key="verbose", bool_value=False, is_live=True),
 ]
 sequence, subscribers, due_ns = 0, 0, 0
-open_calls = set()  # the client and number of each call without an END
+open_calls = set()  # the client and id of each call without an END
 
 
 def report(day):
@@ -187,7 +187,7 @@ while True:
         client, header, payload = server.recv_multipart()
         frame = Frame.FromString(header)
         if frame.kind == PING:
-            # Without the number the client considers this node dead, and without the count the calls lost.
+            # Without the sequence the client considers this node dead; without the count it considers its calls lost.
             count = sum(caller == client for caller, _ in open_calls)
             server.send_multipart([client, Frame(kind=PONG, sequence=frame.sequence, credit=1 + count).SerializeToString(), b""])
         elif frame.kind == REQUEST:
@@ -198,7 +198,7 @@ while True:
     due += 0.1
     if in_lockstep:
         continue
-    # Every tenth number is skipped, to simulate a lost message.
+    # Every tenth sequence number is skipped to simulate a lost message.
     sequence += 2 if sequence % 10 == 8 else 1
     publish_report(time.time_ns())
     ticks += 1

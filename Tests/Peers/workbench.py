@@ -16,7 +16,7 @@ METRES_PER_DEGREE = 111_195
 
 
 def distance(first, second):
-    """Calculates the metres between two nearby places, (latitude, longitude)."""
+    """Returns the distance between two nearby places (latitude, longitude), metres."""
     east = (second[1] - first[1]) * math.cos(math.radians(first[0]))
     return math.hypot(second[0] - first[0], east) * METRES_PER_DEGREE
 
@@ -26,7 +26,7 @@ def say(text):
 
 
 def run(words, **options):
-    """Returns a program's output; raises with its last line if it fails."""
+    """Runs a program and returns its output; raises an error with its last line if it fails."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -35,7 +35,7 @@ def run(words, **options):
 
 
 def free_port():
-    """A port of the loopback that is currently free."""
+    """Returns a free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -43,7 +43,7 @@ def free_port():
 
 @contextlib.contextmanager
 def workplace(folder, name):
-    """A folder that stays, or a temporary one if none is given."""
+    """Provides the given folder, or a temporary one that is removed at the end."""
     made = folder or tempfile.mkdtemp(prefix=f"navbus-{name}-")
     os.makedirs(made, exist_ok=True)
     try:
@@ -54,7 +54,7 @@ def workplace(folder, name):
 
 
 def show(rows, as_json, **labels):
-    """Figures as a table, or each as a line of JSON with its labels."""
+    """Prints figures as a table, or each as a line of JSON with labels."""
     if as_json:
         for row in rows:
             print(json.dumps({**labels, **row}))

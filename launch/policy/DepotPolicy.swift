@@ -44,7 +44,7 @@ struct DepotPolicyConfiguration: NodeConfiguration {
     }
 }
 
-/// An example of an owner's policy: no reroute in the depot or while reversing, no sudden maneuver, no new route without a gain.
+/// An example of an owner's policy: no reroute in the depot or while reversing, no sudden maneuver, no faster route without enough gain.
 final class DepotPolicy: Node {
     static let defaultName = "policy-node"
     static let summary = "Decides what navigation-node asks its owner: an example."

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A policy node in Python: answers the questions of navigation-node for the vehicle's owner.
+"""A policy node in Python: answers the policy requests of navigation-node on behalf of the vehicle's owner.
 
 - In the depot no reroute begins: a vehicle that leaves the route there is parking or loading.
-- A new route whose first maneuver is less than 4 s away is refused.
-- A faster route is taken if it saves three minutes.
-- All other questions get the default decision.
+- A new route whose first maneuver is less than 4 s away is rejected.
+- A faster route is accepted if it saves three minutes.
+- All other requests get the default decision.
 
 policy_node.py [--name NAME] [--set depot=LAT,LON,METRES]. Needs pyzmq, protobuf, protoc. launch/policy.yaml starts it.
 """
@@ -48,7 +48,8 @@ def messages():
 
 
 def claim(lock):
-    """Takes the lock of a node's name; False when a live node holds it. Others probe it by taking it briefly, hence the retries."""
+    """Takes the lock of a node's name; returns False when a live node holds it. Other nodes probe it by taking it briefly, hence the
+    retries."""
     last = time.monotonic() + 1
     while True:
         try:
@@ -68,7 +69,7 @@ def metres(latitude, longitude, other_latitude, other_longitude):
 
 
 class Policy:
-    """The decisions: a method for each kind that is decided here, with protobuf messages as request and answer."""
+    """The decisions: one method for each kind of request that this node decides, with protobuf messages as request and answer."""
 
     def __init__(self, message, depot):
         self.answer, self.depot = message("navbus.v1.PolicyAnswer"), depot
@@ -90,7 +91,7 @@ class Policy:
         return self.answer(verdict=YES if question.gain_s >= LEAST_GAIN_S else NO, reason=f"saves {question.gain_s:.0f} s")
 
     def decide(self, question):
-        """All other questions: the default decision."""
+        """Returns the default decision, for all other requests."""
         return self.answer(verdict=UNSPECIFIED)
 
 
@@ -103,7 +104,7 @@ class Node:
         root = os.environ.get("NAVBUS_DIR") or default
         folder = os.path.join(root, os.environ.get("NAVBUS_DOMAIN") or "0", name)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        # The lock is the claim on the name, held as long as the process lives.
+        # The lock reserves the name for the lifetime of the process.
         self.lock = open(folder + "/lock", "a")
         if not claim(self.lock):
             sys.exit(f"error: a node named '{name}' is already running: give another --name")
@@ -112,7 +113,7 @@ class Node:
         self.methods = message("navbus.v1.PolicyContext").DESCRIPTOR.file.services_by_name["Policy"].methods_by_name
         context = zmq.Context.instance()
         self.topics, self.calls = context.socket(zmq.XPUB), context.socket(zmq.ROUTER)
-        self.topics.bind(f"ipc://{folder}/pub")  # every node has one; this one publishes nothing
+        self.topics.bind(f"ipc://{folder}/pub")  # required of every node; this one publishes nothing
         self.calls.bind(f"ipc://{folder}/rpc")
         methods = [{"name": method, "server_streaming": False} for method in self.methods]
         announcement = {"format": 1, "node": name, "pid": os.getpid(), "boot_id": f"{secrets.randbits(64):016x}",
@@ -123,18 +124,18 @@ class Node:
         os.rename(folder + "/.announcement", folder + "/announcement.json")  # atomic: no reader sees a partial file
 
     def serve(self, policy):
-        """Answers calls forever, one after the other."""
+        """Answers calls one after the other, without end."""
         while True:
             client, header, payload = self.calls.recv_multipart()
             frame = self.frame.FromString(header)
-            if frame.kind == PING:  # the client gives up calls that are not counted here
+            if frame.kind == PING:  # the client abandons calls that the answer does not count
                 self.send(client, self.frame(kind=PONG, sequence=frame.sequence, credit=1 + self.open[client]))
             elif frame.kind == REQUEST:
                 self.open[client] += 1
                 self.answer(client, frame, payload, policy)
 
     def answer(self, client, frame, payload, policy):
-        """Answers one call. To answer later, call end() later: until then the call counts as open."""
+        """Answers one call. To answer asynchronously, call end() later; until then the call counts as open."""
         end = self.frame(kind=END, call_id=frame.call_id)
         method = self.methods.get(frame.method) if frame.service == SERVICE else None
         if method is None:
@@ -147,7 +148,7 @@ class Node:
             return self.end(client, end)
         answer = getattr(policy, frame.method, policy.decide)(question)
         if method.output_type.full_name != answer.DESCRIPTOR.full_name:
-            answer = self.message(method.output_type.full_name)()  # nothing to change
+            answer = self.message(method.output_type.full_name)()  # no change requested
         elif answer.verdict != UNSPECIFIED:
             print(frame.method, {YES: "yes", NO: "no"}[answer.verdict] + ":", answer.reason, flush=True)
         end.has_response = True
@@ -189,4 +190,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        pass  # the kernel frees the lock with the process, which callers notice at once
+        pass  # the kernel frees the lock with the process, which callers detect immediately

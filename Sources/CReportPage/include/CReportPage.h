@@ -1,15 +1,15 @@
-// The parts of the report page as they are in the files beside this one, compiled into the program: an installed binary
-// needs no folder of resources.
+// The parts of the report page. The files of this folder are compiled into the program, so that an installed binary needs no
+// resource folder.
 #ifndef CREPORTPAGE_H
 #define CREPORTPAGE_H
 
-/// The document, with marks where style, script and data go; NUL-terminated UTF-8, as the others.
+/// The document, with placeholders for style, script and data. Like the others, NUL-terminated UTF-8.
 const char *creportpage_html(void);
-/// Its style sheet.
+/// The style sheet.
 const char *creportpage_css(void);
-/// Its script.
+/// The script.
 const char *creportpage_script(void);
-/// The script of a drive that is not over, which comes before the other.
+/// The additional script of an ongoing drive, which precedes the other script.
 const char *creportpage_live(void);
 
 #endif

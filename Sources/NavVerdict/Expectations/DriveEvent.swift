@@ -1,6 +1,6 @@
 package import NavMessages
 
-/// An event of a drive as `expect` lines name it: a published message, a request, or an answer.
+/// An event of a drive in the terms of `expect` lines: a published message, a request, or an answer.
 package struct DriveEvent {
     /// The topics that lines may name.
     ///
@@ -19,7 +19,7 @@ package struct DriveEvent {
     /// Seconds since the start of the drive.
     package var time: Double
     package var topic: String
-    /// The words that distinguish the event from others of its topic, most important first.
+    /// The words that distinguish the event from other events of its topic, the most important first.
     package var words: [String]
     /// The text of an instruction, or the road names of a route.
     package var text = ""
@@ -118,7 +118,7 @@ extension DriveEvent {
             if let rejection = event.rejection { words.append(word(rejection)) }
             if let error = event.error { words.append(word(error.code)) }
         case let event as ArrivalEvent:
-            // Only the first approach is a step; the others come with every fix.
+            // Only the first approach is a step; further ones are published with every fix.
             let isRepeated = event.phase == .approaching && event.isFirst != true
             topic = isRepeated ? "approach" : "arrival"
             let number = event.phase == .legStarted ? event.legIndex : event.waypointIndex
@@ -176,12 +176,12 @@ package struct DriveEventReader {
 
     /// Returns the events of a published message; empty when `expect` lines cannot name it.
     package mutating func events(of message: any Message, topic: String, at time: Double) -> [DriveEvent] {
-        // Comparing types first is faster than casting: these messages come with each fix.
+        // Comparing types first is faster than casting: these messages are published with each fix.
         let type = type(of: message)
         if type == MatchedPosition.self, !isWanted("position") { return [] }
         var events: [DriveEvent] = []
         if type == RouteProgress.self, let progress = message as? RouteProgress {
-            // Progress comes with each fix, so events that are not wanted are not created.
+            // Progress is published with each fix, so unneeded events are not created.
             let isChange = progress.deviation != deviation
             deviation = progress.deviation
             guard isWanted("progress") || isChange && isWanted("deviation") else { return [] }

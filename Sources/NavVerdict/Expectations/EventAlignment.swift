@@ -1,4 +1,4 @@
-/// An alignment of expected lines and events that leaves as few as possible unmatched.
+/// The alignment of expected lines and events with the fewest unmatched ones.
 package struct EventAlignment {
     package enum Row {
         case match(EventPattern, DriveEvent)
@@ -10,7 +10,7 @@ package struct EventAlignment {
 
     package private(set) var rows: [Row] = []
 
-    /// Whether every line is matched, and no event is extra.
+    /// Whether every line matches an event and no event is extra.
     package var fits: Bool {
         rows.allSatisfy { row in
             switch row {
@@ -25,7 +25,7 @@ package struct EventAlignment {
         let events = all.filter { topics.contains($0.topic) }
         let (height, width) = (patterns.count, events.count)
         let costs = events.map { exact.contains($0.topic) ? 1 : 0 }
-        // The number of unmatched rows from the i-th line and the j-th event on.
+        // cost[i][j] is the number of unmatched rows from the i-th line and the j-th event on.
         var cost = [[Int]](repeating: [Int](repeating: 0, count: width + 1), count: height + 1)
         for i in (0...height).reversed() {
             for j in (0...width).reversed() {
@@ -54,11 +54,11 @@ package struct EventAlignment {
         }
     }
 
-    /// Two columns, expected and actual; of a long run of irrelevant events only the first and last are shown.
+    /// The alignment in two columns, expected and actual; of many consecutive other events only the first and the last are shown.
     package var transcript: String {
         let missing = rows.compactMap { if case .missing(let pattern) = $0 { pattern } else { nil } }
         func described(_ event: DriveEvent) -> String {
-            // The actual value of a field that prevents a match is more useful than only reporting the event as missing.
+            // Showing the value of the field that prevents a match is more useful than only reporting the event as missing.
             event.described(for: missing.first { $0.meansButForFields(event) }?.conditions ?? [])
         }
         var lines: [String] = []

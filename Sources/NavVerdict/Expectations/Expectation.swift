@@ -11,7 +11,7 @@ package struct EventPattern {
         /// The tolerance of a number.
         package var tolerance = 0.0
 
-        /// Whether an actual value, nil when it is absent, satisfies the condition.
+        /// Whether an actual value satisfies the condition; nil stands for an absent field.
         func holds(_ actual: String?) -> Bool {
             if value == "unknown" { return (actual == nil) == (comparison == "=") }
             guard let actual else { return false }
@@ -111,7 +111,7 @@ package struct EventPattern {
             window.contains(event.time), zip(words, event.words).allSatisfy({ globMatches($0, $1) })
         else { return false }
         if let text {
-            // A line cannot write the quotation marks of a road's name.
+            // A line cannot contain the quotation marks of a road name.
             let isQuoted = event.text.utf8.contains(UInt8(ascii: "\""))
             guard globMatches(text, isQuoted ? event.text.filter { $0 != "\"" } : event.text) else { return false }
         }
@@ -119,12 +119,12 @@ package struct EventPattern {
     }
 }
 
-/// One `expect` line: an event that occurs, never occurs, always matches, occurs a number of times, or follows another in time.
+/// An `expect` line: an event that occurs, never occurs, always matches, occurs a number of times, or follows another event in time.
 package struct Expectation {
     package enum Kind {
-        /// An event that occurs in the order of these lines.
+        /// An event that occurs; events of several such lines occur in the order of the lines.
         case sequence(EventPattern)
-        /// Topics with no events other than those of the lines.
+        /// Topics without events other than those in `sequence` lines.
         case only([String])
         case never(EventPattern)
         /// Every event of a topic matches, and there is at least one; with fields, every event with the same words.
@@ -180,7 +180,7 @@ package struct Expectation {
         try words.end()
     }
 
-    /// Reads `reroute APPLIED within 5 s of deviation OFF_ROUTE`, with `never` before it or without.
+    /// Reads `reroute APPLIED within 5 s of deviation OFF_ROUTE`, optionally preceded by `never`.
     private static func within(_ words: inout LineScanner, _ line: SourceLine) throws(LineError) -> Kind {
         let example = "write: reroute APPLIED within 5 s of deviation OFF_ROUTE"
         if let word = words.first, ["only", "always", "count"].contains(word) {
@@ -218,7 +218,7 @@ package struct Expectations {
 
     /// Returns the unmet expectations, one entry each; empty when all are met.
     ///
-    /// - Parameter end: the end of the recording, seconds; an event that was due only later is not missing.
+    /// - Parameter end: the end of the recording, seconds; an event that is due after it is not missing.
     package func failures(_ events: [DriveEvent], until end: Double = .infinity) -> [String] {
         var failures = lines.compactMap { failure($0, events, end) }
         let alignment = EventAlignment(sequence, exact: exact, events)
@@ -269,7 +269,7 @@ package struct Expectations {
             let times = events.filter(pattern.matches).map(\.time).sorted()
             let wrong = causes.filter { event in
                 let last = event.time + seconds
-                // Events of one fix have one time, in any order. An event does not follow itself.
+                // Events of the same fix have the same time, in any order. An event does not follow itself.
                 let found = times.count(upTo: last + 1e-6) - times.count(upTo: event.time.nextDown)
                 let isFollowed = found > (pattern.matches(event) ? 1 : 0)
                 return isForbidden ? isFollowed : !isFollowed && last <= end

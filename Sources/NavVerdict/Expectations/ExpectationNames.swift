@@ -2,8 +2,8 @@ import NavBus
 import NavSpelling
 import NavMessages
 
-/// The words, fields and values that `expect` lines may name: a misspelt name would match nothing, so that a line such as
-/// `never` would always hold.
+/// The words, fields and values that `expect` lines may name. A misspelt name would match nothing, so a `never` line would
+/// always hold.
 enum ExpectationNames {
     private struct Topic {
         var messages: [any Message.Type]

@@ -1,4 +1,4 @@
-/// An error in one line, whose file is not known yet.
+/// An error in a line; the caller adds the file.
 package struct LineError: Error {
     package var what: String
 
@@ -13,7 +13,7 @@ package struct SourceLine: Sendable, Equatable {
     package init(number: Int, text: String) { (self.number, self.text) = (number, text) }
 }
 
-/// The words of a line, taken one by one; a quoted text is one word and keeps its quotes.
+/// A scanner of the words of a line; a quoted text is one word and keeps its quotes.
 package struct LineScanner {
     package private(set) var rest: ArraySlice<String>
     package let line: String

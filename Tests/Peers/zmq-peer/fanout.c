@@ -1,4 +1,4 @@
-// One publisher, any number of subscribers, each a process of its own: throughput, fan-out, one-way latency.
+// One publisher and any number of subscribers, each in a separate process: throughput, fan-out, one-way latency.
 #define _GNU_SOURCE
 #include "peer.h"
 
@@ -8,7 +8,7 @@
 
 static const char topic[] = "/bench/data";
 
-/// Takes in subscriptions and ends of subscriptions until there are `wanted` subscribers.
+/// Processes subscriptions and unsubscriptions until there are `wanted` subscribers.
 static void wait_for_subscribers(void *publisher, long *present, long wanted) {
     zmq_msg_t event;
     zmq_msg_init(&event);
@@ -36,7 +36,7 @@ int run_pub(const struct settings *settings) {
     }
     int64_t end = now_ns();
     printf("count %ld\nstart %lld\nend %lld\n", settings->count, (long long)start, (long long)end);
-    // Subscribers leave when they have everything.
+    // Subscribers disconnect when they have received all messages.
     wait_for_subscribers(publisher, &present, 0);
     return 0;
 }

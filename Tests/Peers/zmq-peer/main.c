@@ -23,7 +23,7 @@ static long number(const char *option, const char *text, long least, long most) 
     char *end = NULL;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || value < least || value > most) refuse(option, "not a number it takes");
+    if (errno != 0 || end == text || *end != 0 || value < least || value > most) refuse(option, "invalid or out of range");
     return value;
 }
 
@@ -78,7 +78,7 @@ int main(int count, char **words) {
         .transport = "ipc", .name = "peer", .size = 200, .count = 1000, .subscribers = 1, .window = 64, .hwm = 1000,
         .threads = 2,
     };
-    if (count < 2) refuse("no role", "say what to do");
+    if (count < 2) refuse("no role", "give one of the roles below");
     if (strcmp(words[1], "version") == 0) return print_version();
     settings.role = words[1];
     for (int index = 2; index < count; index += 2) {

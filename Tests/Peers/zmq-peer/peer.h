@@ -1,4 +1,4 @@
-// navbus-bench's counterpart: what a good C programmer writes with libzmq for the patterns that NavBus offers.
+// The reference implementation for navbus-bench: the patterns of NavBus in idiomatic C on libzmq.
 #ifndef PEER_H
 #define PEER_H
 
@@ -7,20 +7,20 @@
 #include <stdint.h>
 #include <zmq.h>
 
-/// What the command line asks for. Sizes in bytes, rates in hertz.
+/// The settings from the command line. Sizes in bytes, rates in hertz.
 struct settings {
     const char *role;
     const char *transport;  ///< ipc, tcp or inproc
-    const char *folder;     ///< sockets, port files and samples lie here
-    const char *name;       ///< of the files this process writes
+    const char *folder;     ///< folder of sockets, port files and samples
+    const char *name;       ///< name of the files that this process writes
     long size;
     long count;             ///< measured messages
-    long warmup;            ///< messages before them
-    long rate;              ///< 0 is as fast as it goes
+    long warmup;            ///< messages before the measured ones
+    long rate;              ///< 0 is as fast as possible
     long subscribers;
     long window;            ///< credit of a stream, messages
     long hwm;
-    long threads;           ///< of inproc: 1 or 2
+    long threads;           ///< number of threads of inproc: 1 or 2
 };
 
 /// The header frame: the layout of `navbus.v1.Header`, four fixed64 fields with their tags.
@@ -30,30 +30,30 @@ struct message {
     zmq_msg_t topic, header, payload;
 };
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Returns the time of CLOCK_MONOTONIC, ns.
 int64_t now_ns(void);
-/// Sleeps until `deadline`, nanoseconds of CLOCK_MONOTONIC.
+/// Sleeps until `deadline`, ns of CLOCK_MONOTONIC.
 void sleep_until(int64_t deadline);
-/// Ends the program with what failed and libzmq's reason.
+/// Ends the program with a message: `what` failed, and libzmq's reason.
 _Noreturn void die(const char *what);
-/// Ends the program when `result` is negative.
+/// Ends the program if `result` is negative.
 void check(int result, const char *what);
 
-/// A context with libzmq's defaults.
+/// Creates a context with libzmq's defaults.
 void *make_context(void);
-/// A socket with the settings' high-water marks.
+/// Creates a socket with the high-water marks of the settings.
 void *make_socket(void *context, int type, const struct settings *settings);
-/// Binds at `name`; with tcp the port is left in a file for `connect_to`.
+/// Binds to `name`; with tcp the port is written to a file for `connect_to`.
 void bind_to(void *socket, const struct settings *settings, const char *name);
-/// Connects to who binds at `name`, now or within ten seconds.
+/// Connects to the socket that is bound to `name`; waits up to ten seconds for it.
 void connect_to(void *socket, const struct settings *settings, const char *name);
 
-/// Sends topic (its NUL included), header and payload as three frames.
+/// Sends topic (with its NUL), header and payload as three frames.
 void publish(void *socket, const char *topic, int64_t stamp, const void *payload, size_t size);
 void message_init(struct message *message);
 /// Receives three frames.
 void receive(void *socket, struct message *message);
-/// The stamp of a received header.
+/// Returns the stamp of a received header.
 int64_t stamp_of(struct message *message);
 /// Writes a header.
 void write_header(unsigned char header[HEADER_SIZE], int64_t stamp);

@@ -1,4 +1,4 @@
-// Round trips over two PUB/SUB pairs between two processes, or inside one.
+// Round trips over two PUB/SUB pairs between two processes or within one.
 #define _GNU_SOURCE
 #include "peer.h"
 
@@ -20,7 +20,7 @@ static bool has_message(void *socket, long milliseconds) {
     return zmq_poll(&item, 1, milliseconds) > 0;
 }
 
-/// Forwards the payload as it is, without a copy, and tells in the header when it arrived. False for the last one.
+/// Forwards the payload without copying, with its time of arrival in the header. False for the last message.
 static bool echo_one(void *publisher, void *subscriber, struct message *message) {
     receive(subscriber, message);
     unsigned char header[HEADER_SIZE];
@@ -56,7 +56,7 @@ struct driver {
     void *publisher, *subscriber;
     unsigned char *payload;
     struct message message;
-    /// The echo's ends when it is this same thread that echoes.
+    /// The sockets of the echo if this thread also echoes.
     void *echo_publisher, *echo_subscriber;
     struct message echo_message;
 };
@@ -67,7 +67,7 @@ static void echo_here(struct driver *driver) {
     }
 }
 
-/// Sends until an echo comes back, then waits for silence: both directions are connected and empty.
+/// Sends until an echo arrives, then drains the queues: both directions are then connected and empty.
 static void meet(struct driver *driver) {
     const struct settings *settings = driver->settings;
     memset(driver->payload, 7, (size_t)settings->size);
@@ -102,7 +102,7 @@ static void measure(struct driver *driver) {
             memcpy(&answer, zmq_msg_data(&driver->message.payload), sizeof answer);
         }
         if (answer != number) {
-            fprintf(stderr, "navbus-bench-peer: the answer to %ld is another one\n", index);
+            fprintf(stderr, "navbus-bench-peer: the answer to %ld has another index\n", index);
             exit(1);
         }
         if (index < settings->warmup) continue;
@@ -174,7 +174,7 @@ int run_inproc(const struct settings *settings) {
         driver.echo_publisher = echo.publisher;
         driver.echo_subscriber = echo.subscriber;
         message_init(&driver.echo_message);
-        // A subscription is taken in when the publisher next looks at its socket, here by asking for its events.
+        // The publisher processes the subscription when it next polls its socket.
         has_message(echo.publisher, 100);
     } else if (pthread_create(&thread, NULL, echo_forever, &echo) != 0) {
         die("pthread_create");

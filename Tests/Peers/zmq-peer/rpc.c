@@ -144,7 +144,7 @@ int run_unary(const struct settings *settings) {
     return 0;
 }
 
-/// Receives a stream, granting half a window whenever half a window was taken.
+/// Receives a stream and grants half a window after every half window received.
 static void take_stream(struct client *client, uint64_t count) {
     uint32_t window = (uint32_t)client->settings->window, half = window / 2 ? window / 2 : 1, taken = 0;
     struct frame frame = {.call = ++client->call, .kind = STREAM, .credit = window, .count = count}, answer;
