@@ -260,15 +260,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         } else if event.kind == .loadFinished {
             watchers[id] = nil
             let last = LoadRegionResponse(progress: event.progress, region: event.region, error: event.error)
-            for call in calls.map(\.call) {
-                if call.credit > 0 {
-                    call.finish(last)
-                } else {
-                    // The closure keeps the call alive until it can take the last message or is cancelled.
-                    call.onCredit = { call.finish(last) }
-                    call.onCancel = { [weak call] in call?.onCredit = nil }
-                }
-            }
+            for watcher in calls { watcher.call.finish(last) }
         }
     }
 }

@@ -15,8 +15,9 @@ from drives import NAVIGATION, Drives
 from node_calls import lives, node_calls, values, waits
 from request_fields import points
 from stage import Bus, Failed, Owner, Vehicle, Web
-from tile_calls import CACHE, TileSource, away, offline, tile_calls
+from tile_calls import CACHE, TileSource, area, away, offline, tile_calls
 from town import crossing
+from transport import credit_of_loads, credit_of_routes, fingerprints
 
 
 class Stand:
@@ -104,6 +105,17 @@ def online(on: Stand) -> None:
     on.online["delay"] = 0.0
 
 
+def credit(on: Stand) -> None:
+    """Streams of both nodes under the credit that a client gives."""
+    types = on.bus.types
+    ends = [types.Waypoint(latitude=at[0], longitude=at[1]) for at in (crossing(0, 1), crossing(3, 1))]
+    routes = types.CalculateRouteRequest(origin=ends[0], waypoints=ends[1:], preview=False)
+    credit_of_routes(on.bus, NAVIGATION, routes)
+    wanted = types.TilesetDescriptor(tileset="base", domain=2, zoom_min=12, zoom_max=14)
+    region = types.RegionDefinition(region_id="credit", geometry=area(types, 0, 0, 6_000), descriptors=[wanted])
+    credit_of_loads(on.bus, CACHE, types.LoadRegionRequest(definition=region), on.source)
+
+
 def parameters(on: Stand) -> None:
     """Sets a parameter of each kind."""
     values(
@@ -137,6 +149,8 @@ LANES: dict[str, dict[str, Part]] = {
         "tile cache": lambda on: tile_calls(on.bus, on.source),
         "offline": lambda on: offline(on.bus),
         "sources away": lambda on: away(on.new_bus("away"), on.programs / CACHE),
+        "fingerprints": lambda on: fingerprints(on.bus, NAVIGATION, CACHE),
+        "credit": credit,
         "a node's life": lambda on: lives(on.bus, CACHE),
     },
     "positions": {

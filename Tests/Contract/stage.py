@@ -36,12 +36,16 @@ class Listener(Observer):
     def __init__(self, bus: pathlib.Path, types: Messages, contract: Any) -> None:
         super().__init__(bus, types)
         self.contract = contract
+        # Of the messages of our nodes, by topic.
+        self.fingerprints: dict[str, set[int]] = {}
 
     def _take(self, frames: list[Any]) -> None:
         if len(frames) == 3 and not bytes(frames[0]).startswith(b"/bus/probe/"):
             header = self.types.Header.FromString(bytes(frames[1]))
             if self._boots.get(header.boot_id) not in (None, "vehicle"):
-                self.contract.take(header, bytes(frames[0]).rstrip(b"\0").decode(), "header")
+                topic = bytes(frames[0]).rstrip(b"\0").decode()
+                self.contract.take(header, topic, "header")
+                self.fingerprints.setdefault(topic, set()).add(header.schema_fingerprint)
         super()._take(frames)
 
 

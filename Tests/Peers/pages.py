@@ -14,6 +14,7 @@ and of the complete drawing by the page's script, in ms from the start of the na
 to its console or its first paint takes more than a second.
 
     Tests/Peers/pages.py [--navbus PROGRAM] [--drive NAME BAG TILES]… [--widths 390,820,1440] [--folder DIR] [--json]
+    Tests/Peers/pages.py [--navbus PROGRAM] --picture     only renews the README's picture
 
 Needs Chromium and the Python package websockets.
 """
@@ -34,6 +35,7 @@ import browser  # noqa: E402
 
 START, END = "60.1655,24.9375", "60.1765,24.9505"
 MOST_PAINT = 1_000
+README_PICTURE, README_SIZE = f"{ROOT}/Sources/navbus/navbus.docc/Resources/report.png", (1600, 900)
 # The duration of the playback for a live page, seconds.
 PLAYBACK = 20
 READY = "document.documentElement.dataset.ready === 'true' && performance.getEntriesByName('first-contentful-paint').length > 0"
@@ -110,6 +112,7 @@ async def main():
     parser.add_argument("--widths", default="390,820,1440", type=lambda text: [int(width) for width in text.split(",")])
     parser.add_argument("--folder", help="folder for the pages and pictures (default: .build/pages)")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--picture", action="store_true", help="only renew the README's picture of the demo's report")
     options = parser.parse_args()
     if not options.chromium:
         parser.error("Chromium is not installed; on Debian: apt-get install chromium")
@@ -123,6 +126,10 @@ async def main():
             for name, bag, tiles in drives:
                 report = os.path.join(folder, f"{name}.html")
                 run([options.navbus, "report", bag, "--tiles", tiles, "--out", report])
+                if options.picture:
+                    await page.open(f"file://{report}", *README_SIZE, "light")
+                    await page.wait(READY)
+                    return await page.screenshot(README_PICTURE)
                 rows += await measure(page, f"report {name}", f"file://{report}", "true", options)
                 seconds = await page.value("page.duration / 1000")
                 rows += await view(page, name, bag, tiles, seconds, options)

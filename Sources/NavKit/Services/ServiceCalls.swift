@@ -117,7 +117,7 @@ public final class StreamCall<Response: Message> {
     @discardableResult
     public func send(_ response: Response) -> Bool { call.send(response.encoded()) }
 
-    /// Ends the stream, optionally with one more message, which takes a credit.
+    /// Ends the stream, optionally with one more message, which takes no credit.
     ///
     /// - Returns: false when the stream was over already.
     @discardableResult

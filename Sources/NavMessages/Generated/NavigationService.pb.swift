@@ -85,8 +85,8 @@ extension CalculateRouteRequest: WireMessage {
 public struct CalculateRouteResponse: Message {
     /// Completed fraction of the work, 0 to 1: 0 in the first part, which is sent immediately; 1 in the last part, with routes or error. Parts
     /// in between give the fraction of the waypoints after the origin for which the way has been found; the search for alternatives counts as
-    /// one more waypoint. Values increase. A value is omitted when a newer one is ready, or when the client's remaining credit only covers
-    /// the last part. Requests to the online provider have no values in between.
+    /// one more waypoint. Values increase. A value is omitted when a newer one is ready, or when the client's credit is used up.
+    /// Requests to the online provider have no values in between.
     public var progress: Double?
     /// The routes, the best first; in the last part only.
     public var routes: [Route]

@@ -54,10 +54,9 @@ final class NavigationCalls {
         searches[request] = (id, call)
     }
 
-    /// Sends the completed share of a search. The last credit is reserved for the routes.
+    /// Sends the completed share of a search, unless the client's credit is used up.
     func note(_ share: Double, of request: UInt64) {
-        guard let call = searches[request]?.call, call.credit > 1 else { return }
-        call.send(CalculateRouteResponse(progress: share))
+        searches[request]?.call.send(CalculateRouteResponse(progress: share))
     }
 
     func nextID() -> UInt64 {
