@@ -3,9 +3,10 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// gnss-node with every source of fixes.
+/// `gnss-node` with every kind of source.
 struct ReceiverTests {
-    /// Starts the node on a source, with a listener that ends after `count` positions; both have been detected when it returns.
+    /// Starts the node on a source, with a listener that ends after `count` positions; returns when each has discovered
+    /// the other.
     private func start(_ source: String, count: Int, in box: Sandbox, _ settings: [String] = []) async throws
         -> (node: Program, echo: Program)
     {
@@ -27,7 +28,7 @@ struct ReceiverTests {
         (35.0...35.4).contains(place.latitude) && (136.7...137.2).contains(place.longitude)
     }
 
-    /// A sentence a second, driving north.
+    /// Returns one sentence per second of a drive northwards.
     private static func sentences(_ count: Int, from second: Int = 0) -> String {
         (second..<second + count).map { second in
             let clock = String(format: "12%02d%02d.00", second / 60, second % 60)
@@ -79,7 +80,7 @@ struct ReceiverTests {
             let places = try await positions(again)
             #expect(places.allSatisfy(Self.isInNagoya))
             #expect(node.exitStatus == nil)
-            // One line when the connection is lost and one when it cannot be made, whatever the number of attempts.
+            // One line for the lost connection and one for the failing attempts, however many there are.
             #expect(node.errors.ranges(of: "trying again").count <= 2, "\(node.errors)")
         }
     }
@@ -116,7 +117,7 @@ struct ReceiverTests {
         }
     }
 
-    /// gpsd itself, fed by gpsfake through a pseudo-terminal.
+    /// Runs gpsd itself, fed by gpsfake through a pseudo-terminal.
     @Test(
         .enabled(
             if: Project.find("gpsfake") != nil && Project.find("gpsd") != nil,
@@ -142,7 +143,7 @@ struct ReceiverTests {
         }
     }
 
-    /// The present says nothing about the latency of recorded fixes.
+    /// A reception time would be that of the playback, which says nothing about the latency of recorded fixes.
     @Test func aFileHasNoTimeOfReception() async throws {
         try await withSandbox { box in
             let log = try box.write("drive.nmea", Self.sentences(3))
@@ -192,7 +193,7 @@ struct ReceiverTests {
     @Test func gpsWeekRolloverIsCorrected() async throws {
         let receiver = try SerialReceiver()
         try await withSandbox { box in
-            // 2006-05-18 is 2026-01-01 less 1,024 weeks.
+            // 2006-05-18 is 2026-01-01 minus 1,024 weeks.
             let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "3"])
             let node = try box.start("gnss-node", ["--name", "roof", "--set", "source=\(receiver.device)"])
             try await node.says("reading '\(receiver.device)'")
@@ -211,7 +212,7 @@ struct ReceiverTests {
                 let time = (fix?["timestamp"] as? [String: Any])?["seconds"]
                 let seconds = try #require((time as? Double) ?? (time as? String).flatMap(Double.init), "\(line)")
                 #expect((noon..<noon + 60).contains(seconds))
-                // If the format names no receiver, the node does.
+                // Where the format does not name the receiver, the node's name for it is used.
                 #expect(fix?["source"] as? String == "roof")
             }
             node.send(SIGTERM)
