@@ -4,7 +4,7 @@ import NavNavigator
 import NavWire
 import Testing
 
-/// What an answer to ReviseInstruction replaces.
+/// The fields that an answer to ReviseInstruction replaces.
 struct RevisedInstructionTests {
     private func content(_ visual: NavMessages.VisualInstruction) throws -> NavNavigator.PolicyAnswer.Content? {
         try NavNavigator.PolicyAnswer(ReviseInstructionAnswer(instruction: .visual(visual))).content
