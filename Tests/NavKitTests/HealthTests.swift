@@ -11,7 +11,7 @@ import Testing
 struct HealthTests {
     private let second: Int64 = 1_000_000_000
 
-    /// The health that the monitor reports these seconds from now.
+    /// Returns the health that the monitor reports after some seconds.
     private func health(of stage: EchoStage, after seconds: Int64) -> NodeHealth {
         var monitor = HealthMonitor()
         return monitor.report(
@@ -100,7 +100,7 @@ struct HealthTests {
         #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "the finding expires")
     }
 
-    @Test func messagesThatTheBusRejectsAreExplainedAndNotCalledSilence() throws {
+    @Test func messagesRejectedByTheBusAreReportedWithTheirCause() throws {
         let stage = try EchoStage()
         for _ in 0..<3 { stage.network.inject([Array("/gnss/fix".utf8) + [0], GnssFix().encoded()]) }
         for _ in 0..<3 { try stage.turn() }
@@ -191,7 +191,7 @@ struct HealthTests {
         }
     }
 
-    @Test func nodeThatOthersDoNotFindIsDegraded() throws {
+    @Test func undiscoverableNodeIsDegraded() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             var configuration = BusConfiguration(directory: directory)
@@ -257,7 +257,7 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 5, at: 11 * second) == 2)
         #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 3)
         #expect(memory.recentLoss("a", total: 6, at: 15 * second) == 1)
-        // A jump of the clock does not repeat a loss.
+        // A jump of the clock does not report the loss again.
         memory.startOver()
         #expect(memory.recentLoss("a", total: 6, at: 16 * second) == 0)
         #expect(memory.recentLoss("a", total: 8, at: 17 * second) == 2)
