@@ -85,7 +85,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: ["truncate", "flip", "empty", "remove", "replace"])
-    func aDamagedTileIsNamed(damage: String) async throws {
+    func damagedTileIsReportedByItsPath(damage: String) async throws {
         try await withSandbox { box in
             let tiles = try await box.copyTiles()
             let name = try #require(
@@ -210,7 +210,7 @@ struct BadInputTests {
     }
 
     @Test(.enabled(if: Project.hasOsmium, "needs Python with the package osmium: set NAVBUS_PYTHON"))
-    func unreachableDestinationIsNamed() async throws {
+    func unreachableDestinationIsReported() async throws {
         try await withSandbox { box in
             try await box.succeed(Project.python, ["-c", Self.twoIslands, box.path + "/islands.osm.pbf"])
             try await box.succeed("navbus", ["map", "build", "islands.osm.pbf", "--out", "tiles"])

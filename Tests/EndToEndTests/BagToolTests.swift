@@ -194,7 +194,7 @@ struct BagToolTests {
         """#
 
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func namesAndTextsOfAForeignBagDoNotReachTheTerminalRaw() async throws {
+    func controlCharactersOfAForeignBagDoNotReachTheTerminal() async throws {
         try await withSandbox { box in
             func controls(_ text: String) -> [Unicode.Scalar] {
                 text.unicodeScalars.filter {

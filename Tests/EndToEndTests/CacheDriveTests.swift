@@ -82,7 +82,7 @@ struct CacheDriveTests {
         }
     }
 
-    @Test func missingTilesAreNamedWithoutANetwork() async throws {
+    @Test func missingTilesAreReportedWithoutANetwork() async throws {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)
             // The list of tiles is available, but no tile has been requested yet.

@@ -54,7 +54,7 @@ struct DemoTests {
     }
 
     @Test(.enabled(if: Project.hasPython, "needs Python with google.protobuf, mcap, mcap_protobuf and zmq"))
-    func aReplaysBagIsDecodedByTheReferenceImplementation() async throws {
+    func bagOfAReplayIsDecodedByTheReferenceImplementation() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             let bag = box.path + "/replay.mcap"

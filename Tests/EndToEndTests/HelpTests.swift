@@ -57,7 +57,7 @@ struct HelpTests {
         }
     }
 
-    @Test func theCatalogueIsATable() async throws {
+    @Test func catalogueIsPrintedAsATable() async throws {
         try await withSandbox { box in
             let table = try await box.succeed("navbus", ["topic", "list", "--catalogue"])
             #expect(table.outputLines.allSatisfy { $0.hasPrefix("|") && $0.hasSuffix("|") })

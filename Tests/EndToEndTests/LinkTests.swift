@@ -9,7 +9,7 @@ struct LinkTests {
     private static let foreign = ["sqlite3_", "4GRDB", "7NIOCore", "8NIOPosix", "BoringSSL", "libsqlite3"]
 
     @Test(arguments: ["gnss-node", "navigation-node", "policy-node-example"])
-    func noDatabaseAndNoServerIsLinked(program: String) throws {
+    func nodeLinksNeitherDatabaseNorServer(program: String) throws {
         let path = try Programs.path(program)
         let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])
         let libraries = try Programs.run(try #require(Project.find("ldd")), [path])

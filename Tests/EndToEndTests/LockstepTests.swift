@@ -82,7 +82,7 @@ struct LockstepTests {
         .enabled(
             if: Project.hasPython && Project.find("protoc") != nil,
             "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
-    func nodeInAnotherLanguageTakesPart() async throws {
+    func nodeInAnotherLanguageParticipates() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let script = Project.root + "/Tests/Peers/weather_node.py"
@@ -103,7 +103,7 @@ struct LockstepTests {
         }
     }
 
-    @Test func deadParticipantIsNamedAndEndsThePlayback() async throws {
+    @Test func deadParticipantIsReportedAndEndsThePlayback() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "cut.mcap"])

@@ -79,7 +79,7 @@ struct NodeToolTests {
         }
     }
 
-    @Test func doctorNamesProblemsAndFailsOnlyThen() async throws {
+    @Test func doctorReportsProblemsAndFailsOnlyThen() async throws {
         try await withWeather { box, node in
             let well = try await box.run("navbus", ["doctor"])
             for text in ["libzmq", "CURVE", "inotify", "registry", "time sync", "every node answers"] {

@@ -6,7 +6,7 @@ import Testing
 /// Programs with full disks, closed outputs, crashes, and files that change under them.
 struct OperatorTests {
     /// Every command that prints reports a full disk and fails.
-    @Test func failedOutputIsAFailure() async throws {
+    @Test func unwritableOutputIsAnError() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             try box.write("pairs.csv", "from_lat,from_lon,to_lat,to_lon\n\(Town.from),\(Town.to)\n")
@@ -30,7 +30,7 @@ struct OperatorTests {
         }
     }
 
-    @Test func nodeWithAnUnwritableLogContinuesAndReportsIt() async throws {
+    @Test func nodeContinuesWithAnUnwritableLogAndReportsIt() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for output in ["2> /dev/full", "2>&-"] {
@@ -61,7 +61,7 @@ struct OperatorTests {
 
     /// The process writes the crash report itself: a debugger would hold the node's lock for minutes.
     @Test(arguments: [SIGSEGV, SIGILL, SIGABRT])
-    func crashedNodeReportsWhereAndLeavesTheBus(signal: Int32) async throws {
+    func crashedNodeReportsItsLocationAndLeavesTheBus(signal: Int32) async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for _ in 0..<2 {

@@ -218,7 +218,7 @@ struct ReadmeTests {
         .enabled(
             if: Project.hasPython && Project.find("protoc") != nil,
             "needs protoc, and Python with zmq and google.protobuf: set NAVBUS_PYTHON"))
-    func pythonListingsPrintWhatTheGuideShows() async throws {
+    func pythonListingsPrintTheOutputOfTheGuide() async throws {
         let listings = try Self.documents.flatMap { try Self.blocks(of: $0, marked: "python") }
         #expect(!listings.isEmpty)
         let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)

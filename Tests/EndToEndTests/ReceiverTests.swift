@@ -43,7 +43,7 @@ struct ReceiverTests {
     }
 
     @Test(.needs("gnss/wire/nagoya/gpsd.jsonl"))
-    func gpsdIsAskedAndItsReportsArrive() async throws {
+    func gpsdReportsAreRequestedAndReceived() async throws {
         let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
         let server = try GPSDServer(reports)
@@ -85,7 +85,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func missingDaemonIsWaitedForWithAWarning() async throws {
+    @Test func missingDaemonIsRetriedWithAWarning() async throws {
         let server = try GPSDServer([])
         server.stop()
         try await withSandbox { box in
@@ -108,7 +108,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func unknownHostIsNamed() async throws {
+    @Test func unknownHostIsReported() async throws {
         try await withSandbox { box in
             let node = try box.start("gnss-node", ["--set", "source=gpsd://no-such-host.invalid:2947"])
             try await node.says("cannot find host 'no-such-host.invalid'")
@@ -122,7 +122,7 @@ struct ReceiverTests {
         .enabled(
             if: Project.find("gpsfake") != nil && Project.find("gpsd") != nil,
             "needs the Debian packages gpsd and gpsd-clients"))
-    func gpsdItselfFeedsTheNode() async throws {
+    func realGPSDFeedsTheNode() async throws {
         let gpsfake = try #require(Project.find("gpsfake"))
         let free = try GPSDServer([])
         free.stop()
@@ -144,7 +144,7 @@ struct ReceiverTests {
     }
 
     /// A reception time would be that of the playback, which says nothing about the latency of recorded fixes.
-    @Test func aFileHasNoTimeOfReception() async throws {
+    @Test func fixesOfAFileHaveNoReceiveStamp() async throws {
         try await withSandbox { box in
             let log = try box.write("drive.nmea", Self.sentences(3))
             let (node, echo) = try await start(log, count: 3, in: box)

@@ -124,7 +124,7 @@ import Testing
         #expect(device?.code == .notMCAP, "a file of unknown size counts as empty")
     }
 
-    @Test func unknownCompressionIsNamedAndSkipped() throws {
+    @Test func unknownCompressionIsReportedAndSkipped() throws {
         var raw = RawBag()
         raw.record(0x06, RawBag.chunk([1, 2, 3], compression: "brotli"))
         raw.record(0x06, RawBag.chunk(RawBag.channel(1, "/x") + RawBag.message(1, time: 5)))

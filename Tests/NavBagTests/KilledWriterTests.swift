@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func everyChangedByteIsFoundOrHarmless() throws {
+    @Test func everyChangedByteIsDetectedOrHarmless() throws {
         let written = samples(20)
         for options in [BagWriteOptions(compression: .none), BagWriteOptions(compression: .zstd, chunkSize: 1024)] {
             let whole = try bag(written, options)

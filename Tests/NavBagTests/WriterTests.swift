@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func fullDiskSurfacesAndEndsTheWriter() throws {
+    @Test func fullDiskIsReportedAndEndsTheWriter() throws {
         struct DiskFull: Error {}
         for room in [0, 40, 3_000, 20_000] {
             var taken = 0

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func servedServicesAreKnownBeforeACall(_ implementation: Implementation) throws {
+    func servedServicesAreDiscoveredBeforeACall(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         #expect(try !pair.client.isServed("test.Echo", by: nil))
         try pair.server.serve(Self.service) { $0.finish([]) }

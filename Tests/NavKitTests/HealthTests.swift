@@ -19,7 +19,7 @@ struct HealthTests {
             now: Clocks.monotonic() + seconds * second, publishers: { _ in nil })
     }
 
-    @Test func aSilentTopicIsNamed() throws {
+    @Test func silentTopicIsReported() throws {
         let stage = try EchoStage()
         #expect(health(of: stage, after: 0).state == .ok, "silence is not a fault just after the start")
         let never = health(of: stage, after: 4)
@@ -38,7 +38,7 @@ struct HealthTests {
             "optional, but it was received before")
     }
 
-    @Test func aSilentTopicNamesItsPublishers() throws {
+    @Test func silentTopicIsReportedWithItsPublishers() throws {
         let stage = try EchoStage()
         var monitor = HealthMonitor()
         func message(_ publishers: [String]?) -> String? {
@@ -82,7 +82,7 @@ struct HealthTests {
         #expect(health.topics.first { $0.topic == "/gnss/fix" }?.mismatchCount == 3 && health.state == .ok)
     }
 
-    @Test func aPublisherWhoseMessagesAreRejectedIsNamed() throws {
+    @Test func publisherOfRejectedMessagesIsReported() throws {
         let stage = try EchoStage()
         let publication = try stage.peer.advertise(
             TopicDescription(
@@ -123,7 +123,7 @@ struct HealthTests {
         #expect(report(after: 16).reasons.map(\.code) == ["topic_silent"], "the finding expires")
     }
 
-    @Test func publisherOnTheBusIsNamed() throws {
+    @Test func publisherIsIdentifiedByItsNodeName() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let source = try BusNode(name: "old-source", configuration: BusConfiguration(directory: directory))
@@ -150,7 +150,7 @@ struct HealthTests {
         }
     }
 
-    @Test func nodesOfOtherHostsAreNamedAndTakeNoPartInLockstep() throws {
+    @Test func nodesOfOtherHostsAreReportedAndExcludedFromLockstep() throws {
         try withTemporaryFolder { folder in
             try withTemporaryFolder { far in
                 var configuration = BusConfiguration(directory: try BusDirectory(path: far))

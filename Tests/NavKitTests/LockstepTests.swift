@@ -214,7 +214,7 @@ struct LockstepTests {
         #expect(done == [.stepped(nextTimer: SimulatedTime(nanoseconds: 5))])
     }
 
-    @Test func participantThatDiesOrLosesMessagesIsNamed() {
+    @Test func participantThatDiesOrLosesMessagesIsReported() {
         var coordinator = coordinator(["a": ["/x"], "b": ["/y"]])
         _ = coordinator.step(to: SimulatedTime(nanoseconds: 1), epoch: 0, points: [])
         #expect(coordinator.failed("a", "gone") == [.failed(.participant("a", "gone"))])

@@ -44,7 +44,7 @@ struct NodeClockTests {
         #expect(ticks == [500] && clock.healthReasons.isEmpty)
     }
 
-    @Test func timersOutliveAClockAtTheEndOfTime() {
+    @Test func timersSurviveAClockAtItsMaximum() {
         let clock = NodeClock(isSimulated: true, machine: Machine().clocks)
         var ticks: [Int64] = []
         clock.every(.nanoseconds(10)) { ticks.append(clock.stamp?.nanoseconds ?? -1) }

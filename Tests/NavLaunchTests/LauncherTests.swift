@@ -266,7 +266,7 @@ import Testing
 
     /// Kills the probe's launcher at different times: before, while and after it starts processes.
     @Test(arguments: [0, 1, 2, 4, 8, 16, 32, 64, 128])
-    func nothingOutlivesALauncherThatIsKilledAtAnyMoment(milliseconds: Int) throws {
+    func noProcessOutlivesALauncherKilledAtAnyTime(milliseconds: Int) throws {
         let escape = "setsid sleep 1000 & sleep 1000 & setsid sh -c 'sleep 1000 & exec sleep 1000' & "
         let file = scratch.write(
             "launch.yaml",
@@ -288,7 +288,7 @@ import Testing
         try waitUntilNobodyHas("HOME_OF_TEST=\(scratch.path)")
     }
 
-    @Test func nothingOutlivesALauncherThatIsKilled() throws {
+    @Test func noProcessOutlivesAKilledLauncher() throws {
         let launcher = try probe("trap '' INT TERM HUP; sleep 1000 & echo $$ $! > pids; while :; do wait; done")
         let started = try readPIDs("pids", count: 2)
         for pid in started { #expect(kill(pid, 0) == 0) }

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["true", "false"])
-    func alternativesMayShareANameThatOthersComeAfter(isLive: String) throws {
+    func conditionalNodesMayShareANameUsedByAfter(isLive: String) throws {
         scratch.write(
             "a.yaml",
             """

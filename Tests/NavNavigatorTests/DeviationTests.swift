@@ -155,7 +155,7 @@ struct DeviationTests {
     }
 
     /// After a long wait the vehicle omits a loop of its route, and thereby skips a part of it.
-    @Test func longWaitBringsNoLaterPartOfTheRouteWithinReach() throws {
+    @Test func longWaitDoesNotMakeALaterPartOfTheRouteReachable() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.rerouteDetect = false

@@ -363,7 +363,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func noInputBreaksTheCore(seed: UInt64) throws {
+    func randomEventsKeepTheInvariants(seed: UInt64) throws {
         var monkey = Monkey(try Town.grid(), seed: seed)
         var config = NavigatorConfig()
         config.legsAutoAdvance = seed % 2 == 0

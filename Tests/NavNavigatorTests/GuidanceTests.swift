@@ -62,7 +62,7 @@ import Testing
     }
 
     /// If it stayed, the previous banner would show a completed maneuver.
-    @Test func suppressedBannerClearsTheOneBeforeIt() throws {
+    @Test func suppressedBannerClearsThePreviousOne() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.policy.asked = [.reviseInstruction]
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// The main maneuver is not the one that follows, so the sub line must not show it.
-    @Test func addedSubLineHasOnlyTheManeuverThatTheOwnerNames() throws {
+    @Test func addedSubLineHasOnlyTheOwnersManeuver() throws {
         let town = try Town.grid()
         let maneuver = RevisedInstruction.SubManeuver(type: .rotary, modifier: .left, roundaboutExit: 3)
         for given in [nil, maneuver] {

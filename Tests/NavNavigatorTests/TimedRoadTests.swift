@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func anAlternativeOverARoadThatIsOpenAtThisHourStaysUntilTrafficClosesIt(isClosed: Bool) throws {
+    func alternativeOverATimedRoadStaysUntilTrafficClosesIt(isClosed: Bool) throws {
         let town = try Town(
             """
                       C-------D

@@ -46,7 +46,7 @@ struct BagDiffTests {
 
     /// Replays and recordings in lockstep have no publisher ids.
     @Test(arguments: [[1, 2], [nil, nil]] as [[UInt64?]])
-    func equalNumbersOfTwoRunsAreTwoEvents(runs: [UInt64?]) throws {
+    func equalSequencesOfTwoRunsAreTwoEvents(runs: [UInt64?]) throws {
         try withTemporaryFolder { folder in
             var log = MessageLog(try BagWriter(path: folder + "/a.mcap", overwrite: true))
             // The last message repeats the second, as at the start of a recording's next file.

@@ -91,7 +91,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func valueBeforeTheStartOfATopicMarkedAsLatchedIsPlayed() throws {
+    @Test func lastLatchedValueBeforeTheStartIsPlayed() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/team.mcap"
             var writer = try BagWriter(path: path)
@@ -409,7 +409,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func playbackAsInputOfANodeKeepsTheMessagesOfOtherPublishersOfItsTopics() throws {
+    @Test func playbackAsInputKeepsMessagesOfOtherPublishersOnTheNodesTopics() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/two.mcap"
             var log = MessageLog(try BagWriter(path: path))

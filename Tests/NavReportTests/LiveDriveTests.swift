@@ -52,7 +52,7 @@ struct LiveDriveTests {
         #expect(try page().contains("aria-live=\"off\">0:09 / 0:09</output>"))
     }
 
-    @Test func restartedPublisherCountsAnew() throws {
+    @Test func messagesOfARestartedPublisherAreNotRepetitions() throws {
         var drive = LiveDrive(sequence: 7)
         add(position(0), "/nav/position", at: 0, to: &drive)
         for (publisher, phase) in [(1, NavigationPhase.guidance), (2, .idle)] as [(UInt64, NavigationPhase)] {

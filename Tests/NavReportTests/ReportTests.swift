@@ -278,7 +278,7 @@ struct ReportTests {
         #expect(try count() == 2)
     }
 
-    @Test func restartedPublisherCountsAnew() throws {
+    @Test func messagesOfARestartedPublisherAreNotRepetitions() throws {
         var drive = DriveCollector()
         for index in 0..<10 { drive.add(position(index)) }
         // The last message of each run is latched and repeated at the start of the recording's next file.
@@ -294,7 +294,7 @@ struct ReportTests {
     }
 
     /// Replays and recordings in lockstep have no publisher ids; `navbus bag merge` combines several in one bag.
-    @Test func runsWithoutAPublisherCountAnew() throws {
+    @Test func messagesOfRunsWithoutAPublisherAreNotRepetitions() throws {
         var drive = DriveCollector()
         for index in 0..<10 { drive.add(position(index)) }
         for (second, phase) in [(1, .guidance), (3, .idle), (3, .idle)] as [(Int64, NavigationPhase)] {

@@ -56,7 +56,7 @@ struct ComparisonTests {
 
     /// The smallest number of changed bags that is reported depends only on the number of figures.
     @Test(arguments: [12, 13, 20, 37, 400])
-    func changeIsReportedFromAFewBagsOn(count: Int) throws {
+    func changeIsReportedOnceEnoughBagsDiffer(count: Int) throws {
         let (before, sizes) = (Self.noise(count, seed: 3), Self.noise(count, seed: 4))
         for (others, least) in [([], 8), (Metric.allCases.map(\.rawValue), 11)] {
             for changed in [least - 1, least] {

@@ -50,7 +50,7 @@ struct ExpectationTests {
 
     /// Quotes distinguish a road's name from a keyword of the line.
     @Test(arguments: ["route via Road \"within\" Walls, Ring", "route via \"Road within\" Walls, *"])
-    func roadNameMayHaveAWordOfTheLine(line: String) throws {
+    func roadNameMayContainAKeyword(line: String) throws {
         for (text, count) in [
             ("Road within Walls, Ring", 0), ("Road \"within\" Walls, Ring", 0), ("Road without Walls, Ring", 1),
         ] {

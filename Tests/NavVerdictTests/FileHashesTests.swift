@@ -7,7 +7,7 @@ struct FileHashesTests {
     private static let bag = FileHashes.Attributes(
         size: 10_742, modified: 1_700_000_000 * second + 1, changed: 1_795_871_002 * second + 2, inode: 16_271_128)
 
-    @Test func hashIsKnownWhileAllAttributesAreEqual() {
+    @Test func cachedHashIsUsedWhileAllAttributesAreEqual() {
         var files = FileHashes()
         #expect(files.hash(of: "/a b\tc.mcap", Self.bag) == nil && !files.hasNews)
         files.note("0f", of: "/a b\tc.mcap", Self.bag, at: Self.bag.changed + 60 * Self.second)
@@ -27,7 +27,7 @@ struct FileHashesTests {
 
     /// A later change within the same tick of the file system's clock would leave the attributes unchanged.
     @Test(arguments: [-3600, 0, 1, 2, 3] as [Int64])
-    func hashOfAFileThatHasJustChangedIsNotKept(age: Int64) {
+    func hashOfARecentlyChangedFileIsNotCached(age: Int64) {
         var files = FileHashes()
         files.note("0f", of: "/a", Self.bag, at: Self.bag.changed + age * Self.second)
         #expect((files.hash(of: "/a", Self.bag) != nil) == (age > 2) && files.hasNews == (age > 2))

@@ -71,7 +71,7 @@ struct CoverageTests {
     }
 
     @Test("A missing tile is reported as such instead of as a place without roads")
-    func missingTileIsNamed() async throws {
+    func missingTileIsReported() async throws {
         var hidden: RoadTileID?
         let table = try ServiceTable(prepare: { hidden = try Self.hide(.local, at: Helsinki.to, in: $0) })
         let tile = try #require(hidden)

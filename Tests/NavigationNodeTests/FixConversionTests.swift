@@ -110,7 +110,7 @@ struct FixConversionTests {
         for angle in [7, 10, 25, 325, -7, 1e300, .infinity, .nan] { #expect(course(angle) == nil, "\(angle)") }
     }
 
-    @Test func valuesOutOfRangeAreNamed() {
+    @Test func valuesOutOfRangeAreReported() {
         var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), speed: 3, course: 6.29)
         (message.hdop, message.horizontalAccuracyM, message.heading) = (0, 0, .nan)
         #expect(message.fieldDefect == nil)
@@ -128,7 +128,7 @@ struct FixConversionTests {
         }
     }
 
-    @Test func impossibleUncertaintiesAreNamed() {
+    @Test func impossibleUncertaintiesAreReported() {
         func defect(
             _ covariance: [Double], _ type: PositionCovarianceType? = .known, velocity: [Double] = []
         ) -> String? {
@@ -156,7 +156,7 @@ struct FixConversionTests {
         #expect(message.fieldDefect?.description == "speed_accuracy_mps -1.0 (m/s, 0 or more)")
     }
 
-    @Test func odometryThatIsNotUsedIsNamed() {
+    @Test func unusedOdometryIsReported() {
         #expect(VehicleOdometry(stampNs: 1, speedMps: 0, yawRateRadps: .nan).fieldDefect == nil)
         #expect(VehicleOdometry(stampNs: 1, yawRateRadps: -1, standstill: true).fieldDefect == nil)
         let names = [

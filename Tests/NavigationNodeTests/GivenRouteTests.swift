@@ -7,7 +7,7 @@ import Testing
 
 /// Routes given by a client, converted for guidance.
 struct GivenRouteTests {
-    @Test func aWaypointMayBeAsFarFromItsRouteAsItsOwnRadius() async throws {
+    @Test func waypointMayBeWithinItsRadiusOfTheRoute() async throws {
         let table = try ServiceTable()
         let destination = NavMessages.Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
         try await table.drive(try Helsinki.drive.get().prefix(3))

@@ -210,7 +210,7 @@ struct NavigationServiceTests {
     }
 
     @Test(arguments: [(0, 0, [0, 1]), (1, 0, [0, 0.5, 1]), (0, 1, [0, 0.5, 1])] as [(Int, UInt32, [Double])])
-    func progressOfACalculationIsThatOfItsSearches(stops: Int, alternatives: UInt32, wanted: [Double]) async throws {
+    func calculationProgressFollowsItsSearches(stops: Int, alternatives: UInt32, wanted: [Double]) async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         let stop = Waypoint(

@@ -130,7 +130,7 @@ struct PositionHealthTests {
         #expect(bench.counter("fixes_left_out") == 3)
     }
 
-    @Test func firstFixesWithoutATimeAreNotCalledMissing() async throws {
+    @Test func firstFixesWithoutATimeAreNotReportedAsMissing() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }
@@ -144,7 +144,7 @@ struct PositionHealthTests {
         #expect(missing.message == "no fix with a time has arrived yet")
     }
 
-    @Test func valuesThatAreNotUsedAreReportedWhileTheyCome() async throws {
+    @Test func unusedValuesAreReportedWhileTheyArrive() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }

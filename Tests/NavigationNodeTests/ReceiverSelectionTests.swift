@@ -101,7 +101,7 @@ struct ReceiverSelectionTests {
 
     /// The preferred receiver fails; shortly after it has resumed, both clocks are set back by an hour.
     @Test(arguments: [-100_000_000, 100_000_000] as [Int64])
-    func setClockNeitherFailsAReceiverNorKeepsOneOut(rearAfterFront shift: Int64) throws {
+    func clockStepNeitherFailsNorExcludesAReceiver(rearAfterFront shift: Int64) throws {
         var configuration = Helsinki.configuration
         configuration.receivers = ["front", "rear"]
         let seat = try SessionHarness(configuration)

@@ -23,7 +23,7 @@ struct TilesetDirectoryTests {
 
     /// A tileset must not refer to files outside its directory.
     @Test(arguments: ["../secret", "/etc/passwd", "9/291/149.road", ""])
-    func tileFileOutsideItsPlaceIsRejected(file: String) throws {
+    func tileFileOutsideTheTilesetIsRejected(file: String) throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let json = URL(fileURLWithPath: path + "/tileset.json")

@@ -90,7 +90,7 @@ import Testing
         #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
     }
 
-    @Test func routeOfATripInProgressIsMappedForNow() throws {
+    @Test func resumedRouteIsMappedForTheCurrentTime() throws {
         var kept = try Self.keptTrip()
         kept.order?.options = NavMessages.RouteOptions(departureNs: 1_767_654_000_000_000_000)
         var wanted: [RoutePreferences] = []
