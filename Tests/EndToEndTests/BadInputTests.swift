@@ -2,9 +2,10 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// Invalid input gives one clear line that says what, where and what to do, and exit 1 or 2; never a trap.
+/// Invalid input ends with exit status 1 or 2 and one line that says what failed, where and what to do; never with a
+/// trap.
 struct BadInputTests {
-    /// A call that cannot work, and the texts that its one line must contain.
+    /// An invalid call, and the texts that its error line must contain.
     struct Mistake: Sendable, CustomTestStringConvertible {
         var tool = "navbus"
         var call: String
@@ -84,7 +85,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: ["truncate", "flip", "empty", "remove", "replace"])
-    func aDamagedTileIsNamed(damage: String) async throws {
+    func damagedTileIsReportedByItsPath(damage: String) async throws {
         try await withSandbox { box in
             let tiles = try await box.copyTiles()
             let name = try #require(
@@ -102,7 +103,7 @@ struct BadInputTests {
                 let mistake = Mistake(call: call, status: 1, says: ["\(tiles)/\(name)", "navbus map build"])
                 try await check(mistake, in: box)
             }
-            // A node continues without a missing tile: it may arrive later.
+            // A node continues without a missing tile, because the tile may arrive later.
             if damage == "remove" { return }
             let node = Mistake(
                 tool: "navigation-node", call: "--set tiles=\(tiles)", status: 1,
@@ -209,7 +210,7 @@ struct BadInputTests {
     }
 
     @Test(.enabled(if: Project.hasOsmium, "needs Python with the package osmium: set NAVBUS_PYTHON"))
-    func unreachableDestinationIsNamed() async throws {
+    func unreachableDestinationIsReported() async throws {
         try await withSandbox { box in
             try await box.succeed(Project.python, ["-c", Self.twoIslands, box.path + "/islands.osm.pbf"])
             try await box.succeed("navbus", ["map", "build", "islands.osm.pbf", "--out", "tiles"])
@@ -287,7 +288,7 @@ struct BadInputTests {
         try await withSandbox { box in
             try box.write("text.mcap", "hello world, this is not a bag\n")
             try box.write("text.csv", "hello world, this is not a trace\n")
-            // Not accurate enough for the start of a route.
+            // Too inaccurate for the start of a route.
             try box.write("poor.csv", "t_s,lat,lon,h_acc_m\n0,60.17,24.94,500\n1,60.1701,24.94,500\n")
             try box.write("empty.mcap", "")
             let path = try await Town.shared.drive
@@ -300,7 +301,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func recoveryIsNotAdvisedForWhatIsNoBag() async throws {
+    @Test func recoveryIsAdvisedOnlyForBags() async throws {
         try await withSandbox { box in
             try box.write("text.mcap", "hello world, this is not a bag\n")
             try box.write("empty.mcap", "")

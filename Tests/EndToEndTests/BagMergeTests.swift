@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Files of a split recording, merged again.
+/// Merging the files of a split recording.
 struct BagMergeTests {
     /// A message of a recorder's file, on a latched topic unless it is a fix.
     private struct Received {
@@ -33,13 +33,13 @@ struct BagMergeTests {
         try writer.close()
     }
 
-    @Test func whatTheFilesOfASplitRecordingRepeatIsMergedOnce() async throws {
+    @Test func repeatedMessagesOfASplitRecordingAreMergedOnce() async throws {
         try await withSandbox { box in
             let first = [
                 Received(logTime: 1_000), Received(boot: "b2", logTime: 1_001),
                 Received(topic: "/gnss/fix", logTime: 1_002),
             ]
-            // The value of the first publisher is repeated; the others only look like those of the first file.
+            // The first message repeats one of the first file; the others only resemble one.
             let second = [
                 Received(logTime: 2_000), Received(topic: "/gnss/fix", logTime: 2_001),
                 Received(logTime: 2_002, byte: 2),
@@ -56,7 +56,7 @@ struct BagMergeTests {
             let reader = try BagReader(path: box.path + "/m.mcap")
             let hosts = try reader.index.metadata.map { try reader.metadata($0).entries["host"] }
             #expect(hosts == ["car", "van", nil])
-            // What one file has twice is no repetition.
+            // A duplicate within one file is not a repetition.
             #expect(try reader.index.attachments.map { try reader.attachment($0).data } == [[1], [1], [2]])
         }
     }

@@ -4,11 +4,11 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Bags that are cut, merged, filtered, printed and converted, read by other implementations.
+/// Commands that cut, merge, filter, print and convert bags; other implementations read the output.
 struct BagToolTests {
     private static let hasROS = Python.has("rosbags, mcap, mcap_protobuf, zstandard")
 
-    /// A simulated drive with its guidance: a bag with many topics.
+    /// Returns a bag of a simulated drive with its guidance, which has many topics.
     private func replayed(in box: Sandbox) async throws -> String {
         let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
         try await box.succeed(
@@ -16,7 +16,7 @@ struct BagToolTests {
         return "drive.mcap"
     }
 
-    /// The messages of bags as the reference implementation reads them, every checksum checked.
+    /// Prints the messages of bags as the reference implementation reads them, with every checksum verified.
     private static let dump = """
         import sys, hashlib
         from mcap.reader import SeekingReader
@@ -41,7 +41,7 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "cut", bag, "--start", "100", "--end", "200", "-o", "cut.mcap"])
             let cut = try await dump("cut.mcap")
             let expected = all.filter { (start..<start + 100_000_000_000).contains(time($0)) }
-            // First come the latched topics with their last values, at the time of the cut.
+            // The cut begins with the last values of the latched topics, stamped with the time of the cut.
             let head = cut.prefix(cut.count - expected.count)
             #expect(Array(cut.dropFirst(head.count)) == expected && expected.count > 300)
             #expect(
@@ -58,7 +58,7 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "merge", "nav.mcap", "rest.mcap", "-o", "merged.mcap"])
             #expect(try await dump("merged.mcap").sorted() == all.sorted())
             try await box.succeed("navbus", ["bag", "check", "cut.mcap", "nav.mcap", "rest.mcap", "merged.mcap"])
-            // The latched values at the beginning of a part are in the part before it.
+            // The latched values at the beginning of a part come from the preceding part.
             try await box.succeed("navbus", ["bag", "cut", bag, "--end", "100", "-o", "first.mcap"])
             try await box.succeed("navbus", ["bag", "cut", bag, "--start", "200", "-o", "last.mcap"])
             let parts = ["last.mcap", "first.mcap", "cut.mcap"]
@@ -68,7 +68,7 @@ struct BagToolTests {
             let beyond = try await box.run("navbus", ["bag", "cut", bag, "--start", "9999", "-o", "beyond.mcap"])
             #expect(beyond.status == 2 && beyond.errors.contains("the bag ends"), "\(beyond.errors)")
 
-            // Nothing is replaced without --overwrite.
+            // No file is replaced without --overwrite.
             let again = try await box.run("navbus", ["bag", "merge", "nav.mcap", "-o", "merged.mcap"])
             #expect(again.status == 1 && again.errors.contains("--overwrite"), "\(again.errors)")
             let edited = readBytes(box.path + "/cut.mcap")
@@ -81,7 +81,7 @@ struct BagToolTests {
         }
     }
 
-    /// The script measures bags of 50 GB; this one shows a command that keeps a bag in memory.
+    /// The script is meant for bags of 50 GB; 0.2 GB are enough to detect a command that keeps a bag in memory.
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
     func memoryOfCommandsDoesNotDependOnTheSizeOfABag() async throws {
         try await withSandbox { box in
@@ -122,7 +122,7 @@ struct BagToolTests {
         }
     }
 
-    @Test func tracesOfEqualNamesHaveOutputsOfTheirOwn() async throws {
+    @Test func tracesWithTheSameNameHaveSeparateOutputs() async throws {
         try await withSandbox { box in
             for name in ["1", "2"] {
                 let folder = "\(box.path)/\(name)/urban"
@@ -156,13 +156,13 @@ struct BagToolTests {
             #expect(keys == ["log_ns", "message", "publish_ns", "sequence", "topic", "type"])
             let none = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/none"])
             #expect(none.status == 2 && none.errors.contains("/gnss/fix"), "\(none.errors)")
-            // A misspelt field is an error, alone and in a condition.
+            // A misspelt field is an error, both in --field and in a condition.
             for arguments in [["--field", "spede"], ["--filter", "spede > 3"]] {
                 let typo = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"] + arguments)
                 #expect(typo.status == 2 && typo.errors.contains("no field 'spede': did you mean"), "\(typo.errors)")
                 #expect(typo.output.isEmpty, "\(typo.output)")
             }
-            // So is an impossible value.
+            // An invalid value is an error, too.
             for (condition, hint) in [
                 ("fix_type = RTK_FIXD", "did you mean 'RTK_FIXED'?"), ("speed = fast", "is not a number"),
                 ("fix_type > 3", "compare it with = or !="),
@@ -177,7 +177,7 @@ struct BagToolTests {
         }
     }
 
-    /// Writes a bag whose names and texts would affect a terminal, or break a line of JSON.
+    /// Writes a bag whose names and texts contain terminal control characters and would break a line of JSON.
     private static let hostile = #"""
         import sys
         from mcap.writer import Writer
@@ -194,7 +194,7 @@ struct BagToolTests {
         """#
 
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func namesAndTextsOfAForeignBagDoNotReachTheTerminalRaw() async throws {
+    func controlCharactersOfAForeignBagDoNotReachTheTerminal() async throws {
         try await withSandbox { box in
             func controls(_ text: String) -> [Unicode.Scalar] {
                 text.unicodeScalars.filter {
@@ -220,7 +220,7 @@ struct BagToolTests {
         }
     }
 
-    /// 10,000 fixes, as text and as rosbags reads them from the bag of ROS 2.
+    /// Prints 10,000 fixes as text, and as rosbags reads them from the ROS 2 bag.
     private static let rosbags = """
         import csv, math, sys
         from rosbags.rosbag2 import Reader
@@ -262,7 +262,7 @@ struct BagToolTests {
                 let run = try await box.run("navbus", ["bag", "convert", "damaged.mcap", "-o", target])
                 #expect(run.errors.contains("a damaged part was skipped: "), "\(target): \(run.errors)")
             }
-            // A drive with a hole is no replay of it.
+            // A drive with a gap is neither replayed nor matched.
             let tiles = try await Town.shared.tiles
             for command in [["replay", "--out", "out.mcap"], ["match"]] {
                 let run = try await box.run("navbus", command + ["damaged.mcap", "--tiles", tiles])
@@ -301,7 +301,7 @@ struct BagToolTests {
             #expect(again.status == 1 && again.errors.contains("'ros' exists; --overwrite replaces it"))
             let folder = try await box.run("navbus", ["match", "ros", "--tiles", try await Town.shared.tiles])
             #expect(folder.status == 1 && folder.errors.contains("'ros' is a folder: convert"), "\(folder.errors)")
-            // An attachment that is damaged is left out of a copy, and named.
+            // A damaged attachment is left out of a copy and reported.
             var bytes = try #require(readBytes(drive))
             let mark = Array("from_node,to_node".utf8)
             let place = try #require(bytes.indices.first { bytes[$0...].starts(with: mark) })
@@ -333,7 +333,7 @@ struct BagToolTests {
             let first = readBytes(box.path + "/ros/ros_0.mcap")
             let kept = ["metadata.yaml", "notes.txt", "ros_0.mcap"]
 
-            // A conversion that fails, or would read what it replaces, changes nothing.
+            // A conversion changes nothing if it fails or if its input lies in the folder that it would replace.
             let overwrite = ["-o", "ros", "--overwrite"]
             let none = try await box.run(
                 "navbus", ["bag", "convert", "drive.mcap"] + overwrite + ["--topics", "/none"])
@@ -349,7 +349,8 @@ struct BagToolTests {
             #expect(readFile(box.path + "/ros/notes.txt") == "mine")
             #expect(readFile(box.path + "/ros/metadata.yaml")?.contains("- \"ros_0.mcap\"") == true)
 
-            // The files of the old bag go also where the new ones have other names; a file that it does not list stays.
+            // The old bag's files are removed even if the new names differ; a file that the old bag does not list
+            // stays.
             try FileManager.default.moveItem(atPath: box.path + "/ros", toPath: box.path + "/other")
             try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "other", "--overwrite"])
             #expect(try files("other") == ["metadata.yaml", "notes.txt", "other_0.mcap"])
@@ -389,7 +390,7 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "ros"])
             let read = try await box.succeed(Project.python, ["-c", Self.rosbags, "drive.csv", "ros"])
             #expect(read.outputLines == ["10000 10000 10000 0"])
-            // And back: the same fixes again.
+            // Converted back, the fixes are the same.
             try await box.succeed("navbus", ["bag", "convert", "ros/ros_0.mcap", "-o", "back.csv"])
             let back = (readFile(box.path + "/back.csv") ?? "").split(separator: "\n")
             #expect(back.count == 10_001)
@@ -486,14 +487,14 @@ struct BagToolTests {
             #expect(lines.contains("metadata navbus.parameters/navigation-node \(tiles)"), "\(lines)")
             #expect(lines.contains { $0.hasPrefix("metadata navbus.recorder 0.") })
             #expect(lines.contains { $0.hasPrefix("metadata navbus.node/navigation-node 0.") }, "\(lines)")
-            // The bag has the publishers, so that it can be played to a node again.
+            // The bag records the publishers, so it can be played back to a node.
             let play = try await box.run(
                 "navbus", ["bag", "play", "drive.mcap", "--as-input", "stranger", "--wait", "0"])
             #expect(play.status == 2 && play.errors.contains("its nodes are: navigation-node"), "\(play.errors)")
         }
     }
 
-    /// Plays on a terminal, and prints the last line of the progress bar after each key.
+    /// Plays a bag on a terminal and prints the last line of the progress bar after each key press.
     private static let keys = """
         import os, pty, re, select, sys, time
         pid, terminal = pty.fork()

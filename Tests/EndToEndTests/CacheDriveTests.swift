@@ -4,13 +4,13 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// A vehicle with road tiles from a real tile server through the tile cache, and a network that fails.
+/// A vehicle that gets its road tiles from a real tile server through the tile cache, on a failing network.
 @Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheDriveTests {
-    /// The folder where the cache puts the road tiles in use.
+    /// The folder in which the cache provides the road tiles in use.
     private static func tiles(_ box: Sandbox) -> String { box.path + "/store/tilesets/roads/current" }
 
-    /// Starts the cache and waits until it knows the list of tiles.
+    /// Starts the cache and waits until it has the list of tiles.
     private func startCache(_ box: Sandbox, _ url: String, _ more: [String]) async throws -> Program {
         let cache = try box.start(
             "tile-cache-node",
@@ -36,7 +36,7 @@ struct CacheDriveTests {
         return try #require(try json(answer.output) as? [String: Any])
     }
 
-    @Test func navigationWaitsForACacheWithoutItsSource() async throws {
+    @Test func navigationWaitsForTheTilesetOfTheCache() async throws {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)
             let navigation = try box.start("navigation-node", ["--set", "tiles=\(Self.tiles(box))"])
@@ -55,7 +55,7 @@ struct CacheDriveTests {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)
             _ = try await startCache(box, server.url, ["--set", "predictive.enabled=true"])
-            // No tile is stored yet: the needed tiles arrive while the vehicle is stationary.
+            // No tile is stored yet; the tiles arrive while the vehicle is stationary.
             let navigation = try box.start(
                 "navigation-node",
                 ["--set", "tiles=\(Self.tiles(box))", "--set", "destination=\(Town.to)", "--set", "sim_time=true"])
@@ -82,10 +82,10 @@ struct CacheDriveTests {
         }
     }
 
-    @Test func missingTilesAreNamedWithoutANetwork() async throws {
+    @Test func missingTilesAreReportedWithoutANetwork() async throws {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)
-            // The list of the tiles is known; no tile was needed yet.
+            // The list of tiles is available, but no tile has been requested yet.
             let before = try await startCache(box, server.url, [])
             before.send(SIGTERM)
             #expect(try await before.wait().status == 0)

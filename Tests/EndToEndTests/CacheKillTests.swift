@@ -10,13 +10,13 @@ import Testing
 struct CacheKillTests {
     /// The number of kills: `NAVBUS_REGION_KILLS`, else 3.
     static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_REGION_KILLS"] ?? "") ?? 3
-    /// The seed of the moments: `NAVBUS_REGION_SEED`, else random.
+    /// The seed of the kill times: `NAVBUS_REGION_SEED`, else random.
     static let seed =
         UInt64(ProcessInfo.processInfo.environment["NAVBUS_REGION_SEED"] ?? "") ?? .random(in: 0 ... .max)
 
-    /// Regions are loaded, updated to newer editions, removed and loaded again, and the cache is killed at random
-    /// moments: its store stays consistent, no stored tile is lost, complete regions stay complete in the old or new
-    /// edition, stored tiles are not fetched again, and in the end everything is loaded.
+    /// Kills the cache at random times while regions are loaded, updated to newer editions, removed and loaded again.
+    /// Its store stays consistent, no stored tile is lost, complete regions stay complete in the old or new edition,
+    /// stored tiles are not fetched again, and at the end everything is loaded.
     @Test func killsLoseNoTilesAndLoadingContinues() async throws {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
@@ -30,9 +30,9 @@ struct CacheKillTests {
     }
 }
 
-/// A sequence of kills, and the state of the cache as observed from outside.
+/// A sequence of kills, and the state of the cache as observed by a client.
 private struct KillDrill {
-    /// The work of the cache when it is killed.
+    /// The operation during which the cache is killed.
     private enum Work: String, CaseIterable {
         case firstLoad = "loading a region"
         case update = "updating to a newer edition"
@@ -51,16 +51,16 @@ private struct KillDrill {
     private let server: Nginx
     private var random: SeededRandom
     private var newest = 1
-    /// The edition last seen in use; 0 before the town was complete for the first time.
+    /// The edition last observed in use; 0 until the town is complete for the first time.
     private var inUse = 0
-    /// The number of tiles of the country that were reported as stored.
+    /// The number of the country's tiles that have been reported as stored.
     private var announced = 0
     private var work = Work.firstLoad
     private var isGiven = false
 
     private var kills: [Work: Int] = [:]
     private var unfinished = 0
-    /// The number of files that were fetched and not stored.
+    /// The number of files that were fetched but not stored.
     private var lostCount = 0
     private var greatestLoss = 0
     private var switches = 0
@@ -91,7 +91,7 @@ private struct KillDrill {
         // Stored files of an edition are not requested again.
         let sent = server.sentFiles.dropFirst(before).filter { !$0.hasSuffix("json") }
         let again = sent.filter(onBoard.contains)
-        #expect(again.isEmpty, "\(again.count) files were on board and were fetched again: \(again.prefix(3))")
+        #expect(again.isEmpty, "\(again.count) stored files were fetched again: \(again.prefix(3))")
         try await expectWithoutNetwork()
         let lost = Set(sent).subtracting(filesOnBoard(newest)).count
         (lostCount, greatestLoss) = (lostCount + lost, max(greatestLoss, lost))
@@ -118,7 +118,7 @@ private struct KillDrill {
         case .firstLoad:
             try await awaitCache()
             if inUse == 0 {
-                // The baseline of the checks: it is loaded before the first kill.
+                // The checks compare with the town, which is loaded before the first kill.
                 try await box.succeed("navbus", ["region", "load", "town"] + Self.town)
                 inUse = newest
             }
@@ -148,7 +148,7 @@ private struct KillDrill {
     /// Reads how much of the country was reported as stored.
     private mutating func take(_ load: Program) throws {
         for line in load.output.split(separator: "\n") {
-            // The last line may have been cut.
+            // The last line may be incomplete.
             guard let message = try? json(line) as? [String: Any],
                 let progress = message["progress"] as? [String: Any],
                 let count = Int("\(progress["completed_count"] ?? "")")
@@ -169,7 +169,7 @@ private struct KillDrill {
             ] + more)
     }
 
-    /// Waits until the cache answers; a killed one may have left an announcement behind.
+    /// Waits until the cache answers; a killed cache may have left a stale announcement.
     private func awaitCache() async throws {
         try await box.succeed("navbus", ["service", "call", "--wait", "navbus.v1.TileCache/Statistics", "{}"])
     }
@@ -179,7 +179,7 @@ private struct KillDrill {
         #expect(check.status == 0, "\(check.output)\(check.errors)")
     }
 
-    /// Returns the stored files of an edition, by their names on the server.
+    /// Returns the stored files of an edition by their names on the server.
     private func filesOnBoard(_ edition: Int) -> Set<String> {
         let folder = "\(box.path)/store/tilesets/roads/\(MadeUpRoads.version(edition))/"
         let names = FileManager.default.enumerator(atPath: folder)?.allObjects ?? []
@@ -187,7 +187,7 @@ private struct KillDrill {
             .subtracting(["\(roads.folder(edition))/tileset.json"])
     }
 
-    /// Expects the town to be complete, in one edition not older than before, as a navigation node would map it.
+    /// Expects the town to be complete in one edition, not older than before, as a navigation node would map it.
     private mutating func expectWhole() throws {
         guard inUse > 0 else { return }
         let edition = try currentEdition()
@@ -222,7 +222,7 @@ private struct KillDrill {
             ["service", "call", "--wait", "navbus.v1.TileCache/GetTile", #"{"key": \#(key), "cache_only": true}"#])
         let found = try #require(try json(answer.output) as? [String: Any])
         let data = (found["data"] as? String).flatMap { Data(base64Encoded: $0) }
-        // A newer edition that was on board when the cache was killed may have come into use at its start.
+        // A newer edition that was stored when the cache was killed may have come into use at its start.
         let editions = [inUse, try currentEdition()]
         #expect(
             editions.contains { data == Data(tile.content($0, "road")) }, "\(editions) \(answer.output.prefix(300))")
@@ -232,7 +232,7 @@ private struct KillDrill {
         #expect(town.required == town.completed || inUse < newest, "\(town)")
         if let country = regions["country"] {
             if work != .update {
-                #expect(country.completed >= announced, "\(announced) tiles were on board, now \(country.completed)")
+                #expect(country.completed >= announced, "\(announced) tiles were stored, now \(country.completed)")
             }
             let isDone = country.state == "REGION_STATE_COMPLETE" && inUse == newest
             if isDone, isGiven {
@@ -301,7 +301,7 @@ private struct KillDrill {
         let sent = server.sentFiles.count { !$0.hasSuffix("json") }
         let moments = Work.allCases.map { "\(kills[$0, default: 0]) \($0.rawValue)" }.joined(separator: ", ")
         return "killed \(kills.values.reduce(0, +)) times (\(moments)), \(unfinished) of them with a load unfinished; "
-            + "\(switches) times an edition came into use; \(finds) tiles served without a network; "
+            + "\(switches) editions came into use; \(finds) tiles served without a network; "
             + "\(sent) files fetched, \(lostCount) of them in vain, at most \(greatestLoss) at a kill"
     }
 }

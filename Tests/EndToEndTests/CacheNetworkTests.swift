@@ -14,7 +14,7 @@ struct CacheNetworkTests {
         try await box.succeed("navbus", ["node", "params", "tile-cache-node", "set", "network.\(key)=\(value)"])
     }
 
-    /// Returns the edition in use, from the folder that a navigation node maps; nil if it is not one complete edition.
+    /// Returns the edition in use from the folder that a navigation node maps; nil if it is not one complete edition.
     private func edition(_ box: Sandbox, _ tiles: [MadeUpRoads.Tile]) throws -> Int? {
         let current = box.path + "/store/tilesets/roads/current/"
         let list = try #require(try json(readFile(current + "tileset.json") ?? "") as? [String: Any])
@@ -38,12 +38,12 @@ struct CacheNetworkTests {
                 ])
             try await box.announces("/tiles/state", node: "tile-cache-node")
             try await box.succeed("navbus", ["region", "load", "town"] + Self.town)
-            // Slow enough to be incomplete when the network mode changes, however busy this machine is.
+            // Slow enough that loading is incomplete when the network mode changes, even on a fast machine.
             try await set(box, "bandwidth_kbps", "24")
             let load = try box.start("navbus", ["region", "load", "country", "--json"] + Self.country)
             try await load.says("completed_count", times: 2)
 
-            // Regions wait for an unmetered network; requested tiles are fetched.
+            // Regions wait for an unmetered network; tiles that are requested are still fetched.
             try await set(box, "mode", "metered")
             let result = try await load.wait()
             #expect(result.status == 1 && result.errors.contains("metered"), "\(result.errors)")
@@ -58,7 +58,7 @@ struct CacheNetworkTests {
             let tile = try #require(try json(asked.output) as? [String: Any])
             #expect((tile["data"] as? String).flatMap { Data(base64Encoded: $0) } == Data(other.content(1, "road")))
 
-            // A newer edition is found on request, and waits: the town stays complete in its edition.
+            // A newer edition is found on request but not loaded: the town stays complete in its edition.
             try await roads.publish(2)
             try await box.succeed("navbus", ["region", "update", "town", "--revalidate"])
             try await eventually("the update waits for the network") {
@@ -99,7 +99,7 @@ struct CacheNetworkTests {
                 "tile-cache-node",
                 ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(server.url)"])
             try await box.announces("/tiles/state", node: "tile-cache-node")
-            // Few enough tiles that each is requested before the circuit breaker opens.
+            // Few tiles, so that each is requested before the circuit breaker opens.
             let load = try await box.run(
                 "navbus", ["region", "load", "town", "--json", "--circle", "41.15,-8.61,100"])
             let last = try #require(try json(load.outputLines.last ?? "") as? [String: Any])

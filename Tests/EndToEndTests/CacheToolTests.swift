@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// `tile-cache-node` and `navbus region`, as a user calls them.
+/// The user interface of `tile-cache-node` and `navbus region`.
 struct CacheToolTests {
     private static let centre = "60.17,24.94"
 
@@ -14,7 +14,7 @@ struct CacheToolTests {
                 "tile-cache-node",
                 ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(tiles)"] + more)
             try await node.says("tile store")
-            // It announces its services after it has opened the store.
+            // The node announces its services after it has opened the store.
             try await box.announces("navbus.v1.TileCache", node: "tile-cache-node")
             try await body(box, node)
         }
@@ -39,7 +39,7 @@ struct CacheToolTests {
             #expect(
                 "\(estimate["tile_count"] ?? "")" == "\((one["progress"] as? [String: Any])?["required_count"] ?? "-")")
 
-            // A GeoJSON line and an area; their tiles are stored already or loaded now.
+            // A GeoJSON line and an area; their tiles are either stored already or loaded now.
             try box.write(
                 "route.geojson",
                 #"{"type":"LineString","coordinates":[[24.93,60.165],[24.94,60.17],[24.95,60.176]]}"#)
@@ -52,7 +52,8 @@ struct CacheToolTests {
             let cancel = try await box.run("navbus", ["region", "cancel", "centre"])
             #expect(cancel.status == 1 && cancel.errors.contains("not being loaded"), "\(cancel.errors)")
 
-            // The store is consistent, the navigation node's folder exists, and a second owner is refused.
+            // The store is consistent, the navigation node's folder exists, and a second cache on the same store is
+            // refused.
             let check = try await box.succeed("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
             #expect(check.output.contains("sound"))
             #expect(FileManager.default.fileExists(atPath: box.path + "/store/tilesets/roads/current/tileset.json"))
@@ -66,7 +67,7 @@ struct CacheToolTests {
 
             node.send(SIGTERM)
             #expect(try await node.wait().status == 0)
-            // A file is damaged: the check names it and fails.
+            // The check reports a damaged file and fails.
             let folder = URL(fileURLWithPath: box.path + "/store")
             let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
             let object = try #require(
@@ -83,7 +84,7 @@ struct CacheToolTests {
     }
 
     @Test func pendingCallsFailAtOnceWhenTheCacheStops() async throws {
-        // A source that does not answer: a region and a web map wait for their tiles.
+        // The source never answers, so a region and a web map wait for their tiles.
         let server = try LoopbackServer { _, _ in .silence }
         try await withSandbox { box in
             let node = try box.start(

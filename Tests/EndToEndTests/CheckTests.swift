@@ -3,9 +3,9 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// `navbus check`: verdicts over a fleet of recorded drives, by real processes.
+/// `navbus check`: verdicts over a fleet of recorded drives, with real worker processes.
 struct CheckTests {
-    /// Drives with wrong turns, and a fleet that stores their events.
+    /// Creates drives with wrong turns, and a fleet file that stores their events as references.
     private func fleet(in box: Sandbox, drives: Int = 3, _ more: String = "") async throws {
         let tiles = try await Town.shared.tiles
         try FileManager.default.createDirectory(atPath: box.path + "/drives", withIntermediateDirectories: true)
@@ -73,7 +73,7 @@ struct CheckTests {
             _ = try await check(box, ["--update"])
             #expect(try files(below: box.path + "/stored") == references, "references were rewritten")
 
-            // The planted fault doubles the tolerated distance and time.
+            // The planted fault doubles the tolerated deviation distance and time.
             let fault = ["deviation.min_distance_m=50", "deviation.max_distance_m=120", "deviation.debounce_s=6"]
             let changed = try await check(box, fault.flatMap { ["--set", $0] } + ["--json"])
             let found = try summary(changed)
@@ -92,8 +92,8 @@ struct CheckTests {
         }
     }
 
-    /// Doubles the distances only. On mapped roads the matched edge reveals a deviation at once, so these drives
-    /// continue beside the road where none is mapped, between the default distance and twice that.
+    /// Doubles the distances only. On mapped roads the matched edge reveals a deviation at once, so these drives leave
+    /// the road for unmapped ground, between the default distance and twice that.
     @Test func doubledDeviationDistanceIsFoundAndClassified() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -129,7 +129,7 @@ struct CheckTests {
         }
     }
 
-    /// Records a drive that continues beside the road for a while, some metres to the right.
+    /// Records a drive that runs some metres to the right of the road for a while.
     private static func drive(
         _ recorded: String, beside metres: Double, from start: Double, to end: Double
     ) throws -> String {
@@ -142,7 +142,7 @@ struct CheckTests {
             first = first ?? moment
             if let degrees = values[3] { course = degrees * .pi / 180 }
             let time = moment - (first ?? moment)
-            // Six seconds to leave the road, and six to return.
+            // The vehicle takes six seconds to leave the road and six to return.
             let share = max(0, min(1, (time - start) / 6, (end - time) / 6))
             let offset = metres * share * share * (3 - 2 * share)
             let (east, north) = (offset * cos(course), -offset * sin(course))
@@ -175,7 +175,7 @@ struct CheckTests {
                 #expect(other.status == 2 && other.errors.contains("run its shard again"), "\(other.errors)")
             }
             #expect(many.output.contains("4 changed"), "\(many.output)")
-            // Results replace results, and nothing else.
+            // The command replaces its own result files and nothing else.
             for path in ["fleet.yaml", "drives/3.mcap", "r.html"] {
                 let before = readBytes(box.path + "/" + path)
                 let refused = try await check(box, ["--junit", path])
@@ -202,12 +202,12 @@ struct CheckTests {
             #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"] != nil)
             _ = try await check(box, ["--junit", "r.xml"])
             #expect(readFile(box.path + "/r.xml")?.contains("failures=\"2\" errors=\"2\"") == true)
-            // Only failed bags are tried again.
+            // Only failed bags are run again.
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
         }
     }
 
-    @Test func aPartOfADriveIsNotJudged() async throws {
+    @Test func partialDriveGetsNoVerdict() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 1)
             let whole = try #require(readBytes(box.path + "/drives/0.mcap"))
@@ -217,7 +217,7 @@ struct CheckTests {
         }
     }
 
-    @Test func cutResumesItsTrip() async throws {
+    @Test func cutBagResumesItsTrip() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let replay = ["replay", "--tiles", tiles, "--json"]
@@ -269,26 +269,27 @@ struct CheckTests {
             #expect(try await executed() == 2)
             #expect(try await executed() == 0)
             #expect(try await executed(["--set", "fix.max_age_s=4"]) == 2)
-            // Only one bag has a trip.
+            // Only one bag has a trip, so the others stay cached.
             #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 1)
             #expect(try await executed(["--set", "faster.enabled=false"]) == 1)
             #expect(try await executed(["--set", "faster.enabled=false", "--set", "faster.min_gain=0.5"]) == 0)
-            // A replay has no tile cache and no network.
+            // A replay uses neither a tile cache nor a network, so these settings do not matter.
             #expect(try await executed(["--set", "tile_cache.deadline_s=5", "--set", "state.max_age_s=9"]) == 0)
             #expect(try await executed(["--set", "guidance.units=imperial"]) == 1)
             #expect(try await executed(["--set", "wrong_way.fixes=4"]) == 1)
-            // Nothing was refused, no stop was reached, and no verdict depends on the horizon.
+            // Nothing was refused, no stop was reached, and no verdict depends on the horizon, so these settings do not
+            // matter.
             let unread = [
                 "policy.hold_s=99", "legs.auto_advance=false", "horizon.enabled=false",
             ]
             #expect(try await executed(unread.flatMap { ["--set", $0] }) == 0)
-            // Runs of an earlier configuration are still cached, those used last the longest.
+            // Runs of earlier configurations are still cached; the least recently used are evicted first.
             for value in 1...8 {
                 #expect(try await executed() == 0, "before \(value)")
                 #expect(try await executed(["--set", "fix.max_age_s=5.\(value)"]) == 2)
             }
             #expect(try await executed() == 0)
-            // Neither a new time of the same content nor a damaged index of hashes is another run.
+            // Neither a new modification time of the same content nor a damaged hash index causes another run.
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: box.path + "/drives/0.mcap")
             #expect(try await executed() == 0)
@@ -302,7 +303,7 @@ struct CheckTests {
         }
     }
 
-    @Test func truthOfAnotherKindIsAnotherRun() async throws {
+    @Test func changedKindOfTruthCausesAnotherRun() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 1)
             let tiles = try await Town.shared.tiles
@@ -338,7 +339,7 @@ struct CheckTests {
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
             let again = try summary(try await check(box, ["--json"]))
             #expect(again["executed"] as? Int == 0)
-            // These runs have no expectations, which is reported.
+            // The report states that these runs have no expectations.
             #expect(again["unchecked"] as? Int == 2 && again["passed"] as? Int == 2)
         }
     }
@@ -379,7 +380,7 @@ struct CheckTests {
             #expect(told.status == 0 && told.errors.contains("references of 1 bags not in this fleet: drives/1.mcap;"))
             let part = try await check(box, ["--only", "drives/0*"])
             #expect(!part.errors.contains("not in this fleet"), "\(part.errors)")
-            // Another fleet file may keep its references in the same folder.
+            // The unused references are kept, because another fleet file may use the same folder.
             _ = try await check(box, ["--update"])
             #expect(readFile(box.path + "/stored/drives/1.mcap.txt") != nil)
         }
@@ -394,7 +395,7 @@ struct CheckTests {
             #expect(result["failed"] as? Int == 1 && result["passed"] as? Int == 1, "\(result)")
             let failures = try #require(result["failures"] as? [String: String])
             #expect(failures["drives/0.mcap"]?.contains("line 1 is not an event") == true)
-            // A truth without positions cannot judge.
+            // A truth without positions is an error.
             let tiles = try await Town.shared.tiles
             try box.write("empty.csv", "t_s,lat,lon\n")
             try box.write(
@@ -404,7 +405,7 @@ struct CheckTests {
         }
     }
 
-    /// A fleet with enough work for a test to see the workers, even if they have to wait for a processor.
+    /// Creates a fleet with enough work that a test observes the workers even on a busy machine.
     private func longFleet(in box: Sandbox) async throws {
         try await fleet(in: box, drives: 1)
         for copy in 1...200 {
@@ -435,13 +436,13 @@ struct CheckTests {
             let program = try box.start("navbus", ["check", "fleet.yaml", "--no-caching", "--jobs", "1"])
             var worker: Int32?
             try await eventually("a worker runs", detail: { program.errors }) {
-                // Before it has its name it is not tied to its parent.
+                // A worker is tied to its parent only once it has set its name.
                 worker = try Self.processes(with: "--worker", of: box).first {
                     String(decoding: readBytes("/proc/\($0)/comm") ?? [], as: UTF8.self) == "navbus-worker\n"
                 }
                 return worker != nil || program.exitStatus != nil
             }
-            // A stopped worker does not notice that its parent is gone.
+            // A stopped worker cannot notice the end of its parent.
             kill(try #require(worker), SIGSTOP)
             program.send(SIGKILL)
             try await eventually("the worker has ended") { try Self.processes(with: "--worker", of: box).isEmpty }
@@ -459,7 +460,7 @@ struct CheckTests {
             let other = try await check(box, ["--compare", "patient.yaml"])
             #expect(other.output.contains("3 bags with changed events, by kind:"), "\(other.output)")
             #expect(other.output.contains("earlier: reroute WILL_REROUTE (OFF_ROUTE) by "), "\(other.output)")
-            // A repetition writes no record again: each file would lose its other name.
+            // A repeated comparison rewrites no record; rewriting a file would break its hard link.
             let files = try files(below: box.path + "/cache").keys.filter { $0.hasSuffix(".runs") }
             #expect(files.count == 3)
             for (index, file) in files.enumerated() {
@@ -514,7 +515,7 @@ struct CheckTests {
         }
     }
 
-    /// Runs the build server job and the fleet file of the user guide.
+    /// The build server job and the fleet file of the user guide run as printed.
     @Test func buildServerJobOfTheUserGuideRuns() async throws {
         try await withSandbox { box in
             let guide = try #require(readFile(Project.root + "/Sources/navbus/navbus.docc/UserGuide.md"))
@@ -541,7 +542,7 @@ struct CheckTests {
                 try await box.run("/bin/bash", ["-euc", command])
             }
             #expect(try await run("mkdir -p .build && " + steps[0]).status == 0)
-            // The references of a repository were stored before.
+            // The job expects stored references.
             let stored = try await run("navbus check fleet.yaml --cache .build/runs --update")
             #expect(stored.status == 0, "\(stored.output)\(stored.errors)")
             let checked = try await run(steps[1])
@@ -569,7 +570,7 @@ struct CheckTests {
                 killed = try Self.processes(with: "ray::run_shard", of: box).first
                 return killed != nil || driver.exitStatus != nil
             }
-            let worker = try #require(killed, "no worker was seen: \(driver.errors)")
+            let worker = try #require(killed, "no worker was observed: \(driver.errors)")
             #expect(kill(worker, SIGKILL) == 0)
             let result = try await driver.wait()
             #expect(result.status == 1 && result.output.contains("8 changed"), "\(result.output)\(result.errors)")
@@ -592,7 +593,7 @@ struct CheckTests {
                 environment: ["RAY_TMPDIR": "/tmp", "RAY_USAGE_STATS_ENABLED": "0"])
             let result = try await driver.wait()
             #expect(result.status == local.status, "\(result.errors)")
-            // The workers have run everything, also the other configuration.
+            // The workers have run everything, including the other configuration.
             #expect(try summary(result)["executed"] as? Int == 0)
             #expect(readBytes(box.path + "/cluster.json") == readBytes(box.path + "/local.json"))
             #expect(readBytes(box.path + "/cluster.html") == readBytes(box.path + "/local.html"))

@@ -2,7 +2,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The demo, as `launch/demo` runs it, and its recording.
+/// The demo as started by `launch/demo`, and its recording.
 struct DemoTests {
     @Test func aDriveWithAWrongTurnIsReroutedAndArrives() async throws {
         try await withSandbox { box in
@@ -15,7 +15,7 @@ struct DemoTests {
                     "rate:=25",
                 ])
             #expect(launch.status == 0, "\(launch.errors)\n\(launch.output)")
-            // What the README shows, with other numbers where a busy machine applies the reroute later.
+            // The events shown in the README; numbers differ where a busy machine applies the reroute later.
             let shown = try Self.shownEvents()
             expectInOrder(
                 shown.map(Self.withoutNumbers), in: Self.withoutNumbers(launch.output + launch.errors))
@@ -26,19 +26,19 @@ struct DemoTests {
             let info = try await box.succeed("navbus", ["bag", "info", bag, "--json"]).output
             let counts = try topicCounts(of: info)
             #expect(counts["/gnss/fix"] == Town.fixCount)
-            // The recording has no stamps of the system clock.
+            // The recording contains no timestamps of the system clock.
             let duration = try (json(info) as? [String: Any])?["duration_s"] as? Double
             #expect((Double(Town.fixCount - 5)...Double(Town.fixCount - 1)).contains(duration ?? 0), "\(info)")
-            // The fix that starts the trip finds no route yet, and its answer may take a few more.
+            // The first fix starts the trip; a few more may pass before the route arrives.
             #expect((300...Town.fixCount).contains(counts["/nav/progress"] ?? 0))
 
-            // One process repeats the work of the three.
+            // A single process reproduces the work of the three.
             let again = try await box.succeed("navbus", ["replay", bag, "--journal", "--tiles", "tiles"])
             #expect(again.output.contains("reproduced bit for bit"), "\(again.output)")
         }
     }
 
-    /// Returns the lines that the README shows below its commands, up to those that `launch/demo` itself prints.
+    /// Returns the lines that the README shows below its commands, without those that `launch/demo` itself prints.
     private static func shownEvents() throws -> [String] {
         let block = try #require(
             ReadmeTests.blocks(of: "README.md", marked: "sh").first { $0.commands.contains("launch/demo") })
@@ -54,7 +54,7 @@ struct DemoTests {
     }
 
     @Test(.enabled(if: Project.hasPython, "needs Python with google.protobuf, mcap, mcap_protobuf and zmq"))
-    func aReplaysBagIsDecodedByTheReferenceImplementation() async throws {
+    func bagOfAReplayIsDecodedByTheReferenceImplementation() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             let bag = box.path + "/replay.mcap"
@@ -77,7 +77,7 @@ struct DemoTests {
         "/nav/instruction/visual", "/nav/instruction/spoken", "/nav/journal", "/health/navigation-node",
     ]
 
-    /// Counts the decoded messages by topic with the reference implementation; an undecodable message is an error.
+    /// Counts the decoded messages by topic with the reference implementation, and fails on an undecodable message.
     private static let decodeEverything = """
         import collections, sys
         from mcap.reader import make_reader
@@ -94,7 +94,7 @@ struct DemoTests {
         """
 }
 
-/// Expects texts to appear one after the other.
+/// Expects texts to appear in the given order.
 func expectInOrder(_ texts: [String], in output: String, sourceLocation: SourceLocation = #_sourceLocation) {
     var rest = output[...]
     for text in texts {

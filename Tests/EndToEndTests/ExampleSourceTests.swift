@@ -3,7 +3,8 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The sources of the examples, as a package that depends on the exported product compiles them: copied, without `package` declarations.
+/// The example sources, compiled like a package that depends on the exported product: as copies without `package`
+/// declarations.
 @Suite(.enabled(if: Project.find("swiftc") != nil, "needs swiftc in PATH"))
 struct ExampleSourceTests {
     @Test(arguments: [
@@ -16,7 +17,7 @@ struct ExampleSourceTests {
                 let text = try #require(readFile("\(Project.root)/\(file)"), "\(file) is missing")
                 let product = try Self.productModules()
                 let imports = text.matches(of: #/(?m)^import (\w+)$/#).map { String($0.1) }
-                #expect(product.isSuperset(of: imports), "\(file) imports \(imports), the product holds \(product)")
+                #expect(product.isSuperset(of: imports), "\(file) imports \(imports), the product contains \(product)")
                 copies.append(try box.write((file as NSString).lastPathComponent, text))
             }
             if files.count == 1 {
@@ -31,14 +32,14 @@ struct ExampleSourceTests {
         }
     }
 
-    /// The modules of the product that `Package.swift` exports.
+    /// The modules of the product exported by `Package.swift`.
     private static func productModules() throws -> Set<String> {
         let package = try #require(readFile(Project.root + "/Package.swift"))
         let product = try #require(package.firstMatch(of: #/\.library\(name: "NavBus", targets: \[([^\]]*)\]/#))
         return Set(product.1.split(separator: ",").map { $0.trimmingCharacters(in: .init(charactersIn: " \"\n")) })
     }
 
-    /// Returns the options that make the compiler find the built modules and the C modules that they use.
+    /// Returns the options with which the compiler finds the built modules and the C modules that they import.
     private static func searchPaths() throws -> [String] {
         func below(_ folder: String, _ path: String) throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { "\(folder)/\($0)/\(path)" }

@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// The tools with messages and services of types that they were not built with.
+/// The tools with messages and services of types that are not compiled in.
 @Suite(
     .enabled(
         if: Project.hasPython && Project.find("protoc") != nil,
@@ -61,7 +61,7 @@ struct ForeignTypeTests {
             let line = try #require(hz.outputLines.last)
             let last = try #require(try json(line) as? [String: Any])
             #expect(last["count"] as? Int == 25 && last["publisher"] as? String == "weather")
-            // One sequence number of ten is skipped.
+            // The node skips one sequence number in ten.
             #expect([2, 3].contains(last["lost"] as? Int), "\(last)")
             let rate = try #require((last["figures"] as? [String: Any])?["rate_hz"] as? Double)
             #expect((2...20).contains(rate))
@@ -95,7 +95,7 @@ struct ForeignTypeTests {
             #expect(failed.errors.contains("NOT_FOUND: no station 'Atlantis'") && failed.errors.contains("AQI="))
             let wrong = try await box.run("navbus", ["service", "call", "Weather/Now", #"{"stations":1}"#])
             #expect(wrong.status == 2 && wrong.errors.contains("it has station, days"), "\(wrong.errors)")
-            // Ctrl-C cancels the call, and the server is notified.
+            // Ctrl-C cancels the call, and the server receives the cancellation.
             let open = try box.start("navbus", ["service", "call", "Weather/Forecast", "{}", "--timeout", "60"])
             try await Task.sleep(for: .seconds(1))
             open.send(SIGINT)
@@ -125,7 +125,8 @@ struct ForeignTypeTests {
             #expect(
                 try await echo.wait().output == "{\"text\":\"one\"}\n{\"text\":\"two\",\"n\":2}\n{\"text\":\"three\"}\n"
             )
-            // Latched: a late joiner gets the last one, and a second publisher takes the type from the first.
+            // The topic is latched: a late joiner gets the last message, and a second publisher uses the type announced
+            // by the first.
             let late = try await box.succeed("navbus", ["topic", "echo", "/notes", "--count", "1"])
             #expect(late.output == "{\"text\":\"three\"}\n")
             let wrong = try await box.run("navbus", ["topic", "pub", "/notes", "{}", "--wait", "0"])

@@ -21,7 +21,7 @@ struct HelpTests {
                 let version = try await box.succeed(tool, ["--version"])
                 let match = try #/\d+\.\d+\.\d+(?:\+([0-9a-f]{12}(?:-dirty)?))?\n/#.wholeMatch(in: version.output)
                 #expect(match != nil, "\(version.output)")
-                // The commit of the build, if it is set for this test too.
+                // The commit of the build, if the test's environment contains it, too.
                 if let commit = ProcessInfo.processInfo.environment["NAVBUS_COMMIT"] {
                     #expect(match?.1.map(String.init) == commit)
                 }
@@ -57,7 +57,7 @@ struct HelpTests {
         }
     }
 
-    @Test func theCatalogueIsATable() async throws {
+    @Test func catalogueIsPrintedAsATable() async throws {
         try await withSandbox { box in
             let table = try await box.succeed("navbus", ["topic", "list", "--catalogue"])
             #expect(table.outputLines.allSatisfy { $0.hasPrefix("|") && $0.hasSuffix("|") })

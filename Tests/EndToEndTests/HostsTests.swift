@@ -4,9 +4,9 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Two hosts as two network namespaces with a cable between them, each with a bus directory of its own.
+/// Two hosts as network namespaces connected by a virtual cable, each with its own bus directory.
 ///
-/// Skipped where there is no `ip` or this user may not make namespaces.
+/// Skipped where `ip` is missing or the user may not create namespaces.
 @Suite(.enabled(if: Namespaces.arePossible, "network namespaces need root and the program ip"))
 struct HostsTests {
     @Test func driveReachesTheOtherHostButNoHostWithoutAKey() async throws {
@@ -35,7 +35,7 @@ struct HostsTests {
                     """)
             }
 
-            // The player waits for a subscriber of each topic: the recorder on the other host.
+            // The player waits until each topic has a subscriber: the recorder on the other host.
             let player = try net.start("vehicle", "bag", ["play", drive, "--rate", "20", "--wait", "100"])
             try await eventually("the player listens") {
                 readFile("\(box.path)/vehicle/0/player/announcement.json") != nil
@@ -44,7 +44,7 @@ struct HostsTests {
             try await player.says("denied 10.97.0.2 with the public key '\(try net.publicKey("stranger"))'")
             try await stranger.says("denies this host's key")
 
-            // The tools of the stranger say why they see nothing.
+            // The tools on the denied host report why no node is visible.
             let refused = try await net.start("stranger", "doctor", [], host: "desk").wait()
             #expect(
                 refused.status == 1 && refused.output.contains(#/fail +peer +tcp:.*denies this host's key/#),
@@ -54,7 +54,7 @@ struct HostsTests {
             let healthy = try await net.start("desk", "doctor", []).wait()
             #expect(healthy.output.contains(#/ok +peer +tcp://10.97.0.1:7600 answers/#), "\(healthy.output)")
 
-            // The tools of one host see the nodes of the other.
+            // The tools on either host list the nodes of the other.
             for (command, arguments, says) in [
                 ("node", ["list"], "player"), ("topic", ["list"], "/gnss/fix"),
                 ("topic", ["info", "/gnss/fix"], "player"),
@@ -75,7 +75,7 @@ struct HostsTests {
             stranger.send(SIGTERM)
             let nothing = try await stranger.wait()
             #expect(nothing.output.isEmpty)
-            // Every fix crossed: as many as the drive has.
+            // Every fix of the drive reached the other host.
             let counts = try await [drive, "heard.mcap"].asyncMap { bag in
                 let info = try await box.succeed("navbus", ["bag", "info", bag, "--json"])
                 return try fixes(info.output)
@@ -84,7 +84,7 @@ struct HostsTests {
         }
     }
 
-    /// The services and parameters of a node on the other host, by name and with `--node`.
+    /// The tools call services and read parameters of a node on the other host, by name and with `--node`.
     @Test func toolsReachTheServicesOfTheOtherHost() async throws {
         try await withSandbox { box in
             let net = try await Namespaces(box)
@@ -175,7 +175,7 @@ private final class Namespaces {
         access(path, X_OK) == 0
     }
 
-    /// Whether this machine and user can create namespaces: tried once, with a namespace that is removed at once.
+    /// Whether this machine and user can create namespaces, determined by creating one and removing it at once.
     static let arePossible: Bool = {
         guard let ip = program, geteuid() == 0 else { return false }
         let name = "nb-probe-\(getpid())"
@@ -209,7 +209,7 @@ private final class Namespaces {
 
     private func name(_ host: String) -> String { "nb-\(tag)-\(host)" }
 
-    /// Starts a program as `user`, whose bus directory and hosts file it has, in the namespace of a host.
+    /// Starts a program in the namespace of a host, with the bus directory and hosts file of `user`.
     @discardableResult
     func start(
         _ user: String, _ command: String, _ arguments: [String], host: String? = nil, program: String = "navbus"

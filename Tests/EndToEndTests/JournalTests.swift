@@ -2,9 +2,9 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// A drive with calls, traffic and a changed threshold, recorded from several processes and then executed again.
+/// A drive with calls, traffic and a changed threshold, recorded from several processes and then replayed.
 struct JournalTests {
-    @Test func journaledCallsAndTrafficAreExecutedAgain() async throws {
+    @Test func journaledCallsAndTrafficAreReplayed() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--out", "live.mcap"])
@@ -24,7 +24,7 @@ struct JournalTests {
                 {"provider": "test", "speeds": [{"from_node": 1, "to_node": 2, "speed_mps": 5}, \
                 {"from_node": 2, "to_node": 3, "closed": true}]}
                 """
-            // Sending it again changes nothing; a subscriber may have missed the first.
+            // Repeated messages change nothing; a subscriber may have missed the first one.
             try await box.succeed("navbus", ["topic", "pub", "/traffic/speeds", speeds, "--rate", "5", "--count", "4"])
             try await box.succeed("navbus", ["service", "call", "navbus.v1.Navigation/RefreshRoute", "{}"])
             #expect(try await player.wait().status == 0)
@@ -40,7 +40,7 @@ struct JournalTests {
             #expect((summary["events"] as? Int ?? 0) > 350 && (summary["messages"] as? Int ?? 0) > 1_000)
             #expect(try await box.run("navbus", ["bag", "diff", "live.mcap", "again.mcap"]).status == 0)
 
-            // With other thresholds the commands are repeated, and the differences are named.
+            // With other thresholds the replay repeats the commands and reports the differences.
             let replayed = try await box.succeed(
                 "navbus",
                 [

@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Recorders that are killed at many moments, compared with one that records everything.
+/// Recorders killed at random times, compared with one that records everything.
 struct KilledRecorderTests {
     private static let topic = "/nav/journal"
     private static let rounds = 5
@@ -14,7 +14,7 @@ struct KilledRecorderTests {
     private struct Entry: Equatable {
         var sequence: UInt32
         var publishTime: Int64
-        /// The time between its publication and its arrival at the recorder, ns.
+        /// The time between publication and the recorder's reception, ns.
         var delay: Int64
 
         static func == (left: Self, right: Self) -> Bool {
@@ -24,7 +24,7 @@ struct KilledRecorderTests {
 
     private struct Kill {
         var file: String
-        /// When the recorder had subscribed, and when it was killed, ns of the machine's clock.
+        /// The times of the subscription and of the kill, ns of the system clock.
         var joined: Int64
         var killed: Int64
     }
@@ -56,8 +56,8 @@ struct KilledRecorderTests {
         return Kill(file: file, joined: joined, killed: killed)
     }
 
-    /// Returns the longest time that the machine made another process wait in the two seconds before a moment: the publisher between two
-    /// messages, or the other recorder for one.
+    /// Returns the longest time that the machine delayed another process in the two seconds before a moment: the
+    /// publisher between two messages, or the other recorder for one message.
     private static func stall(before moment: Int64, _ published: [Entry]) -> Int64 {
         let recent = published.filter { (moment - 2_000_000_000...moment).contains($0.publishTime) }
         let pauses = zip(recent, recent.dropFirst()).map { $1.publishTime - $0.publishTime }
@@ -91,14 +91,14 @@ struct KilledRecorderTests {
             for kill in kills {
                 let kept = try Self.entries("\(box.path)/\(kill.file)")
                 let sent = published.filter { $0.publishTime <= kill.killed }
-                // The stamps are the publisher's: a message that it had no time to publish is not lost.
+                // Loss is measured between the publisher's stamps: a message that was never published is not lost.
                 let loss = (sent.last?.publishTime ?? 0) - (kept.last?.publishTime ?? kill.joined)
                 let stall = Self.stall(before: kill.killed, published)
                 #expect(
                     loss <= 1_000_000_000 + 2 * stall,
                     "\(kill.file): \(loss) ns, of \(kill.killed - kill.joined) ns; the machine stalled for \(stall) ns")
                 guard let first = kept.first, let last = kept.last else { continue }
-                // Nothing is missing before.
+                // No message before the loss is missing.
                 let range = first.sequence...last.sequence
                 #expect(kept == published.filter { range.contains($0.sequence) }, "\(kill.file)")
                 let whole = "recovered-" + kill.file

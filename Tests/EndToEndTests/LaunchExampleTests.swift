@@ -3,13 +3,13 @@ import Glibc
 import NavTestSystem
 import Testing
 
-/// The example launch files, each started as its first lines say.
+/// The example launch files, each started with the command in its first lines.
 struct LaunchExampleTests {
     private static func file(_ name: String) -> String { Project.root + "/launch/" + name }
 
     @Test func vehicleWithGPSDDrivesToItsDestination() async throws {
         let place = Town.from.split(separator: ",")
-        // Some seconds of a stationary receiver with 200 reports per second.
+        // A stationary receiver for some seconds, with 200 reports per second.
         let reports = (0..<1_200).map { second in
             let clock = String(format: "12:%02d:%02d", second / 60, second % 60)
             return #"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"time":"2026-01-01T\#(clock).000Z","#
@@ -144,7 +144,7 @@ struct LaunchExampleTests {
                     ] + more)
             }
             try await play(drive, to: "one.mcap")
-            // A recording is an input, too: only its fixes are played.
+            // A recording is a valid input: only its fixes are played.
             try await play(box.path + "/one.mcap", to: "two.mcap")
             let one = try #require(readBytes(box.path + "/one.mcap"))
             #expect(one == readBytes(box.path + "/two.mcap"))

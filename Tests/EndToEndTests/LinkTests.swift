@@ -3,13 +3,13 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// A node links only what it needs: every library can fail, be attacked, and takes memory in the vehicle.
+/// The libraries that each node links: each unneeded one could fail, be attacked, and would take memory in the vehicle.
 struct LinkTests {
     /// Symbols and libraries that only the tile cache needs.
     private static let foreign = ["sqlite3_", "4GRDB", "7NIOCore", "8NIOPosix", "BoringSSL", "libsqlite3"]
 
     @Test(arguments: ["gnss-node", "navigation-node", "policy-node-example"])
-    func noDatabaseAndNoServerIsLinked(program: String) throws {
+    func nodeLinksNeitherDatabaseNorServer(program: String) throws {
         let path = try Programs.path(program)
         let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])
         let libraries = try Programs.run(try #require(Project.find("ldd")), [path])
@@ -19,7 +19,7 @@ struct LinkTests {
         #expect(found.isEmpty, "\(program) links \(found)")
     }
 
-    /// The most that a vehicle stores and loads of a node, without symbols, in MB.
+    /// The maximum size of a node's program without symbols, MB.
     @Test(arguments: [("gnss-node", 10), ("navigation-node", 16)])
     func strippedProgramStaysSmall(program: String, limit: Int) throws {
         let size = try withTemporaryFolder { folder in
@@ -32,7 +32,7 @@ struct LinkTests {
         #expect(size <= limit * 1_000_000, "\(program) has \(size) bytes without symbols")
     }
 
-    /// Checks the test itself: the names are found in the program that links them.
+    /// Verifies that the name check is effective: the names are found in the program that links the libraries.
     @Test func tileCacheLinksDatabaseAndServer() throws {
         let path = try Programs.path("tile-cache-node")
         let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])

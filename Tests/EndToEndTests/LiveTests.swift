@@ -55,8 +55,8 @@ struct LiveTests {
                     "/usr/bin/curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}"] + options + [address])
                 #expect(answer.output == status, "\(options)")
             }
-            // A page that missed too much, or belongs to an earlier process, is instructed to reload; other pages get
-            // the updates.
+            // A page that missed too many updates, or that belongs to an earlier process, is instructed to reload;
+            // other pages get the updates.
             for known in ["0", "999999", "99999999999999", "x"] {
                 let stale = try await box.run(
                     "/usr/bin/curl", ["-sN", "--max-time", "2", address + "news?after=\(known)"])
@@ -101,14 +101,14 @@ struct LiveTests {
     func aBrowserFollowsTheDrive() async throws {
         try await withSandbox { box in
             let (server, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
-            // The page opens before there is data, follows the drive, pauses at a moment, and returns to the present.
+            // The page opens before data exists, follows the drive, pauses at a moment, and returns to the present.
             let browser = try Browser.follow(
                 address,
                 until: [
                     "document.documentElement.dataset.live === 'live'",
                     "page.runs[0].positions.t.length > 20 && document.querySelectorAll('.route').length > 0",
                     "page.nodes.some((node) => node.name === 'navigation-node' && node.topics.some((t) => t.rate > 0.5))",
-                    // The player publishes no health.
+                    // The player publishes no health reports.
                     "page.nodes.some((node) => node.name === 'player' && node.reason.includes('no health') "
                         + "&& ['/gnss/fix', '/clock'].every((name) => node.topics.some((t) => t.topic === name && t.rate > 0.5)))",
                     "page.map !== null && page.t === page.duration && (page.seek(3000), page.duration > 0)",
@@ -118,11 +118,11 @@ struct LiveTests {
                     // The last state of a node is that of the present.
                     "(page.runs[0].nodes[0].states.push({ t: page.duration, state: 3, reason: '' }), page.plots.build(), "
                         + "page.plots.plots.find((p) => p.spec.name === 'health').spec.read(page.duration).includes('lost'))",
-                    // A line of steps reaches the last value before a gap.
+                    // A step line reaches the last value before a gap.
                     "seriesPath([0, 1000, 60000], [5, 5, 8], [0, 60000], 100, (t) => t / 1000, (v) => v, true) "
                         + "=== 'M0.0 5.0H1.0M60.0 8.0H60.0'",
                 ], in: box)
-            // Slowly, so that the drive is not over before the last condition.
+            // A low rate, so that the drive does not end before the last condition is met.
             try await drive(in: box, rate: 2)
             let result = try await browser.wait()
             #expect(result.status == 0, "\(result.errors)")
@@ -147,7 +147,7 @@ struct LiveTests {
         try await withSandbox { box in
             let (server, address) = try await serve(["bridge", "foxglove"], in: box)
             let client = try client("foxglove_client.py", [address], in: box)
-            // The drive must not be over before both connections exist.
+            // The drive starts after both connections exist, so that it does not end before.
             try await client.says("is connected", times: 2)
             let node = try await drive(in: box)
             try await client.says("reads the drive")

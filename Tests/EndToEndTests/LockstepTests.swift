@@ -5,7 +5,7 @@ import Testing
 /// Lockstep playback through three processes: the player, the navigation node and the recorder.
 @Suite(.serialized)
 struct LockstepTests {
-    /// Plays the drive in lockstep, with other participants if any, and returns the recording.
+    /// Plays the drive in lockstep, optionally with other participants, and returns the recording.
     private func record(
         as name: String, drive: String, tiles: String, in box: Sandbox, with others: [String] = []
     ) async throws -> [UInt8] {
@@ -38,7 +38,7 @@ struct LockstepTests {
     @Test func recordingsUnderLoadAreByteIdentical() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
-            // Other load, at our priority.
+            // Competing load at the same priority.
             for _ in 0..<2 { try box.start("/bin/bash", ["-c", "while :; do :; done"]) }
             var recordings: [[UInt8]] = []
             for run in 0..<3 {
@@ -48,17 +48,17 @@ struct LockstepTests {
             let info = try await box.succeed("navbus", ["bag", "info", "run0.mcap", "--json"])
             let counts = try topicCounts(of: info.output)
             #expect(counts["/gnss/fix"] == Town.fixCount && counts["/nav/position"] == Town.fixCount)
-            // The drive has a wrong turn: the reroute comes from another thread.
+            // The drive has a wrong turn; another thread computes the reroute.
             #expect(counts["/nav/reroute"] == 4 && counts["/nav/route"] == 2)
             #expect(counts.keys.allSatisfy { !$0.hasPrefix("/health") && $0 != "/clock" })
-            // A recording in lockstep has the topics of a replay, and like it no metadata.
+            // A lockstep recording has the topics of a replay and, like a replay, no metadata.
             let refused = try await box.run("navbus", ["replay", drive, "--tiles", tiles, "--out", "run0.mcap"])
             #expect(refused.status == 1 && refused.errors.contains("--overwrite"), "\(refused.errors)")
             #expect(readBytes(box.path + "/run0.mcap") == recordings[0])
         }
     }
 
-    /// The replay answers each route request before the next fix. So does lockstep: three processes publish the same.
+    /// Both the replay and lockstep answer each route request before the next fix, so their messages are the same.
     @Test func threeProcessesInLockstepMatchTheReplay() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
@@ -77,12 +77,12 @@ struct LockstepTests {
         }
     }
 
-    /// A node that was written from the documentation takes part: it publishes in waves, by simulated time.
+    /// A participant written from the documentation alone publishes in waves, by simulated time.
     @Test(
         .enabled(
             if: Project.hasPython && Project.find("protoc") != nil,
             "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
-    func nodeInAnotherLanguageTakesPart() async throws {
+    func nodeInAnotherLanguageParticipates() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let script = Project.root + "/Tests/Peers/weather_node.py"
@@ -98,12 +98,12 @@ struct LockstepTests {
             #expect(recordings[0] == recordings[1])
             let info = try await box.succeed("navbus", ["bag", "info", "first.mcap", "--json"])
             let counts = try topicCounts(of: info.output)
-            // Every ten seconds of the drive.
+            // One message every ten seconds of the drive.
             #expect(counts["/weather"] == Town.fixCount / 10 + 1 && counts["/gnss/fix"] == Town.fixCount, "\(counts)")
         }
     }
 
-    @Test func deadParticipantIsNamedAndEndsThePlayback() async throws {
+    @Test func deadParticipantIsReportedAndEndsThePlayback() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "cut.mcap"])
@@ -149,7 +149,7 @@ struct LockstepTests {
             player.send(SIGKILL)
             _ = try await player.wait()
             try await node.says("the player of the lockstep playback has left")
-            // The next playback starts from the beginning, in a new epoch.
+            // The next playback starts from the beginning in a new epoch.
             let next = try await box.run("navbus", arguments)
             #expect(next.status == 0, "\(next.errors)")
             try await node.says("time jumped: starting over")

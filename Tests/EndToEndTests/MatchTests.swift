@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus match` on traces of every format.
+/// `navbus match` on traces in every format.
 struct MatchTests {
     private struct Row {
         var time: Double
@@ -27,7 +27,7 @@ struct MatchTests {
         }
     }
 
-    /// A minute of the drive in Helsinki, straight from the matched one.
+    /// Returns the matched positions of a straight minute of the drive in Helsinki.
     private func places(_ box: Sandbox) async throws -> [(time: Double, latitude: Double, longitude: Double)] {
         try await rows(box, try await Town.shared.drive).prefix(120).suffix(60).map {
             ($0.time, try #require($0.latitude), try #require($0.longitude))
@@ -42,7 +42,7 @@ struct MatchTests {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let bag = try await rows(box, drive)
-            // Multipath in streets makes a fix or two doubtful; none may be lost.
+            // Multipath between buildings may make a few fixes doubtful; no fix may be lost.
             #expect(bag.count == Town.fixCount && bag.allSatisfy { $0.way.isEmpty == ($0.state != "onRoad") })
             #expect(bag.count { $0.state == "onRoad" } >= Town.fixCount - 2)
             let places = try await places(box)

@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus node` and `navbus doctor` on a node that describes itself.
+/// `navbus node` and `navbus doctor` with a node that serves its own schema and status.
 @Suite(
     .enabled(
         if: Project.hasPython && Project.find("protoc") != nil,
@@ -48,7 +48,7 @@ struct NodeToolTests {
                 let shown = try await box.run("navbus", call, environment: ["COLUMNS": "\(columns)"])
                 let wide = shown.outputLines.filter { $0.count > columns }
                 #expect(shown.status == 0 && wide.isEmpty, "\(call): \(wide)")
-                // No column is dropped. Figures, and with them their units, differ between calls.
+                // No column is dropped. Values and their units differ between calls.
                 let whole = try await box.succeed("navbus", call).output
                 func words(_ text: String) -> [Substring] {
                     text.split { " ,\n".contains($0) }.filter { $0.first?.isLetter == true && $0.count > 3 }
@@ -79,7 +79,7 @@ struct NodeToolTests {
         }
     }
 
-    @Test func doctorNamesProblemsAndFailsOnlyThen() async throws {
+    @Test func doctorReportsProblemsAndFailsOnlyThen() async throws {
         try await withWeather { box, node in
             let well = try await box.run("navbus", ["doctor"])
             for text in ["libzmq", "CURVE", "inotify", "registry", "time sync", "every node answers"] {
@@ -103,7 +103,7 @@ struct NodeToolTests {
             #expect(hosts.output.contains("did you mean \"weather\"?") && !hosts.output.contains("no node 'weather'"))
             #expect(hosts.output.contains("; 0 other hosts;") && hosts.status == 0, "\(hosts.output)")
 
-            // A second source of fixes, a dead node's leftovers, and one that hangs.
+            // A second source of fixes, stale files of a dead node, and a node that hangs.
             let fix = ["topic", "pub", "/gnss/fix", "{}", "--wait", "0", "--rate", "10", "--name"]
             let sources = try ["left", "right"].map { try box.start("navbus", fix + [$0]) }
             for name in ["left", "right"] { try await box.announces("/gnss/fix", node: name) }

@@ -3,10 +3,10 @@ import Glibc
 import NavTestSystem
 import Testing
 
-/// Running programs with full disks, closed outputs, crashes and changing files.
+/// Programs with full disks, closed outputs, crashes, and files that change under them.
 struct OperatorTests {
-    /// Every command that prints: a full disk is a failure and is reported.
-    @Test func failedOutputIsAFailure() async throws {
+    /// Every command that prints reports a full disk and fails.
+    @Test func unwritableOutputIsAnError() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             try box.write("pairs.csv", "from_lat,from_lon,to_lat,to_lon\n\(Town.from),\(Town.to)\n")
@@ -30,7 +30,7 @@ struct OperatorTests {
         }
     }
 
-    @Test func nodeWithAnUnwritableLogContinuesAndReportsIt() async throws {
+    @Test func nodeContinuesWithAnUnwritableLogAndReportsIt() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for output in ["2> /dev/full", "2>&-"] {
@@ -59,9 +59,9 @@ struct OperatorTests {
         }
     }
 
-    /// The process writes the report itself: a debugger would keep its lock for minutes.
+    /// The process writes the crash report itself: a debugger would hold the node's lock for minutes.
     @Test(arguments: [SIGSEGV, SIGILL, SIGABRT])
-    func crashedNodeReportsWhereAndLeavesTheBus(signal: Int32) async throws {
+    func crashedNodeReportsItsLocationAndLeavesTheBus(signal: Int32) async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for _ in 0..<2 {
@@ -72,7 +72,7 @@ struct OperatorTests {
                 let result = try await node.wait()
                 #expect(result.status == 128 + signal)
                 #expect(result.errors.contains("navigation-node: crashed: SIG"), "\(result.errors)")
-                // The report has a frame, whichever thread got the signal.
+                // The report has a stack frame, whichever thread received the signal.
                 #expect(result.errors.contains("(+0x"), "\(result.errors)")
                 #expect(!result.errors.contains("Backtrac"), "\(result.errors)")
             }
@@ -133,7 +133,7 @@ struct OperatorTests {
             for round in 0..<4 {
                 for deed in deeds {
                     try await box.succeed("/bin/sh", ["-c", deed])
-                    // The node notices some changes and misses others: it checks once a second.
+                    // The node checks its files once a second, so it detects only some of the changes.
                     try await Task.sleep(for: .milliseconds(round % 2 == 0 ? 100 : 700))
                     try #require(node.exitStatus == nil, "\(deed): \(node.errors.suffix(2_000))")
                 }

@@ -2,14 +2,14 @@ import Glibc
 import NavTestSystem
 import Testing
 
-/// The example policy nodes, started by `launch/policy.yaml`: the owner decides.
+/// The example policy nodes, started by `launch/policy.yaml`; they take the owner's decisions.
 struct PolicyNodeTests {
-    /// The vehicle leaves its route in the depot, and leaves the depot some seconds later.
+    /// The area of the depot. The vehicle leaves its route inside and the depot itself some seconds later.
     private static let depot = "60.16959,24.93872,150"
 
-    /// Drives with a policy node and expects that the reroute waits for the owner's yes.
+    /// Drives with a policy node and expects the reroute to wait for its approval.
     ///
-    /// - Parameter node: the policy node, as the launch file takes it.
+    /// - Parameter node: the policy node as an argument of the launch file.
     private func drive(_ node: String, environment: [String: String] = [:]) async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
@@ -51,7 +51,7 @@ struct PolicyNodeTests {
             "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
     func pythonPolicyNodeWithholdsARerouteInTheDepot() async throws {
         try await withSandbox { box in
-            // The script's first line runs python3: it must be the one with the packages.
+            // The script's shebang runs `python3`, which must be the Python with the packages.
             let python = try box.write("python3", "#!/bin/sh\nexec '\(Project.python)' \"$@\"\n")
             #expect(chmod(python, 0o755) == 0)
             let path = "\(box.path):\(box.environment["PATH"] ?? "")"

@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Nodes in Python: the scripts that the README shows.
+/// Nodes in Python: the scripts shown in the README.
 @Suite(
     .enabled(
         if: Project.hasPython && Project.find("protoc") != nil,
@@ -27,7 +27,7 @@ struct PythonPeerTests {
         }
     }
 
-    /// An external client stalls, delays, misdates and paces the inputs of the node.
+    /// Runs an external client that stalls, delays, misdates and paces the inputs of the node.
     @Test(arguments: [
         "stall", "stopped", "latency", "jitter", "future", "back", "rate-0.5", "rate-1", "rate-10", "rate-50",
     ])
@@ -41,7 +41,7 @@ struct PythonPeerTests {
         }
     }
 
-    /// Whoever looks whether a node lives takes its lock for a moment.
+    /// A liveness check takes the node's lock for a moment.
     @Test(arguments: [
         ("Tests/Peers/weather_node.py", ["probed"]), ("Tests/Peers/fix_publisher.py", ["probed", "60.17,24.94"]),
         ("launch/policy/policy_node.py", ["--name", "probed"]),
@@ -87,16 +87,16 @@ struct PythonPeerTests {
             let ended = try await publisher.wait()
             #expect(ended.status == 0, "\(ended.errors)")
 
-            // Its leftovers block no other node: the lock ended with the process.
+            // The process's lock ended with it, so its stale files block no other node.
             let list = try await box.succeed("navbus", ["topic", "list", "--json"])
             #expect(try (json(list.output) as? [Any])?.isEmpty == true)
         }
     }
 
-    @Test func echoTellsWhyMessagesAreRejected() async throws {
+    @Test func echoReportsWhyMessagesAreRejected() async throws {
         try await withSandbox { box in
             let script = Project.root + "/Tests/Peers/fix_publisher.py"
-            // It outlives the echo, which says otherwise that nobody publishes.
+            // Enough positions to outlast the echo, which otherwise reports that no node publishes.
             let places = Array(repeating: "60.17,24.94", count: 300)
             try box.start(Project.python, [script, "python", "--without", "stamp_ns"] + places)
             try await box.announces("/gnss/fix", node: "python")

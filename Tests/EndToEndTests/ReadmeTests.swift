@@ -3,15 +3,16 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The commands of the README and of the user guide work.
+/// The commands of the README and of the user guide.
 ///
-/// A fenced block marked `sh` is run as it is. A block marked `python` prints something about a running node or the demo's recording. A
-/// `text` block under the comment `prints` is the expected output of the preceding `sh` block, in which `…` stands for a measured number or,
-/// alone, for omitted lines. A block marked `console` is not run, for example because it needs a receiver: its programs and options exist.
+/// A fenced block marked `sh` is run unchanged. A block marked `python` prints something about a running node or the
+/// demo's recording. A `text` block under the comment `prints` is the expected output of the preceding `sh` block, in
+/// which `…` stands for a measured number or, alone, for omitted lines. A block marked `console` is not run, for
+/// example because it needs a receiver; the test only checks that its programs and options exist.
 struct ReadmeTests {
     private static let documents = ["README.md", "Sources/navbus/navbus.docc/UserGuide.md"]
 
-    /// Blocks that are only read, by document and language.
+    /// Blocks that are checked but not run, by document and language.
     private static let readOnly = [
         (documents[0], "console"), (documents[1], "console"), (".github/CONTRIBUTING.md", "console"),
         ("Tests/Faults/README.md", "sh"), ("Tests/Contract/README.md", "sh"), ("Tests/Peers/README.md", "sh"),
@@ -29,10 +30,10 @@ struct ReadmeTests {
         }
     }
 
-    /// Checks that the help of a command's program has each of its options.
+    /// Expects each option of a command to be in the help of its program.
     private func check(_ line: String, _ place: String, in box: Sandbox) async throws {
         let command = line.split(separator: " #", maxSplits: 1)[0]
-        // Without the prompt and settings of the environment.
+        // Without the prompt and the environment settings.
         let words = command.split(separator: " ").map(String.init).drop {
             $0 == "$" || $0.contains(#/^[A-Z_]+=/#)
         }
@@ -64,7 +65,7 @@ struct ReadmeTests {
         }
     }
 
-    /// The blocks of a document of the repository that are marked with a language.
+    /// Returns the blocks of a document that are marked with a language.
     static func blocks(of document: String, marked language: String) throws -> [Block] {
         let text = try #require(readFile(Project.root + "/" + document), "\(document) is missing")
         return blocks(in: text, marked: language).map { block in
@@ -74,7 +75,7 @@ struct ReadmeTests {
         }
     }
 
-    /// Creates the reader's folder: the repository, with build and output folders in the sandbox.
+    /// Creates the folder a reader would work in: the repository, with build and output folders in the sandbox.
     func showRepository(in box: Sandbox) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: Project.root) where !name.hasPrefix(".") {
             try FileManager.default.createSymbolicLink(
@@ -88,7 +89,7 @@ struct ReadmeTests {
         for line in block.commands {
             let program = String(line.split(separator: " ").first ?? "")
             if ["launch/demo", "launch/test"].contains(program) {
-                // The demo has its own test.
+                // The demo has a separate test.
                 #expect(FileManager.default.isExecutableFile(atPath: "\(Project.root)/\(program)"), "\(program)")
             } else {
                 lines.append(line)
@@ -112,7 +113,7 @@ struct ReadmeTests {
         }
     }
 
-    /// Whether a printed line is the shown one, however it is aligned.
+    /// Whether a printed line equals the shown one, whatever its alignment.
     private static func isShown(_ printed: some StringProtocol, as shown: String) -> Bool {
         func aligned(_ line: some StringProtocol) -> String { line.split(separator: " ").joined(separator: " ") }
         let pattern = NSRegularExpression.escapedPattern(for: aligned(shown)).replacing("…", with: "[0-9]+(\\.[0-9]+)?")
@@ -127,17 +128,17 @@ struct ReadmeTests {
     }
 
     struct Block: Equatable {
-        /// The document, and the line of it where the block begins, from 1.
+        /// The document, and the line where the block begins, from 1.
         var document = ""
         var number: Int
         var lines: [String]
         /// The expected output, `…` for omitted lines.
         var prints: [String] = []
 
-        /// Where to look for it.
+        /// The block's location for messages.
         var place: String { "\(document) line \(number)" }
 
-        /// Its lines without comments, continued ones joined.
+        /// The commands without comments, with continued lines joined.
         var commands: [String] {
             var commands: [String] = []
             for line in lines {
@@ -152,7 +153,7 @@ struct ReadmeTests {
         }
     }
 
-    /// The blocks marked with a language.
+    /// Returns the blocks marked with a language.
     static func blocks(in text: String, marked language: String) -> [Block] {
         var blocks: [Block] = []
         var open: Block?
@@ -217,7 +218,7 @@ struct ReadmeTests {
         .enabled(
             if: Project.hasPython && Project.find("protoc") != nil,
             "needs protoc, and Python with zmq and google.protobuf: set NAVBUS_PYTHON"))
-    func pythonListingsPrintWhatTheGuideShows() async throws {
+    func pythonListingsPrintTheOutputOfTheGuide() async throws {
         let listings = try Self.documents.flatMap { try Self.blocks(of: $0, marked: "python") }
         #expect(!listings.isEmpty)
         let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)

@@ -3,9 +3,10 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// gnss-node with every source of fixes.
+/// `gnss-node` with every kind of source.
 struct ReceiverTests {
-    /// Starts the node on a source, with a listener that ends after `count` positions; both have been detected when it returns.
+    /// Starts the node on a source, with a listener that ends after `count` positions; returns when each has discovered
+    /// the other.
     private func start(_ source: String, count: Int, in box: Sandbox, _ settings: [String] = []) async throws
         -> (node: Program, echo: Program)
     {
@@ -27,7 +28,7 @@ struct ReceiverTests {
         (35.0...35.4).contains(place.latitude) && (136.7...137.2).contains(place.longitude)
     }
 
-    /// A sentence a second, driving north.
+    /// Returns one sentence per second of a drive northwards.
     private static func sentences(_ count: Int, from second: Int = 0) -> String {
         (second..<second + count).map { second in
             let clock = String(format: "12%02d%02d.00", second / 60, second % 60)
@@ -42,7 +43,7 @@ struct ReceiverTests {
     }
 
     @Test(.needs("gnss/wire/nagoya/gpsd.jsonl"))
-    func gpsdIsAskedAndItsReportsArrive() async throws {
+    func gpsdReportsAreRequestedAndReceived() async throws {
         let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
         let server = try GPSDServer(reports)
@@ -79,12 +80,12 @@ struct ReceiverTests {
             let places = try await positions(again)
             #expect(places.allSatisfy(Self.isInNagoya))
             #expect(node.exitStatus == nil)
-            // One line when the connection is lost and one when it cannot be made, whatever the number of attempts.
+            // One line for the lost connection and one for the failing attempts, however many there are.
             #expect(node.errors.ranges(of: "trying again").count <= 2, "\(node.errors)")
         }
     }
 
-    @Test func missingDaemonIsWaitedForWithAWarning() async throws {
+    @Test func missingDaemonIsRetriedWithAWarning() async throws {
         let server = try GPSDServer([])
         server.stop()
         try await withSandbox { box in
@@ -107,7 +108,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func unknownHostIsNamed() async throws {
+    @Test func unknownHostIsReported() async throws {
         try await withSandbox { box in
             let node = try box.start("gnss-node", ["--set", "source=gpsd://no-such-host.invalid:2947"])
             try await node.says("cannot find host 'no-such-host.invalid'")
@@ -116,12 +117,12 @@ struct ReceiverTests {
         }
     }
 
-    /// gpsd itself, fed by gpsfake through a pseudo-terminal.
+    /// Runs gpsd itself, fed by gpsfake through a pseudo-terminal.
     @Test(
         .enabled(
             if: Project.find("gpsfake") != nil && Project.find("gpsd") != nil,
             "needs the Debian packages gpsd and gpsd-clients"))
-    func gpsdItselfFeedsTheNode() async throws {
+    func realGPSDFeedsTheNode() async throws {
         let gpsfake = try #require(Project.find("gpsfake"))
         let free = try GPSDServer([])
         free.stop()
@@ -142,8 +143,8 @@ struct ReceiverTests {
         }
     }
 
-    /// The present says nothing about the latency of recorded fixes.
-    @Test func aFileHasNoTimeOfReception() async throws {
+    /// A reception time would be that of the playback, which says nothing about the latency of recorded fixes.
+    @Test func fixesOfAFileHaveNoReceiveStamp() async throws {
         try await withSandbox { box in
             let log = try box.write("drive.nmea", Self.sentences(3))
             let (node, echo) = try await start(log, count: 3, in: box)
@@ -192,7 +193,7 @@ struct ReceiverTests {
     @Test func gpsWeekRolloverIsCorrected() async throws {
         let receiver = try SerialReceiver()
         try await withSandbox { box in
-            // 2006-05-18 is 2026-01-01 less 1,024 weeks.
+            // 2006-05-18 is 2026-01-01 minus 1,024 weeks.
             let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "3"])
             let node = try box.start("gnss-node", ["--name", "roof", "--set", "source=\(receiver.device)"])
             try await node.says("reading '\(receiver.device)'")
@@ -211,7 +212,7 @@ struct ReceiverTests {
                 let time = (fix?["timestamp"] as? [String: Any])?["seconds"]
                 let seconds = try #require((time as? Double) ?? (time as? String).flatMap(Double.init), "\(line)")
                 #expect((noon..<noon + 60).contains(seconds))
-                // If the format names no receiver, the node does.
+                // Where the format does not name the receiver, the node's name for it is used.
                 #expect(fix?["source"] as? String == "roof")
             }
             node.send(SIGTERM)

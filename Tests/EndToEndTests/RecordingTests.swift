@@ -3,9 +3,9 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Recorders and players that are killed, stopped or run out of disk space.
+/// Recorders and players that are killed, stopped, or run out of disk space.
 struct RecordingTests {
-    /// The topics of a bag with their counts, as the reference implementation reads it through `make_reader`.
+    /// Prints the message counts of a bag by topic, as read by the reference implementation with `make_reader`.
     private static let count = """
         import collections, sys
         from mcap.reader import make_reader
@@ -103,7 +103,7 @@ struct RecordingTests {
             }
             try await eventually("the recorder has joined", detail: { launch.errors }) { try recorder() != nil }
             let first = try #require(try recorder())
-            // The watchdog starts with its first sign of life.
+            // The watchdog is armed by the first sign of life.
             try await Task.sleep(for: .seconds(1))
             kill(first, SIGSTOP)
             try await eventually("the recorder is back", detail: { launch.errors }) {
@@ -118,7 +118,7 @@ struct RecordingTests {
     private static let mayMount = Programs.succeeds(
         "/usr/bin/unshare", ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"])
 
-    /// Fills a small disk, enlarges it, and fills it again before the end.
+    /// Fills a small disk, enlarges it, and fills it again before the recording ends.
     private static let fullDisk = """
         mkdir disk && mount -t tmpfs -o size=64k tmpfs disk
         navbus bag record --out disk/live.mcap & recorder=$!
@@ -150,7 +150,7 @@ struct RecordingTests {
             let run = try await box.run("/usr/bin/unshare", ["-m", "/bin/bash", "script", drive])
             let errors = readFile(box.path + "/err") ?? ""
             #expect(run.output.contains("first 0") && run.output.contains("check 0"), "\(run.output)\n\(errors)")
-            // While the disk was full, the file was complete except for its index.
+            // While the disk was full, the file lacked only its index.
             let first = run.outputLines.drop { $0 != "check 0" }
             #expect(first.filter { $0.contains("!") }.count == 1, "\(run.output)")
             #expect(run.output.contains("second 1") && run.output.contains("info 0"), "\(run.output)\n\(errors)")
@@ -158,7 +158,7 @@ struct RecordingTests {
         }
     }
 
-    /// At rate 10, three seconds of a stopped player are thirty fixes.
+    /// At rate 10, a player stopped for three seconds falls thirty fixes behind.
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
     func stoppedPlayerDoesNotCatchUpInABurst() async throws {
         try await withSandbox { box in
@@ -194,12 +194,12 @@ struct RecordingTests {
                 print(message.log_time * 1e-9)
         """
 
-    /// Ten years of `/clock` between two fixes: once a second of them would be 315 million reports of health.
+    /// Ten years of `/clock` between two fixes: at one per second, health would be reported 315 million times.
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
     func gapOfYearsIsSkippedByThePlayerAndItsNodes() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
-            // The same drive again, ten years later.
+            // The same drive twice, ten years apart.
             try await box.succeed(Project.python, ["-c", Self.twice, drive, "gap.mcap"])
             let tiles = try await Town.shared.tiles
             let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "sim_time=true"])

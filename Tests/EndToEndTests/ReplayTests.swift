@@ -80,7 +80,7 @@ struct ReplayTests {
                 ["replay", "drive.mcap", "--tiles", tiles, "--to", Town.to, "--out", "1.mcap", "--json"])
             let summary = try json(said.output) as? [String: Any]
             #expect((summary?["odometry"] as? Int ?? 0) > 20 * 300 && summary?["rejected"] as? Int == 0)
-            // The rest is reported.
+            // Unused reports are counted in a message.
             let recorded = try topicCounts(
                 of: try await box.succeed("navbus", ["bag", "info", "drive.mcap", "--json"]).output)
             let unused = (recorded["/vehicle/odometry"] ?? 0) - (summary?["odometry"] as? Int ?? 0)
@@ -151,7 +151,7 @@ struct ReplayTests {
             let fixes = try #require(readFile(trace)).split(whereSeparator: \.isNewline).count - 1
             #expect(try topicCounts(of: info.output)["/gnss/fix"] == fixes)
 
-            // A drive outside the map is not an error: it is free driving without a road.
+            // A drive outside the map is no error: it is free driving without a road.
             let nagoya = data + "/wire/nagoya/nmea.txt"
             let outside = try await replay(nagoya, tiles: "tiles", in: box, as: "3")
             #expect(outside == (try await replay(nagoya, tiles: "tiles", in: box, as: "4")))

@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus report`: the page of a drive, as a browser shows it.
+/// `navbus report`: the page of a drive as shown by a browser.
 struct ReportTests {
     private static let canFollow = Python.has("websockets")
 
@@ -15,18 +15,18 @@ struct ReportTests {
             }
             let page = try #require(readFile(box.path + "/one.html"))
             #expect(page == readFile(box.path + "/two.html"))
-            // The page of an hour of driving stays below three megabytes.
+            // Small enough that the page of an hour of driving stays below three megabytes.
             #expect(page.utf8.count < 400_000)
             #expect(page.contains("Unioninkatu"))
-            // Without tiles the page has no map; a trace works as well as a bag.
+            // Without tiles the page has no map. A trace is as valid an input as a bag.
             try await box.succeed("navbus", ["report", "drive.mcap", "--out", "bare.html"])
             try box.write("trace.csv", "t_s,lat,lon,speed_mps\n1767258000,60.17,24.94,5\n1767258001,60.1701,24.94,5\n")
             try await box.succeed("navbus", ["report", "trace.csv", "--out", "trace.html"])
         }
     }
 
-    /// As from the folder of a tile cache.
-    @Test func reportShowsTheRoadsOfThePresentTiles() async throws {
+    /// Incomplete tiles, as in the folder of a tile cache.
+    @Test func reportShowsTheRoadsOfTheAvailableTiles() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await box.copyTiles(), try await Town.shared.drive)
             let list = try json(try #require(readFile(tiles + "/tileset.json"))) as? [String: Any]
@@ -73,11 +73,11 @@ struct ReportTests {
                 #expect(dom.contains("data-plot=\"\(plot)\""), "\(plot)")
             }
             #expect(dom.contains("data-event=\"reroute\"") && dom.contains("data-event=\"arrival\""))
-            // The instructions are a list with the current one marked; the readout has the road.
+            // The instructions are a list in which the current one is marked; the readout shows the road.
             #expect(dom.contains("Turn right onto Simonkatu") && dom.contains("aria-current=\"true\""))
             #expect(dom.contains("<div class=\"road\">Mannerheimintie"))
             #expect(dom.contains("© OpenStreetMap contributors"))
-            // Screen readers get the numbers of the plots.
+            // The plots have their statistics as text for screen readers.
             #expect(try #/aria-label="Speed\. [^"]*median \d+/#.firstMatch(in: dom) != nil)
         }
     }
@@ -106,7 +106,7 @@ struct ReportTests {
         try await withSandbox { box in
             try FileManager.default.createSymbolicLink(
                 atPath: box.path + "/tiles", withDestinationPath: try await Town.shared.tiles)
-            // Unlike a replay's bag, the recording has latencies and health.
+            // Unlike the bag of a replay, the recording has latencies and health.
             try await box.succeed(
                 "navbus",
                 [
@@ -158,25 +158,26 @@ struct ReportTests {
                 "file://\(box.path)/drive.html",
                 until: [
                     "document.documentElement.dataset.ready === 'true'",
-                    // A row of the list seeks beyond what map and plots show.
+                    // A row of the list seeks outside the visible part of map and plots.
                     "page.seek(0), page.view.setFollow(true), page.view.zoom(8), page.view.setFollow(false), "
                         + "page.plots.zoom(0.2, 0), page.rows[page.rows.length - 1].button.click(), "
                         + "page.t > 300000 && page.view.isInView(page.view.vehicle, 0) "
                         + "&& page.plots.plots[0].cursor.style.display === ''",
-                    // The keyboard moves the map; playing does not bring it back.
+                    // The keyboard moves the map; playback does not move it back.
                     "[...'dddddddd'].forEach((key) => dispatchEvent(new KeyboardEvent('keydown', { key }))), "
                         + "!page.view.isInView(page.view.vehicle, 0)",
                     "page.seek(page.t + 100, true), !page.view.isInView(page.view.vehicle, 0)",
                     // A link to a moment works in an open page, too.
                     "location.hash = 't=150', page.t === 150000",
-                    // Those who do not see the page hear what it shows.
+                    // Screen readers get the displayed values as text.
                     #"/^2:30 of \d:\d\d, \d+ km\/h, limit \d+, .*Mannerheimintie/.test("#
                         + "document.getElementById('timeline').getAttribute('aria-valuetext'))",
-                    // The plots show another part of the drive, also in another size and when playing, until a moment is chosen.
+                    // Zoomed plots keep their part of the drive, whatever the size of the page and during playback,
+                    // until a moment is chosen.
                     "page.plots.zoomOut(), page.seek(0), page.plots.zoom(0.2, 300000), page.plots.draw(), page.seek(100, true), "
                         + "page.plots.window[0] > 200000 && page.plots.plots[0].cursor.style.display === 'none'",
                     "page.seek(200), page.plots.window[0] === 0 && page.plots.plots[0].cursor.style.display === ''",
-                    // Playing goes on to the next part.
+                    // Playback scrolls the plots to the next part.
                     "page.plots.zoomOut(), page.seek(0), page.plots.zoom(0.2, 0), page.seek(page.plots.window[1] + 100, true), "
                         + "page.plots.window[0] > 0 && page.plots.plots[0].cursor.style.display === ''",
                     "page.nextRate(), document.getElementById('rate').getAttribute('aria-label') === 'Playback rate 30×'",
@@ -198,7 +199,7 @@ struct ReportTests {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             try await box.succeed("navbus", ["bag", "convert", try await Town.shared.drive, "--out", "a.csv"])
-            // In the second run, the fix after 150 s is 2 km away.
+            // In the second run, the fix after 150 s is displaced by 2 km.
             var lines = try #require(readFile(box.path + "/a.csv")).split(separator: "\n").map(String.init)
             var columns = lines[151].components(separatedBy: ",")
             columns[1] = "60.1876"
@@ -216,7 +217,7 @@ struct ReportTests {
                 until: [
                     "document.documentElement.dataset.ready === 'true'",
                     "page.runs.map((run) => run.rejected.messages).join() === '0,1'",
-                    // Names the colour to the right of a place on a map without roads.
+                    // Returns the name of the colour to the right of a place, on a map without roads.
                     """
                     window.colour = (x, y, right) => {
                       const view = page.view, copy = make("canvas").getContext("2d", { willReadFrequently: true });
@@ -230,7 +231,7 @@ struct ReportTests {
                       return ["land", "fix", "bad", "runB"].sort((a, b) => away(a) - away(b))[0];
                     }, true
                     """,
-                    // A fix of both runs has the colours of both, one of the first run only that of its own.
+                    // A fix of both runs has both colours; a fix of the first run only that run's colour.
                     "[a, b] = page.runs.map((run) => run.fixes), i = a.t.indexOf(149000), "
                         + "b.x[b.t.indexOf(149000)] === a.x[i] "
                         + "&& [0, 3, 9].map((d) => colour(a.x[i], a.y[i], d)).join() === 'fix,runB,land'",
@@ -240,7 +241,7 @@ struct ReportTests {
                     "r = page.runs[1].rejected, [0, 2, 9].map((d) => colour(r.x[0], r.y[0], d)).join() === 'runB,runB,land'",
                     "page.runs[0].rejected = r, [0, 2, 9].map((d) => colour(r.x[0], r.y[0], d)).join() === 'bad,runB,land'",
                     "page.view.shows.fixes = false, colour(r.x[0], r.y[0], 0) === 'land'",
-                    // The readout says whose it is.
+                    // The readout names the run.
                     "page.seek(140000), [...document.querySelectorAll('#readout .which')].map((e) => e.textContent).join() === 'A,B'",
                     "['A', 'B'].every((run) => ['speed', 'road'].every((part) => "
                         + "document.querySelector(`#readout .run${run} .${part}`)))",
@@ -269,7 +270,7 @@ struct ReportTests {
                 "file://\(box.path)/drive.html",
                 until: [
                     "document.documentElement.dataset.ready === 'true'",
-                    // The same time as that of an event that matters more, and times of their own.
+                    // Warnings at the time of a more severe event, and at times without one.
                     """
                     events = page.runs[0].events, at = events.findIndex((e) => e.kind === "reroute" && weight(e) === 2),
                     trouble = events[at].t, ticks = () => document.querySelectorAll("#timeline .tickmark").length,
@@ -288,7 +289,7 @@ struct ReportTests {
                     "['receiver', 'policy'].every((kind) => "
                         + "document.querySelectorAll(`#timeline .warn[data-event=${kind}]`).length === 1)",
                     "ticks() === first + 2 && document.querySelectorAll('#timeline .tickmark.bad').length === firstBad",
-                    // On the map, too, the trouble is above the refusal.
+                    // On the map, too, the more severe event is drawn above the other.
                     "marks = [...document.querySelectorAll(`#marks .event[data-t='${trouble}']`)], "
                         + "marks.length > 1 && marks.every((mark) => mark.classList.contains('bad') || mark.style.display === 'none')",
                     "page.seek(34000), page.jump(1), page.t === 35000",

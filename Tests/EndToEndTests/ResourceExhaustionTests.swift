@@ -13,13 +13,13 @@ struct ResourceExhaustionTests {
             try FileManager.default.moveItem(atPath: place, toPath: aside)
             let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
             try await box.announces("/nav/progress", node: "navigation-node")
-            // It publishes its health once it runs; earlier it would fail without files.
+            // The node runs once it publishes its health; before that, a lack of file descriptors would end it.
             try await box.succeed(
                 "navbus", ["topic", "echo", "/health/navigation-node", "--count", "1", "--timeout", "60"])
             try node.mayOpenFiles(false)
             try FileManager.default.moveItem(atPath: aside, toPath: place)
             try await node.says("it will be retried")
-            // It keeps checking the tiles, without more log lines.
+            // The node keeps checking the tiles without further log lines.
             try await Task.sleep(for: .seconds(3))
             #expect(node.errors.ranges(of: "it will be retried").count == 1, "\(node.errors)")
             try node.mayOpenFiles(true)

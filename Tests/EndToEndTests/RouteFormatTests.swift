@@ -1,7 +1,7 @@
 import NavTestSystem
 import Testing
 
-/// The formats of `navbus route` on a drawn map: a quay, a ferry, and an island's toll road with a sign.
+/// The formats of `navbus route` on a drawn map with a quay, a ferry, and a signposted toll road on an island.
 struct RouteFormatTests {
     private static let map = """
         <osm version="0.6">

@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Processes end cleanly on a signal, and do not affect others when killed.
+/// Processes that end cleanly on a signal and, when killed, do not affect others.
 struct SignalTests {
     @Test(arguments: [SIGINT, SIGTERM])
     func everyProcessEndsCleanlyOnRequest(signal: Int32) async throws {
@@ -84,7 +84,7 @@ struct SignalTests {
             try await eventually("the recorder has joined") {
                 FileManager.default.fileExists(atPath: box.path + "/b/0/recorder/announcement.json")
             }
-            // The recorder closes a chunk each second: a kill loses at most that.
+            // The recorder closes a chunk each second, so a kill loses at most one second.
             try box.start("navbus", ["bag", "play", drive, "--rate", "20", "--loop"])
             try await eventually("fixes are on disk") {
                 let info = try await box.run("navbus", ["bag", "info", "live.mcap", "--json"])
@@ -116,7 +116,7 @@ struct SignalTests {
 
             let heard = echo.output.split(separator: "\n").count
             let second = try box.start("navigation-node", arguments)
-            // The second node receives from the player, and the listener from the second node.
+            // The second node receives from the player, and the listener receives from the second node.
             try await eventually("progress of the second node", detail: { second.errors }) {
                 echo.output.split(separator: "\n").count > heard + 5
             }
@@ -142,7 +142,7 @@ struct SignalTests {
             func outputs() throws -> [String] {
                 try FileManager.default.contentsOfDirectory(atPath: box.path).filter { $0.hasPrefix("out") }
             }
-            // Each takes seconds.
+            // Each command runs for seconds.
             for (signal, arguments) in [
                 (SIGINT, ["merge"] + [String](repeating: "long.mcap", count: 20) + ["-o", "out.mcap"]),
                 (SIGTERM, ["convert", "long.mcap", "-o", "out"]),

@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus topic` on a bus where a node runs and a drive is played.
+/// `navbus topic` on a bus with a running node and a drive that is played.
 struct TopicTests {
     @Test func aLiveBusIsListedEchoedAndMeasured() async throws {
         try await withSandbox { box in
@@ -31,7 +31,7 @@ struct TopicTests {
             #expect(progress.count == 5)
             #expect(progress.allSatisfy { ($0["distance_remaining_m"] as? Double ?? 0) > 0 })
 
-            // A late subscriber still gets the latched value.
+            // A late joiner still gets the latched value.
             let route = try await box.succeed("navbus", ["topic", "echo", "/nav/route", "--count", "1"])
             #expect((try json(route.output) as? [String: Any])?["geometry"] != nil)
 
@@ -60,7 +60,7 @@ struct TopicTests {
             func set(_ change: String) async throws -> Program.Result {
                 try await box.run("navbus", ["node", "params", "navigation-node", "set", change])
             }
-            // A number that may be empty is emptied again.
+            // An optional number can be cleared again.
             for change in ["arrival.max_speed_mps=12.5", "arrival.max_speed_mps="] {
                 let changed = try await set(change)
                 #expect(changed.status == 0, "\(change): \(changed.errors)")
@@ -71,7 +71,8 @@ struct TopicTests {
             let doctor = try await box.succeed("navbus", ["doctor", "--tiles", tiles])
             #expect(doctor.output.contains(#/ok +schemas/#), "\(doctor.output)")
 
-            // Ten per second; the machine may be busy, so the median of five counts and the bounds are wide.
+            // Ten messages per second. The machine may be busy, so the median of five counts is compared with wide
+            // bounds.
             let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
             let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
             #expect(rates.count >= 3 && hz.output.contains(" 0 lost"))
@@ -129,7 +130,7 @@ struct TopicTests {
             }
             let detected = try await printed("/gnss/fix", fixes, "spoofing=DETECTED", count: 2)
             #expect(detected == [String](repeating: #"{"spoofing":"SPOOFING_STATUS_DETECTED"}"#, count: 2))
-            // Both are the same floating-point number.
+            // Both integers convert to the same floating-point number.
             let positions = ["185127663281636444", "185127663281636445"].map { #"{"road":{"edge_id":"\#($0)"}}"# }
             let edge = "road.edge_id=185127663281636445"
             #expect(try await printed("/nav/position", positions, edge, count: 1) == [positions[1]])

@@ -7,8 +7,8 @@ import Testing
 
 /// Truncated, damaged and hostile bags.
 @Suite struct DamageTests {
-    /// Reads a bag in every way; whatever its content, this must end without a trap. Returns the messages of the
-    /// linear reader.
+    /// Reads a bag in every way, which must end without a trap whatever the content. Returns the messages of the linear
+    /// reader.
     @discardableResult
     private func exercise(_ bytes: [UInt8]) -> [Sample] {
         var options = BagReadOptions()
@@ -30,7 +30,7 @@ import Testing
             for order in [BagQuery.Order.logTime, .file] {
                 var cursor = reader.messages(BagQuery(start: 1, order: order))
                 var previous: UInt64 = 0
-                // Each error skips one chunk, so there cannot be more errors than records.
+                // Each error skips one chunk, so there are at most as many errors as records.
                 for _ in 0...bytes.count {
                     do {
                         guard let message = try cursor.next() else { break }
@@ -64,7 +64,7 @@ import Testing
         for length in 0..<bytes.count {
             let found = exercise(Array(bytes[..<length]))
             #expect(found == Array(written.prefix(found.count)))
-            #expect(found.count >= most, "a longer file never gives less")
+            #expect(found.count >= most, "a longer file returned fewer messages")
             most = found.count
         }
         #expect(most == 60)
@@ -121,10 +121,10 @@ import Testing
         let directory = #expect(throws: BagError.self) { _ = try BagReader(path: "/") }
         #expect(directory?.reason == "cannot read /: not a regular file; name a .mcap file")
         let device = #expect(throws: BagError.self) { _ = try BagReader(path: "/proc/self/cmdline") }
-        #expect(device?.code == .notMCAP, "a file whose size is unknown is empty")
+        #expect(device?.code == .notMCAP, "a file of unknown size counts as empty")
     }
 
-    @Test func unknownCompressionIsNamedAndSkipped() throws {
+    @Test func unknownCompressionIsReportedAndSkipped() throws {
         var raw = RawBag()
         raw.record(0x06, RawBag.chunk([1, 2, 3], compression: "brotli"))
         raw.record(0x06, RawBag.chunk(RawBag.channel(1, "/x") + RawBag.message(1, time: 5)))
@@ -147,7 +147,7 @@ import Testing
         #expect(reader.damage.errors.map(\.code) == [.limitExceeded, .limitExceeded, .malformed])
     }
 
-    @Test func chunkThatUnpacksToMoreThanItClaimsIsDamage() throws {
+    @Test func chunkLargerThanItsStatedSizeIsDamage() throws {
         for compression in [BagCompression.zstd, .lz4] {
             var bytes = try bag(samples(50), BagWriteOptions(compression: compression))
             let span = try #require(MCAPReader(MemorySource(bytes)).index.spans.first)
@@ -170,12 +170,12 @@ import Testing
         let found = try reader.all()
         #expect(found.count < 200 && found.count > 150)
         #expect(reader.ending == .complete)
-        // The chunk, and the data section that contains it.
+        // The errors of the chunk and of the data section that contains it.
         #expect(reader.damage.errors.map(\.code) == [.crcMismatch, .crcMismatch])
         #expect(reader.damage.errors.first?.offset == spans[3].offset + 9)
     }
 
-    /// With a mapped file this would be a SIGBUS.
+    /// With a memory-mapped file, this would raise SIGBUS.
     @Test func truncationWhileReadingIsAnError() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -190,13 +190,14 @@ import Testing
         #expect(error?.description.contains("was truncated while it was read") == true)
     }
 
-    /// The first chunk behind the damage crosses the end of a search block.
+    /// The first chunk after the damage crosses the end of a search block.
     @Test(arguments: [-60, -40, -9, -1, 0, 1])
     func chunkIsFoundAnywhereBehindDamage(place: Int) throws {
         let written = samples(50)
         let sound = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1 << 20))
         let span = try #require(try MCAPReader(MemorySource(sound)).index.spans.first)
-        // A record that claims more bytes than there are, then bytes that are no record until the chunk begins.
+        // A record that states more bytes than the file has, followed by bytes that form no record until the chunk
+        // begins.
         var bytes = Array(sound[..<span.offset]) + [0x7F] + le(UInt64.max >> 1)
         let first = span.offset + 1
         bytes += [UInt8](repeating: 0, count: first + (1 << 20) + place - bytes.count)
@@ -206,7 +207,7 @@ import Testing
         #expect(!reader.damage.errors.isEmpty)
     }
 
-    /// Only the first chunk defines the channels, and the summary.
+    /// The channels are defined in the first chunk and in the summary only.
     @Test func recoveryTakesChannelsOfADamagedChunkFromTheSummary() throws {
         let written = samples(200)
         var bytes = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1_024))
@@ -231,7 +232,7 @@ import Testing
         raw.footer()
         let reader = try MCAPReader(MemorySource(raw.bytes))
         guard case .scan(.complete, let damage) = reader.index.origin else {
-            Issue.record("must be scanned and complete, not \(reader.index.origin)")
+            Issue.record("the index must be scanned and complete, not \(reader.index.origin)")
             return
         }
         #expect(damage.unknownRecords == [0x7F: 1, 0x80: 2])
@@ -243,7 +244,8 @@ import Testing
     @Test func beginningOfTruncatedChunkIsRecovered() throws {
         var random = SeededRandom(seed: 8)
         for compression in BagCompression.allCases {
-            // Incompressible, so that a packed half is about half of the messages; several blocks of 64 or 128 KiB.
+            // The content is incompressible, so that half of the chunk contains about half of the messages, over
+            // several blocks of 64 or 128 KiB.
             let written = (0..<2_000).map { n in
                 Sample(
                     topic: "/x", sequence: UInt32(n), logTime: UInt64(n), publishTime: 0,
@@ -258,7 +260,7 @@ import Testing
         }
     }
 
-    /// A summary that does not lead to the messages is ignored: the whole bag is read instead.
+    /// If a summary does not lead to the messages, it is ignored and the whole bag is read.
     @Test func inconsistentSummariesAreIgnored() throws {
         let records = RawBag.channel(1, "/x") + RawBag.message(1, time: 50) + RawBag.message(1, time: 10)
         func made(_ indexes: (Int, Int) -> [[UInt8]]) -> [UInt8] {
@@ -318,7 +320,7 @@ import Testing
         }
     }
 
-    /// The offset in a footer without a CRC is damaged, so that almost the whole bag would be the summary.
+    /// The offset in a footer without a CRC is damaged, so that almost the whole bag would count as the summary.
     @Test func oversizedSummaryIsNotRead() throws {
         var raw = RawBag()
         let start = raw.bytes.count
@@ -344,7 +346,7 @@ import Testing
         let reader = try MCAPReader(MemorySource(writer.sink.bytes), options: options)
         #expect(reader.index.metadata.map(\.name) == ["small"])
         guard case .scan(.complete, let damage) = reader.index.origin else {
-            Issue.record("must be scanned and complete, not \(reader.index.origin)")
+            Issue.record("the index must be scanned and complete, not \(reader.index.origin)")
             return
         }
         #expect(damage.errors.map(\.code) == [.limitExceeded])
@@ -360,7 +362,7 @@ import Testing
         #expect(reader.damage.errors.map(\.reason) == ["channel 1 is defined again, differently"])
     }
 
-    /// Work grows with the size of a bag, however many definitions and compressions it names.
+    /// The work is proportional to the size of a bag, whatever its numbers of definitions and compressions.
     @Test func bagOfManyDefinitionsIsNotSlow() throws {
         var raw = RawBag()
         for id in UInt16(1)...20_000 {
@@ -381,7 +383,7 @@ import Testing
     }
 }
 
-/// A bag in memory that notes the most bytes that were asked for at once.
+/// A bag in memory that records the largest number of bytes requested at once.
 private final class MeteredSource: ByteSource {
     private let source: MemorySource
     private(set) var largest = 0

@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Bags of a killed writer or a full disk, or damaged later.
+/// Bags of a killed writer or a full disk, and bags damaged later.
 @Suite struct KilledWriterTests {
     @Test(arguments: [0, 1024])
     func aFileIsCompleteAfterEveryWrite(chunkSize: Int) throws {
@@ -35,7 +35,7 @@ import Testing
         return writer.sink.bytes
     }
 
-    /// The steps of a write are ordered so that the file is a bag after each of them.
+    /// A write is ordered so that the file is a valid bag after each step.
     @Test func aFileIsCompleteAfterEachStepOfAWrite() throws {
         try withTemporaryFolder { directory in
             let path = directory + "/bag.mcap"
@@ -49,7 +49,7 @@ import Testing
             try writer.close()
             let whole = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
             for (old, new) in [(before, after), (after, whole)] {
-                // The new end first, then everything behind the old end, which is overwritten last.
+                // The new end is written first, then everything after the old end, which is overwritten last.
                 var states = [old + [UInt8](repeating: 0, count: new.count - old.count - 37) + new.suffix(37)]
                 for cut in stride(from: old.count, to: new.count - 37, by: 97) {
                     states.append(
@@ -108,7 +108,7 @@ import Testing
             let spans = try MCAPReader(MemorySource(whole)).index.spans
             for (hit, isCut) in [(3, false), (4, true)] {
                 var bytes = whole
-                // The chunk and the record boundary behind it are overwritten, like a lost sector, or removed.
+                // The chunk and the following record boundary are overwritten, like a lost sector, or removed.
                 let range = spans[hit].offset + 2..<spans[hit + 1].offset - 3
                 if isCut {
                     bytes.removeSubrange(range)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedLengthDoesNotHideTheRest() throws {
+    @Test func damagedLengthDoesNotHideLaterMessages() throws {
         let written = samples(400)
         let whole = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1024))
         let spans = try MCAPReader(MemorySource(whole)).index.spans
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func everyChangedByteIsFoundOrHarmless() throws {
+    @Test func everyChangedByteIsDetectedOrHarmless() throws {
         let written = samples(20)
         for options in [BagWriteOptions(compression: .none), BagWriteOptions(compression: .zstd, chunkSize: 1024)] {
             let whole = try bag(written, options)
@@ -147,7 +147,7 @@ import Testing
                 var bytes = whole
                 bytes[place] ^= 0x55
                 guard (try? checkBag(MemorySource(bytes)) { _ in nil }.problems) == [] else { continue }
-                // If nothing is reported, a reader must give the same messages.
+                // If no damage is reported, the reader must return the same messages.
                 #expect(try MCAPReader(MemorySource(bytes)).all() == written, "byte \(place)")
             }
         }

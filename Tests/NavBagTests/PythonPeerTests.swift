@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Our bags read by the reference implementation, and its bags read by us.
+/// Interoperability with the reference implementation: each reads the other's bags.
 @Suite(
     .enabled(
         if: Python.has("mcap, zstandard, lz4.frame"), "needs Python with mcap, zstandard and lz4: set NAVBUS_PYTHON"))
@@ -29,7 +29,7 @@ struct PythonPeerTests {
         """
 
     @Test(arguments: BagCompression.allCases, [0, 4096])
-    func referenceReaderReadsOurBagsWithEveryChecksum(compression: BagCompression, chunkSize: Int) throws {
+    func referenceReaderReadsBagsWithEveryChecksum(compression: BagCompression, chunkSize: Int) throws {
         let written = samples(700)
         let options = BagWriteOptions(compression: compression, chunkSize: chunkSize)
         let text = try withTemporaryFolder { directory in
@@ -48,12 +48,12 @@ struct PythonPeerTests {
                 == written.map {
                     "\($0.topic) test.v1.Sample 200 \($0.sequence) \($0.logTime) \($0.publishTime)"
                 })
-        // Payloads are compared by their digests.
+        // Only the digests of the payloads are compared.
         let digests = lines.compactMap { $0.split(separator: " ").last }
         #expect(Set(digests).count == Set(written.map(\.data)).count)
     }
 
-    @Test func weReadWhatTheReferenceWriterWrites() throws {
+    @Test func readerReadsBagsOfTheReferenceWriter() throws {
         let script = """
             import sys
             from mcap.writer import Writer, CompressionType

@@ -4,7 +4,7 @@ import NavTestSystem
 import Testing
 
 @Suite struct QueryTests {
-    /// Messages in a random order of log time, so that chunks overlap in time, some completely.
+    /// Returns messages in a random order of log time, so that chunks overlap in time, some completely.
     private func shuffled(_ count: Int, seed: UInt64) -> [Sample] {
         var random = SeededRandom(seed: seed)
         return samples(count).map {
@@ -39,7 +39,7 @@ import Testing
         #expect(try reader.all(BagQuery(start: 300)).count == written.count { $0.logTime >= 300 })
     }
 
-    @Test func chunksWithoutWantedMessagesStayClosed() throws {
+    @Test func chunksWithoutMatchingMessagesAreNotRead() throws {
         var list: [Sample] = []
         for (n, topic) in ["/a", "/b", "/c"].enumerated() {
             for sample in samples(100) {
@@ -51,7 +51,7 @@ import Testing
         }
         var bytes = try bag(list, BagWriteOptions(compression: .none, chunkSize: 1024))
         let spans = try MCAPReader(MemorySource(bytes)).index.spans
-        // Damage the first and the last chunk; a query for the time between must not notice.
+        // The first and the last chunk are damaged; a query for the time in between must not read them.
         for span in [spans[0], spans[spans.count - 1]] {
             for offset in span.offset + 50..<span.offset + span.length { bytes[offset] = 0xFF }
         }

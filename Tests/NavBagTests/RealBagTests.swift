@@ -8,7 +8,7 @@ import Testing
 struct RealBagTests {
     private func path(_ name: String) -> String { TestData.gnss(name) }
 
-    /// Recorded by rosbag2; the counts were taken with the reference reader in Python.
+    /// Bags recorded by rosbag2; the expected counts come from the reference reader in Python.
     @Test(arguments: [
         ("rosbag2_cpp_test_rosbag2_cpp_bags_only_services", 12, 1),
         ("rosbag2_cpp_test_rosbag2_cpp_bags_only_topics", 7, 3),
@@ -49,7 +49,7 @@ struct RealBagTests {
         expectSameInfo(reader.info(), again.info())
     }
 
-    /// What the summary says must be what the messages say.
+    /// Expects the summary to agree with the messages.
     private func expectSameInfo(_ summary: BagInfo, _ scan: BagInfo) {
         #expect(summary.messageCount == scan.messageCount)
         #expect(summary.timeRange == scan.timeRange)
@@ -75,7 +75,7 @@ struct RealBagTests {
         let whole = try BagReader(path: path("wire/\(drive)/ros2.mcap")).all()
         let reader = try BagReader(path: path("wire/\(drive)/ros2_truncated.mcap"))
         guard case .scan(.truncated(let error), let damage) = reader.index.origin else {
-            Issue.record("must be scanned as truncated, not \(reader.index.origin)")
+            Issue.record("the index must be scanned as truncated, not \(reader.index.origin)")
             return
         }
         #expect(error.offset.map { $0 > 0 && $0 < reader.source.count } == true)

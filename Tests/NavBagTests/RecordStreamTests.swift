@@ -3,9 +3,9 @@ import NavSimulation
 import NavTestSystem
 import Testing
 
-/// Bags as record sequences: merging and looking back.
+/// Bags as record sequences: merging, and searching backwards.
 struct RecordStreamTests {
-    /// Many small chunks, so that looking back can skip some.
+    /// Returns a reader of many small chunks, so that a backward search can skip some.
     private func reader(_ samples: [Sample], ignoreSummary: Bool = false) throws -> MCAPReader<MemorySource> {
         var options = BagReadOptions()
         options.ignoreSummary = ignoreSummary
@@ -19,7 +19,7 @@ struct RecordStreamTests {
 
     @Test(arguments: [false, true])
     func lastMessageBeforeATimeMatchesASlowSearch(ignoreSummary: Bool) throws {
-        // Chunks that overlap in time, and equal times.
+        // Chunks that overlap in time, and messages with equal times.
         var random = SeededRandom(seed: 3)
         let samples = (0..<2_000).map { index in
             sample("/t\(random.below(7))", UInt64(1_000 + index - random.below(120)), UInt8(index % 251))

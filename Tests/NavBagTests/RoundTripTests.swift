@@ -59,7 +59,7 @@ import Testing
         #expect(reader.info().duration == 0)
     }
 
-    @Test func messageLargerThanChunkGetsChunkOfItsOwn() throws {
+    @Test func messageLargerThanAChunkHasASeparateChunk() throws {
         var list = samples(10)
         list[5].data = [UInt8](repeating: 7, count: 100_000)
         let reader = try MCAPReader(
@@ -84,7 +84,7 @@ import Testing
             var writer = try BagWriter(path: path, durable: true)
             for sample in samples(500) { try writer.add(sample) }
             try writer.flush()
-            // A reader while the recorder is still running.
+            // A reader opens the bag while the recorder is still running.
             let early = try BagReader(path: path)
             #expect(try early.all() == samples(500))
             guard case .scan(.complete, _) = early.index.origin else {

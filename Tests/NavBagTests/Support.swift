@@ -3,7 +3,7 @@ import NavBag
 import NavTestSystem
 import Testing
 
-/// A message as a test writes it and expects it back.
+/// A message that a test writes and expects to read back.
 struct Sample: Hashable {
     var topic: String
     var sequence: UInt32
@@ -12,7 +12,7 @@ struct Sample: Hashable {
     var data: [UInt8]
 }
 
-/// `count` messages on three topics, log times ascending by 1 ms with some repeated.
+/// Returns `count` messages on three topics, with log times that ascend by 1 ms and partly repeat.
 func samples(_ count: Int) -> [Sample] {
     let base: UInt64 = 1_700_000_000_000_000_000
     let topics = ["/gnss/fix", "/nav/position", "/nav/progress"]
@@ -37,7 +37,7 @@ extension MCAPWriter {
     }
 }
 
-/// A whole bag in memory: the samples, one metadata record, one attachment.
+/// Returns a whole bag in memory: the samples, one metadata record, one attachment.
 func bag(_ samples: [Sample], _ options: BagWriteOptions = BagWriteOptions()) throws -> [UInt8] {
     var writer = try MCAPWriter(MemorySink(), options: options)
     try writer.addMetadata(name: "vehicle", ["vin": "X1", "model": "test"])
@@ -49,7 +49,7 @@ func bag(_ samples: [Sample], _ options: BagWriteOptions = BagWriteOptions()) th
 }
 
 extension MCAPReader {
-    /// All messages of a query, with their topics.
+    /// Returns all messages of a query with their topics.
     func all(_ query: BagQuery = BagQuery()) throws -> [Sample] {
         var cursor = messages(query)
         var found: [Sample] = []
@@ -61,7 +61,7 @@ extension MCAPReader {
 }
 
 extension MCAPLinearReader {
-    /// All messages from here to the end.
+    /// Returns all remaining messages.
     mutating func all() throws -> [Sample] {
         var found: [Sample] = []
         while let message = try next() {
@@ -79,7 +79,7 @@ extension Sample {
     }
 }
 
-/// Writes raw records, for bags that our writer would not produce.
+/// A writer of raw records, for bags that the bag writer would not produce.
 struct RawBag {
     var bytes: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
 
@@ -106,7 +106,7 @@ struct RawBag {
         rawRecord(0x05, le(channel) + le(UInt32(0)) + le(time) + le(time) + data)
     }
 
-    /// The content of a chunk record.
+    /// Returns the content of a chunk record.
     static func chunk(
         _ records: [UInt8], start: UInt64 = 0, end: UInt64 = 0, compression: String = "", claim: UInt64? = nil,
         crc: UInt32 = 0
@@ -115,7 +115,7 @@ struct RawBag {
             + le(UInt64(records.count)) + records
     }
 
-    /// The content of a chunk index record.
+    /// Returns the content of a chunk index record.
     static func chunkIndex(start: UInt64, end: UInt64, offset: Int, length: Int, size: Int) -> [UInt8] {
         le(start) + le(end) + le(UInt64(offset)) + le(UInt64(length)) + le(UInt32(0)) + le(UInt64(0)) + string("")
             + le(UInt64(size)) + le(UInt64(size))

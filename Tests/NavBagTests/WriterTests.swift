@@ -3,8 +3,8 @@ import NavTestSystem
 import Testing
 
 @Suite struct WriterTests {
-    /// Every byte of a bag with one message, derived by hand from the format specification.
-    @Test func layoutOfTinyBagIsExactlyTheFormats() throws {
+    /// Compares every byte of a bag with one message, derived by hand from the format specification.
+    @Test func bytesOfATinyBagFollowTheSpecification() throws {
         var options = BagWriteOptions(compression: .none)
         options.profile = "p"
         options.library = "lib"
@@ -54,7 +54,7 @@ import Testing
         #expect(writer.sink.bytes == expected)
     }
 
-    /// The textbook CRC-32, bit by bit, against which zlib's is checked.
+    /// Returns the CRC-32 computed bit by bit, as a check of zlib's.
     private func crc32(_ bytes: [UInt8]) -> UInt32 {
         var crc: UInt32 = .max
         for byte in bytes {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func fullDiskSurfacesAndEndsTheWriter() throws {
+    @Test func fullDiskIsReportedAndEndsTheWriter() throws {
         struct DiskFull: Error {}
         for room in [0, 40, 3_000, 20_000] {
             var taken = 0
@@ -146,7 +146,7 @@ import Testing
             try writer.retry()
             try writer.add(samples(1)[0])
         }
-        #expect(late?.code == .sinkFailed, "nothing may follow the footer")
+        #expect(late?.code == .sinkFailed, "no record may follow the footer")
         disk.isFailing = false
         try writer.close()
         var other = try MCAPWriter(MemorySink())
@@ -176,7 +176,7 @@ import Testing
     }
 }
 
-/// A sink in memory that may fail to make its bytes durable.
+/// A sink in memory that can fail to make its bytes durable.
 private final class UnreliableDisk: ByteSink {
     private(set) var bytes: [UInt8] = []
     var isFailing = false

@@ -1,7 +1,7 @@
-/// A measurement of both sides, ours and a peer's, in the same rounds.
+/// A measurement of both sides, navbus and a peer, in the same rounds.
 ///
-/// A run measures one round and returns its values by the names of the measures. It is called once per round and must not leave state that
-/// affects the other side.
+/// A run measures one round and returns its values by the names of the measures. It is called once per round and must
+/// not leave state that affects the other side.
 package struct Comparison {
     /// One of the values that a run returns.
     package struct Measure: Sendable, Hashable {
@@ -23,15 +23,15 @@ package struct Comparison {
     /// One round of one side: the values by the names of their measures.
     package typealias Run = () throws -> [String: Double]
 
-    /// The first part of its figures' names.
+    /// The first part of the figures' names.
     package var name: String
     /// The peer; nil when there is none.
     package var peer: String?
     /// The measures that a run returns.
     package var measures: [Measure]
-    /// Our side; nil when only the peer is measured.
+    /// The side of navbus; nil if only the peer is measured.
     package var ours: Run?
-    /// The peer's side; nil when only ours is measured.
+    /// The side of the peer; nil if only navbus is measured.
     package var theirs: Run?
 
     /// Creates a comparison from its parts.
@@ -51,13 +51,14 @@ package struct Rounds {
     /// The number of rounds.
     package var count: Int
 
-    /// `count` rounds, at least one.
+    /// Creates `count` rounds, at least one.
     package init(_ count: Int) { self.count = max(1, count) }
 
-    /// Measures every comparison once per round, one side right after the other; the order changes with each round.
+    /// Measures every comparison once per round, one side right after the other, in an order that alternates between
+    /// rounds.
     ///
     /// - Parameter progress: receives the completed share of the work, 0 ... 1, and the name of the next measurement.
-    /// - Returns: the medians over the rounds of each value and of each ratio; in the order given.
+    /// - Returns: the medians over the rounds of each value and of each ratio, in the given order.
     package func run(
         _ comparisons: [Comparison], progress: (Double, String) -> Void = { _, _ in }
     ) throws -> [Figure] {
@@ -104,7 +105,7 @@ package struct Rounds {
     }
 }
 
-/// The reason why a benchmark gave no figure: what failed, where, and the program's output.
+/// The reason why a benchmark has no figure: what failed, where, and the program's output.
 package struct BenchError: Error, CustomStringConvertible {
     /// One or more sentences.
     package let description: String

@@ -1,16 +1,16 @@
-/// One figure: ours, the peer's and their ratio, medians over the rounds.
+/// A figure of navbus, the peer's, and their ratio, as medians over the rounds.
 package struct Figure: Sendable, Hashable {
-    /// Its name, for example `bus.pubsub.ipc.200B.p50`.
+    /// The name, for example `bus.pubsub.ipc.200B.p50`.
     package var name: String
-    /// Our value; nil when only the peer was measured.
+    /// The value of navbus; nil if only the peer was measured.
     package var value: Double?
     /// The unit of both values, such as `us` or `msg/s`.
     package var unit: String
-    /// The peer; nil when there is none.
+    /// The peer; nil if there is none.
     package var peer: String?
-    /// The peer's value; nil when only ours was measured.
+    /// The peer's value; nil if only navbus was measured.
     package var peerValue: Double?
-    /// The median of the rounds' `value / peer_value`; nil when either is missing.
+    /// The median of the rounds' `value / peer_value`; nil if either is missing.
     package var ratio: Double?
 
     /// Creates a figure from its six parts.
@@ -35,8 +35,8 @@ package struct Figure: Sendable, Hashable {
         return rounded(value)
     }
 
-    /// Rounds to four decimals below a thousand, the range of ratios and microseconds, and to whole numbers from a
-    /// million.
+    /// Rounds to four decimals below a thousand, the range of ratios and microseconds, to two below a million, and to
+    /// whole numbers above.
     private static func rounded(_ value: Double) -> String {
         let magnitude = value.magnitude
         guard magnitude < 1e6 else { return magnitude < 1e15 ? "\(Int64(value.rounded()))" : "\(value)" }

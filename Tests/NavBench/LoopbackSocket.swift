@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// TCP on this machine's loopback address. Started processes do not inherit these sockets.
+/// TCP sockets on this machine's loopback address, which started processes do not inherit.
 package enum LoopbackSocket {
-    /// A socket that listens.
+    /// Creates a listening socket.
     ///
-    /// - Parameter port: 0 for a free port, which stays assigned to the socket.
+    /// - Parameter port: the port; 0 for a free one, which stays assigned to the socket.
     /// - Returns: the socket and its port.
-    /// - Throws: ``BenchError`` when the port is taken.
+    /// - Throws: ``BenchError`` if the port is taken.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()
-        // The port can be reused immediately after the socket is closed.
+        // The port is reusable immediately after the socket is closed.
         var isReused: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         var address = address(port)
@@ -23,7 +23,7 @@ package enum LoopbackSocket {
         guard isListening else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw BenchError("no port of 127.0.0.1 to listen on: \(reason)")
+            throw BenchError("cannot listen on 127.0.0.1: \(reason)")
         }
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
@@ -37,14 +37,14 @@ package enum LoopbackSocket {
                 return connection
             }
             if errno == EINVAL || errno == EBADF { return nil }
-            // Failures of a single connection, or for lack of open files, are temporary.
+            // Failures of a single connection, or for lack of file descriptors, are temporary.
             usleep(1_000)
         }
     }
 
-    /// A connection.
+    /// Connects to a port.
     ///
-    /// - Throws: ``BenchError`` when the port is not listening.
+    /// - Throws: ``BenchError`` if no process listens on the port.
     package static func connect(to port: UInt16) throws -> Int32 {
         let descriptor = try socket()
         var address = address(port)
@@ -56,14 +56,14 @@ package enum LoopbackSocket {
         guard code == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw BenchError("no connection to 127.0.0.1:\(port): \(reason)")
+            throw BenchError("cannot connect to 127.0.0.1:\(port): \(reason)")
         }
         return descriptor
     }
 
     private static func socket() throws -> Int32 {
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw BenchError("no socket: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw BenchError("cannot create a socket: \(String(cString: strerror(errno)))") }
         return descriptor
     }
 

@@ -1,11 +1,11 @@
-/// Figures as a table, with a group of lines for each comparison.
+/// A table of figures with a group of lines for each comparison.
 package struct FigureTable {
     private let figures: [Figure]
 
-    /// A table of `figures` in their order.
+    /// Creates a table of `figures` in their order.
     package init(_ figures: [Figure]) { self.figures = figures }
 
-    /// The lines of the table, columns aligned; a peer shared with the following lines is named once.
+    /// The lines of the table with aligned columns; a peer shared with the following lines is shown once.
     package var lines: [String] {
         var rows = [["figure", "navbus", "peer", "ratio", "unit", "compared with"]]
         var lastPeer: String?

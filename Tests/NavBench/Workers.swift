@@ -3,19 +3,19 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The processes of one measurement, with a separate folder. No process outlives ``close()``, and the kernel kills them
-/// with the thread that started them.
+/// The processes of one measurement, with a separate folder. No process outlives ``close()``; the kernel kills them
+/// when the thread that started them ends.
 package final class Workers {
-    /// The folder, short enough for sockets, removed with ``close()``.
+    /// The path of the folder, short enough for sockets; ``close()`` removes it.
     package let folder: String
     private var running: [(name: String, pid: pid_t, descriptor: Int32)] = []
     private var logs: [String: String] = [:]
 
-    /// Makes the folder.
+    /// Creates the folder.
     package init() throws(BenchError) {
         var template = Array("/tmp/nvb-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else {
-            throw BenchError("no folder can be made in /tmp: \(Self.reason(errno))")
+            throw BenchError("cannot create a folder in /tmp: \(Self.reason(errno))")
         }
         let path = String(cString: made)
         folder = path
@@ -30,7 +30,7 @@ package final class Workers {
         var waited = sigset_t()
         sigemptyset(&waited)
         for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&waited, number) }
-        // Later threads inherit the mask; the processes start with an empty one.
+        // Later threads inherit the mask; processes start with an empty one.
         pthread_sigmask(SIG_BLOCK, &waited, nil)
         let signals = waited
         Thread.detachNewThread {
@@ -41,11 +41,11 @@ package final class Workers {
         }
     }
 
-    /// Starts a program under a name, which errors and ``output(of:)`` use.
+    /// Starts a program under a name that is used in errors and by ``output(of:)``.
     ///
     /// - Parameter command: the executable's path and its arguments.
     package func start(_ name: String, _ command: [String]) throws(BenchError) {
-        guard let executable = command.first else { throw BenchError("\(name): there is no command") }
+        guard let executable = command.first else { throw BenchError("\(name): the command is empty") }
         let log = "\(folder)/\(name).log"
         let descriptor = open(log, O_RDWR | O_CREAT | O_CLOEXEC | O_TRUNC, 0o600)
         guard descriptor >= 0 else { throw BenchError("\(log): \(Self.reason(errno))") }
@@ -67,15 +67,15 @@ package final class Workers {
         logs[name] = log
         let ended = cspawn_pidfd(pid)
         running.append((name, pid, ended))
-        guard ended >= 0 else { throw BenchError("\(name) cannot be watched: \(Self.reason(errno))") }
+        guard ended >= 0 else { throw BenchError("\(name) cannot be monitored: \(Self.reason(errno))") }
     }
 
-    /// The id of a process that is not known to have ended; nil when no process has the name.
+    /// Returns the id of a process that is not known to have ended; nil if no process has the name.
     package func processID(of name: String) -> Int32? { running.first { $0.name == name }?.pid }
 
     /// Waits until every process has ended successfully.
     ///
-    /// - Throws: an error with the process's output when a process fails or has not ended after `seconds`.
+    /// - Throws: an error with the process's output if a process fails or has not ended after `seconds`.
     package func finish(within seconds: Double) throws(BenchError) {
         let deadline = Self.now() + Int64(seconds * 1e9)
         while !running.isEmpty {
@@ -94,7 +94,7 @@ package final class Workers {
         }
     }
 
-    /// The figures that a process printed, each on a separate line such as `count 20000`, by the first words.
+    /// Returns the values that a process printed, one per line such as `count 20000`, by the first words.
     package func words(of name: String) -> [String: String] {
         var result: [String: String] = [:]
         for line in text(of: name).split(separator: "\n") {
@@ -104,10 +104,10 @@ package final class Workers {
         return result
     }
 
-    /// The numbers among ``words(of:)``.
+    /// Returns the numbers among ``words(of:)``.
     package func output(of name: String) -> [String: Int64] { words(of: name).compactMapValues { Int64($0) } }
 
-    /// The samples that a process wrote into the folder, 64-bit nanoseconds each.
+    /// Returns the samples that a process wrote to a file in the folder, 64-bit nanoseconds each.
     package func samples(_ file: String) throws(BenchError) -> [Int64] {
         let path = "\(folder)/\(file)"
         guard let data = FileManager.default.contents(atPath: path), data.count % 8 == 0 else {
@@ -118,7 +118,7 @@ package final class Workers {
         }
     }
 
-    /// Kills the processes that still run and removes the folder.
+    /// Kills the remaining processes and removes the folder.
     package func close() {
         for worker in running {
             kill(worker.pid, SIGKILL)
@@ -137,7 +137,7 @@ package final class Workers {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The index of a process that has ended; nil at the time limit.
+    /// Returns the index of a process that has ended; nil if the time limit is reached first.
     private func waitForOne(until deadline: Int64) -> Int? {
         var entries = running.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         while true {

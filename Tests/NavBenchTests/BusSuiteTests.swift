@@ -20,7 +20,7 @@ struct BusSuiteTests {
         for figure in try figures(run.output) {
             #expect(Set(figure.keys) == ["name", "value", "unit", "peer", "peer_value", "ratio"])
             let name = try #require(figure["name"] as? String)
-            #expect(names.insert(name).inserted, "\(name) is there twice")
+            #expect(names.insert(name).inserted, "\(name) is printed twice")
             let peer = try #require(figure["peer_value"] as? Double, "\(name)")
             #expect(peer > 0)
             #expect((figure["peer"] as? String)?.hasPrefix("C libzmq 4") == true)
@@ -65,7 +65,7 @@ struct BusSuiteTests {
         #expect(run.status == 2 && run.errors.contains("usage: navbus-bench-peer"), "\(run)")
     }
 
-    // Needs pyzmq; the other peers would be fetched from the network.
+    // Needs pyzmq; the other peers would be downloaded.
     @Test(.enabled(if: hasPyzmq)) func pythonPeersPrintTheSameLines() throws {
         let run = try Programs.run(
             Python.path,

@@ -79,7 +79,7 @@ struct RouteSuiteTests {
         #expect(run.status == 1 && run.errors.contains(file), "\(run)")
     }
 
-    @Test func missingMapIsNamed() throws {
+    @Test func missingMapIsReported() throws {
         let run = try bench(["--map", "/nowhere/x.osm.pbf", "--quick"])
         #expect(run.status == 1 && run.errors.contains("/nowhere/x.osm.pbf"), "\(run)")
     }

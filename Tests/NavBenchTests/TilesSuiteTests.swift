@@ -26,7 +26,7 @@ struct TilesSuiteTests {
         ] { #expect((found[name]?["value"] as? Double ?? 0) > 0, "\(name)") }
         #expect(found["tiles.plan_500km"]?["unit"] as? String == "ms")
         #expect(found["tiles.durable.128files.p50"]?["peer"] as? String == "syncfs")
-        // A longer way has more tiles.
+        // A longer route has more tiles.
         let tiles = ["50", "500", "5000"].compactMap { found["tiles.plan_\($0)km.tiles"]?["value"] as? Double }
         #expect(tiles.count == 3 && tiles == tiles.sorted() && Set(tiles).count == 3)
     }
@@ -49,7 +49,7 @@ struct TilesSuiteTests {
         for name in ["tiles.node.fix.p50", "tiles.node.missing.plan_50km", "tiles.node.missing.fix.p99"] {
             #expect((found[name]?["value"] as? Double ?? 0) > 0, "\(name)")
         }
-        // The vehicle starts when it has what it needs.
+        // The vehicle starts once it has the tiles that it needs.
         #expect((found["tiles.drive.hits"]?["value"] as? Double ?? 0) > 0)
         #expect((found["tiles.drive.fetched"]?["value"] as? Double ?? 0) > 0)
         for (name, peer) in [

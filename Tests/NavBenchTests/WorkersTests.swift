@@ -33,7 +33,7 @@ struct WorkersTests {
         #expect(error?.description.contains("/nowhere/x cannot be started") == true)
     }
 
-    @Test func slowProcessesAreNamedAndKilledOnClose() throws {
+    @Test func slowProcessesAreReportedAndKilledOnClose() throws {
         let workers = try Workers()
         try workers.start("long", ["/bin/sh", "-c", "echo pid $$; exec sleep 1000"])
         let error = #expect(throws: BenchError.self) { try workers.finish(within: 0.5) }

@@ -5,14 +5,14 @@ import NavTestBus
 import NavTestKit
 import Testing
 
-/// The two implementations that must behave alike.
+/// The two bus implementations, which must behave alike.
 enum Implementation: String, CaseIterable, CustomTestStringConvertible {
     case zeroMQ, inProcess
 
     var testDescription: String { rawValue }
 }
 
-/// A bus of its own for one test, and foreign publishers on it.
+/// A separate bus for one test, and foreign publishers on it.
 final class Bench {
     let implementation: Implementation
     let directory: BusDirectory
@@ -25,7 +25,7 @@ final class Bench {
         directory = try BusDirectory(path: temporary.path)
     }
 
-    /// Creates a node; if `shallow`, both implementations queue only few messages for a slow node.
+    /// Creates a node; if `shallow`, both implementations queue only a few messages for a slow node.
     func node(_ name: String, shallow: Bool = false) throws -> any Bus {
         switch implementation {
         case .inProcess: return try InProcessBus(name: name, network: network)
@@ -37,7 +37,7 @@ final class Bench {
         }
     }
 
-    /// Sends frames on `topic` as a foreign program would, once `subscriber` listens.
+    /// Sends frames on `topic` as another program would, once `subscriber` is connected.
     func sendRaw(_ messages: [[[UInt8]]], topic: String, to subscriber: any Bus) throws {
         switch implementation {
         case .inProcess: for frames in messages { network.inject(frames) }
@@ -55,7 +55,7 @@ final class Bench {
     private var raws: [RawPublisher] = []
 }
 
-/// A publisher made of files and a bare socket.
+/// A publisher that consists of registry files and a bare socket.
 final class RawPublisher {
     private let socket: ZeroMQSocket
     private let lock: Int32
@@ -82,15 +82,15 @@ final class RawPublisher {
     }
 
     deinit {
-        // A child that another test is just starting still has the descriptor: without unlocking, it would keep the
-        // lock.
+        // A child process that another test is just starting inherits the descriptor and would keep the lock without
+        // this.
         flock(lock, LOCK_UN)
         close(lock)
     }
 
     func hasSubscriber() throws -> Bool { try subscription() != nil }
 
-    /// The next frame that starts or ends a subscription; nil if none is queued.
+    /// Returns the next frame that starts or ends a subscription; nil if none is queued.
     func subscription() throws -> [UInt8]? { try socket.receiveFrames(limit: 1)?.first }
 
     func send(_ frames: [[UInt8]]) throws {
@@ -100,7 +100,7 @@ final class RawPublisher {
     }
 }
 
-/// Waits until `publication` has `count` subscriptions, while `others` poll; they have no messages waiting.
+/// Waits until `publication` has `count` subscriptions, while polling `others`, which have no messages queued.
 func waitForSubscribers(
     _ count: Int, of publication: Publication, on publisher: any Bus, while others: [any Bus]
 ) throws {
@@ -113,7 +113,7 @@ func waitForSubscribers(
     }
 }
 
-/// The next message of `node`, while `others` serve their subscribers.
+/// Returns the next message of `node`, while polling `others` so that they serve their subscribers.
 func receive(_ node: any Bus, while others: [any Bus] = []) throws -> Delivery {
     var delivery: Delivery?
     try until("a message") {
@@ -129,13 +129,13 @@ func topic(_ name: String, _ qos: QoS = .keepLast(100), maximumPayloadSize: Int 
         name: name, typeName: "test.Type", schemaFingerprint: 0xfeed, qos: qos, maximumPayloadSize: maximumPayloadSize)
 }
 
-/// Frames of a well-formed message.
+/// Returns the frames of a well-formed message.
 func frames(_ topic: String, sequence: UInt64, boot: UInt64 = 0xaa, _ payload: [UInt8] = [1]) -> [[UInt8]] {
     let header = MessageHeader(sequence: sequence, stampNanoseconds: 5, bootID: boot, schemaFingerprint: 0)
     return [Array(topic.utf8) + [0], header.encoded, payload]
 }
 
-/// The error an operation throws.
+/// Returns the error that an operation throws; nil if it throws none.
 func busError(_ operation: () throws -> Void) -> BusError? {
     do {
         try operation()

@@ -85,7 +85,8 @@ import Testing
         let output = try relay.advertise(topic("/out", maximumPayloadSize: limit))
         try waitForSubscribers(1, of: input, on: source, while: [relay])
         try waitForSubscribers(1, of: output, on: relay, while: [sink])
-        // Small payloads are copied and large ones shared; the received one is released before the last is read.
+        // Small payloads are copied and large ones shared; the relay releases its payload before the sink reads the
+        // message.
         let payloads = [10, 5_000, 200_000, limit].map { size in (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) } }
         for payload in payloads {
             try source.publish(payload, on: input, stampNanoseconds: 0)
@@ -211,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func lastRejectionTellsWhatWasWrong(_ implementation: Implementation) throws {
+    func lastRejectionHasItsCause(_ implementation: Implementation) throws {
         let key = Array("/x".utf8) + [0]
         let good = frames("/x", sequence: 2)
         let header = good[1]
@@ -275,7 +276,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func publisherKnowsItsSubscriberCount(_ implementation: Implementation) throws {
+    func publisherCountsItsSubscribers(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, one, two) = (try bench.node("p"), try bench.node("s1"), try bench.node("s2"))
         let publication = try publisher.advertise(topic("/x"))

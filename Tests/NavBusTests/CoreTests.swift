@@ -33,7 +33,8 @@ import Testing
 
     @Test func truncatedAndChangedHeadersAreReadWithinBounds() {
         let bytes = header.encoded + [0x32, 3, 1, 2, 3]
-        // The fingerprint (from 27) and unknown fields (from 36) may be missing, and nothing may be missing in part.
+        // Truncation before the fingerprint (from 27) or before unknown fields (from 36) is valid; a partial field is
+        // not.
         for end in bytes.indices where end != 27 && end != 36 {
             #expect(decode(Array(bytes[..<end])) == nil, "cut at \(end)")
         }
@@ -106,7 +107,7 @@ import Testing
         #expect(subscriber.statistics[topic: "/x"]?.received == 10)
     }
 
-    @Test func lastValueIsOwedUntilItIsPaidReplacedOrForgotten() throws {
+    @Test func lastValueIsResentUntilDeliveredReplacedOrCleared() throws {
         var outbox = Outbox(node: 1)
         let publications = try ["/x", "/y"].map { try outbox.advertise(topic($0, .latched)) }
         let publish = { (publication: Publication) in
@@ -149,7 +150,7 @@ import Testing
         #expect(!TopicFilter(include: [pattern]).matches("/" + String(repeating: "a", count: 199)))
     }
 
-    @Test func topicsBeyondTheLimitAreCountedAndAnEndedFilterMakesRoom() {
+    @Test func topicsBeyondTheLimitAreCountedAndAnEndedFilterFreesSlots() {
         var inbox = Inbox(node: 1, maximumQueuedBytes: 1 << 20)
         let first = inbox.subscribe(matching: TopicFilter(), qos: .keepLast(1), maximumPayloadSize: 10)
         let limit = Inbox.maximumDiscoveredTopics

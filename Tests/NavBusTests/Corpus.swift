@@ -2,8 +2,8 @@ import Foundation
 import NavSimulation
 import Testing
 
-/// The committed hostile inputs: `zmtp-*` are bytes for a Unix socket, `service-*` messages with one frame a line in
-/// hexadecimal (`-` is an empty frame).
+/// The committed hostile inputs: `zmtp-*` are bytes for a Unix socket; `service-*` are messages with one hexadecimal
+/// frame per line (`-` is an empty frame).
 enum Corpus {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Corpus")
 
@@ -28,7 +28,7 @@ enum Corpus {
 extension SeededRandom {
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 
-    /// A few bytes changed, removed, doubled or inserted.
+    /// Returns the bytes with a few changed, removed, duplicated or inserted.
     mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0...below(4) {
@@ -51,7 +51,7 @@ final class RawConnection {
 
     init?(_ path: String) {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        // The descriptor is closed by deinit, which runs for an object that fails once it is complete.
+        // If this fails, deinit closes the descriptor, because the object is fully initialized.
         guard withAddress(path, { connect(descriptor, $0, $1) }) == 0 else { return nil }
     }
 

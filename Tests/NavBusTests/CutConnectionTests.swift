@@ -2,7 +2,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// A publisher that sends more than a subscriber takes.
+/// A publisher whose messages exceed the subscriber's size limit.
 @Suite struct CutConnectionTests {
     @Test func publisherIsReceivedAgainAfterAnOversizedFrame() throws {
         let bench = try Bench(.zeroMQ)

@@ -6,9 +6,9 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Hostile input at every endpoint: rejected or ignored and counted, while valid clients are still served.
+/// Hostile input at every endpoint, which is rejected or ignored and counted while valid clients are still served.
 ///
-/// The servers are processes of their own, so that a crash or memory growth is detected.
+/// The servers are separate processes, so that a crash or memory growth is detected.
 @Suite struct FuzzTests {
     private let bench: Bench
     private let server: Probe
@@ -28,7 +28,7 @@ import Testing
         #expect(answer.responses.map(\.bytes) == [[3, 2, 1]], comment)
     }
 
-    /// The server's memory, in bytes.
+    /// Returns the server's resident memory, bytes.
     private func residentBytes() throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(server.processID)/statm", encoding: .utf8)
         return try #require(Int(text.split(separator: " ")[1])) * Int(getpagesize())
@@ -80,7 +80,7 @@ import Testing
         var messages: [[[UInt8]]] = []
         for name in try Corpus.names("service-") {
             messages.append(try Corpus.frames(name))
-            // Sent twice: call numbers in use, and replayed frames.
+            // The messages are sent twice, which repeats call numbers and frames.
             for _ in 0..<2 { try send(try #require(messages.last), through: foreign) }
             try goodCallIsServed("after \(name)")
         }
@@ -91,7 +91,7 @@ import Testing
             try send(frames, through: foreign)
             if round % 500 == 0 { try goodCallIsServed("after mutations of round \(round), seed 2") }
         }
-        // Answers that no client reads.
+        // These answers are never read by the client.
         var request = ServiceFrame(.request)
         (request.service, request.method, request.timeoutNanoseconds) = ("test.Echo", "Say", 60_000_000_000)
         for call in 1...20_000 {
@@ -113,7 +113,8 @@ import Testing
     }
 }
 
-/// A server and publishers that break the protocol; the attacked node is in this process, so that its counts are seen.
+/// Servers and publishers that violate the protocol; the attacked node runs in this process, which makes its counters
+/// available.
 @Suite struct MaliciousPeerTests {
     @Test func failedHandshakesAreCounted() throws {
         let pair = try Pair(.zeroMQ)
@@ -146,7 +147,7 @@ import Testing
         #expect(try pair.call("Say").status == .ok)
     }
 
-    /// The server's replacement for an answer; every call must end before its deadline.
+    /// The replacement for a server's valid answer; every call must end before its deadline.
     enum Corruption: CaseIterable {
         case secondAnswer, outOfOrder, overCredit, noAnswer, tooLarge, replay
     }
@@ -240,7 +241,7 @@ import Testing
     }
 }
 
-/// A server made of files and a bare socket.
+/// A server that consists of registry files and a bare socket.
 final class MaliciousServer {
     private let router: ZeroMQSocket?
     private let lock: Int32
@@ -266,13 +267,13 @@ final class MaliciousServer {
     }
 
     deinit {
-        // A child that another test is just starting still has the descriptor: without unlocking, it would keep the
-        // lock.
+        // A child process that another test is just starting inherits the descriptor and would keep the lock without
+        // this.
         flock(lock, LOCK_UN)
         close(lock)
     }
 
-    /// Answers the pending requests with what `lie` returns for the call's number.
+    /// Answers each pending request with the frames that `lie` returns for the call's number.
     func answer(_ lie: (UInt64) -> [[[UInt8]]]) throws {
         while let address = try receive() {
             guard let header = try receive(), let payload = try receive() else { return }

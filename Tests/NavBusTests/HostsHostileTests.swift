@@ -5,7 +5,7 @@ import NavSimulation
 import NavTestKit
 import Testing
 
-/// Hostile clients at the ports: they are denied and counted, and admitted clients are not affected.
+/// Hostile clients at the TCP ports, which are denied and counted without an effect on admitted clients.
 @Suite struct HostsHostileTests {
     @Test func clientWithoutAllowedKeyIsDeniedReportedAndInformed() throws {
         let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
@@ -25,14 +25,15 @@ import Testing
         let denials = vehicle.events.all.compactMap { event -> (CurvePublicKey, String)? in
             if case .denied(let key, let address) = event { (key, address) } else { nil }
         }
-        // Reported once, always counted.
+        // Denials are logged once but always counted.
         #expect(denials.count == 1)
         #expect(denials.first?.0 == stranger.keys.publicKey && denials.first?.1 == "127.0.0.1")
         #expect(vehicle.events.all.contains { $0.description.contains("'\(stranger.keys.publicKey)'") })
         #expect(stranger.events.all.contains { $0.description.contains("denies this host's key") })
         #expect(server.hostStatistics.watchers == 0)
 
-        // Once its key is on the list of the server's next run, it is admitted without a restart.
+        // Once the server restarts with the client's key in its list, it admits the client without a restart of the
+        // client.
         server.close()
         let next = try vehicle.listener(
             "server", allowing: [desk.keys.publicKey, stranger.keys.publicKey], at: endpoint)
@@ -41,7 +42,7 @@ import Testing
         #expect(try receive(intruder, while: [next]).payload.bytes == [2])
     }
 
-    @Test func inspectionSaysWhyAPeerRefuses() throws {
+    @Test func inspectionReportsWhyAPeerRefuses() throws {
         let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
         let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
         let endpoint = try #require(server.listeningEndpoint)
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func keysAddedToAndRemovedFromTheFileCountForTheNextConnection() throws {
+    @Test func changesOfTheKeyFileApplyToTheNextConnection() throws {
         let (vehicle, desk) = (try TestHost(), try TestHost())
         let folder = try TemporaryFolder()
         let path = folder.path + "/allowed"
@@ -181,7 +182,7 @@ import Testing
             return server.serviceStatistics.malformed >= 100
         }
         #expect(server.hostStatistics.watchers == 0)
-        // A valid request after all that is served.
+        // A subsequent valid request is served.
         let client = try desk.node("client", peer: endpoint, key: nil, plain: true)
         _ = try client.subscribe(to: "/t")
         try until("the peer") {
@@ -209,7 +210,7 @@ import Testing
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t", .latched))
         _ = try hosts.client.subscribe(to: "/t")
-        // The server's thread does not poll; its authenticator still answers.
+        // The server's thread does not poll, yet its authenticator still answers.
         try until("the admission") {
             try hosts.client.runServices(timeout: .milliseconds(5))
             return hosts.server.hostStatistics.connections == 1
@@ -232,7 +233,7 @@ import Testing
                 busError { _ = try host.node("a", peer: TCPEndpoint(unreachable), key: other.publicKey) }?.code
                     == .invalidArgument)
         }
-        // The name is free after each failure, and a port in use is an error with advice.
+        // The name is free after each failure, and the error for a port in use has advice.
         let first = try host.listener("a", allowing: [other.publicKey], at: listen)
         let taken = try #require(first.listeningEndpoint)
         let error = busError { _ = try host.listener("b", allowing: [other.publicKey], at: taken) }

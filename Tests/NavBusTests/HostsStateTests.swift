@@ -4,7 +4,7 @@ import NavSimulation
 import NavTestKit
 import Testing
 
-/// State machines between hosts, without sockets and with time moved by hand.
+/// The state machines for connections between hosts, without sockets and with a simulated time.
 @Suite struct HostsStateTests {
     // MARK: The authenticator
 
@@ -67,7 +67,7 @@ import Testing
         #expect(authenticator.disconnected(from: "tcp://0.0.0.0:1", now: 0) == .refused(endpoint: "tcp://0.0.0.0:1"))
         #expect(authenticator.disconnected(from: "tcp://0.0.0.0:1", now: 1) == nil)
         #expect(authenticator.statistics.refused == 2)
-        // The last of the three was admitted, and another had ended.
+        // The third was admitted, and another had ended.
         authenticator.admitted()
         #expect(authenticator.statistics.refused == 1)
         _ = authenticator.disconnected(from: "", now: 2)
@@ -90,7 +90,8 @@ import Testing
         #expect(allowed.refresh(now: 0) == .allowedKeysChanged(path: path, count: 3))
         #expect(allowed.keys == Set(keys) && allowed.refresh(now: 0) == nil)
 
-        // The last good keys stay, and the file is tried again a second later and reported once in ten.
+        // The last valid keys remain; the file is read again a second later, and the error is reported once in ten
+        // seconds.
         try write("nonsense")
         let event = allowed.refresh(now: second)
         #expect(event?.isWarning == true && event?.description.contains("line 1") == true)
@@ -112,7 +113,7 @@ import Testing
         #expect(board.asked(one, boot: 0, revision: 0, now: 0) == .announcement)
         #expect(board.asked(one, boot: 0, revision: 0, now: 1) == .nothing)
         #expect(board.asked(one, boot: 5, revision: 1, now: 2) == .signOfLife)
-        // Revisions of another run do not count for this one.
+        // Revisions of another run do not apply to this one.
         #expect(board.asked(one, boot: 4, revision: 1, now: 200_000_000) == .announcement)
         #expect(board.changed(200_000_001) == [one])
         #expect(board.asked(one, boot: 5, revision: 1, now: 200_000_002) == .nothing)
@@ -157,7 +158,7 @@ import Testing
         var machine = try peer()
         #expect(machine.tick(now: 0) == [.ask(bootID: 0, revision: 0)])
         #expect(machine.nextTick == second)
-        // Woken early, it polls again a moment later.
+        // Woken early, it polls again shortly afterwards.
         #expect(machine.tick(now: 1) == [])
         #expect(machine.tick(now: machine.nextTick) == [.ask(bootID: 0, revision: 0)])
         let effects = announcement().withUnsafeBytes {
@@ -167,7 +168,7 @@ import Testing
         #expect(machine.announcement?.publisherEndpoint == "tcp://10.0.0.1:7601")
         #expect(machine.tick(now: machine.nextTick) == [.ask(bootID: 0xaa, revision: 3)])
         #expect(machine.nextTick == second + 2 * PeerStateMachine.heartbeatNanoseconds)
-        // The same announcement again changes nothing.
+        // A repeated announcement has no effect.
         let again = announcement().withUnsafeBytes {
             machine.announced($0, bootID: 0xaa, revision: 4, now: 2 * second)
         }
@@ -221,7 +222,7 @@ import Testing
             }
             #expect(machine.announcement == nil && !effects.contains(.changed), "\(text.prefix(200))")
         }
-        // All but the empty one, which is a heartbeat.
+        // All are malformed except the empty one, which is a heartbeat.
         #expect(machine.malformed == UInt64(bad.count - 1))
         var random = SeededRandom(seed: 2)
         for round in 0..<500 {
@@ -241,7 +242,7 @@ import Testing
         let split = try TCPEndpoint("tcp://[fd00::1]:7600,8000")
         #expect(split.address == "fd00::1" && split.publisherPort == 8000)
         #expect(split.description == "tcp://[fd00::1]:7600,8000" && usual.description == "tcp://192.168.1.10:7600")
-        // In the form in which ZeroMQ's events name the connection.
+        // The format in which ZeroMQ's events report the connection.
         #expect(try TCPEndpoint("tcp://[FD00:0::0:1]:7600,8000") == split)
         #expect(try TCPEndpoint("tcp://*:0").publisherPort == 0)
         for text in [

@@ -26,7 +26,7 @@ final class Box<Value: Sendable>: Sendable {
     func set(_ value: Value?) { content.withLock { $0 = (true, value) } }
 }
 
-/// A host of its own: a directory, a key pair, and its allowed keys.
+/// A host with a separate directory, a key pair and a list of allowed keys.
 final class TestHost {
     let directory: BusDirectory
     let keys: CurveKeyPair
@@ -39,7 +39,7 @@ final class TestHost {
         keys = try CurveKeyPair.generate()
     }
 
-    /// A node that listens on loopback, at a port that the system chooses unless one is given.
+    /// Creates a node that listens on loopback, by default at a port chosen by the system.
     func listener(
         _ name: String, allowing allowed: Set<CurvePublicKey>?, at endpoint: TCPEndpoint? = nil
     ) throws -> BusNode {
@@ -47,7 +47,7 @@ final class TestHost {
         return try node(name, HostConfiguration(listen: listen, security: security(allowed)))
     }
 
-    /// A node that knows a peer.
+    /// Creates a node with a configured peer.
     func node(
         _ name: String, peer: TCPEndpoint, key: CurvePublicKey?, plain: Bool = false, maximumMessageSize: Int? = nil
     ) throws -> BusNode {
@@ -71,7 +71,7 @@ final class TestHost {
     }
 }
 
-/// Two hosts that know each other: `server` listens and publishes, `client` reaches it.
+/// Two hosts: `server` listens and publishes, `client` connects to it.
 struct TwoHosts {
     let vehicle: TestHost
     let desk: TestHost
@@ -86,13 +86,13 @@ struct TwoHosts {
             plain: plain, maximumMessageSize: maximumMessageSize)
     }
 
-    /// Lets the client find the server.
+    /// Waits until the client has found the server.
     func meet() throws {
         _ = try client.subscribe(to: "/nothing")
         try turn("the peer") { client.hostStatistics.peersPresent == 1 }
     }
 
-    /// Serves both until a condition holds; no messages are queued.
+    /// Polls both nodes until a condition holds; no messages may be queued.
     func turn(_ what: String, _ condition: () throws -> Bool) throws {
         try until(what) {
             for node in [server, client] { try node.runServices(timeout: .milliseconds(2)) }
@@ -101,12 +101,12 @@ struct TwoHosts {
     }
 }
 
-/// A peer made of a bare socket, which answers every message with an announcement.
+/// A peer that consists of a bare socket and answers every message with an announcement.
 final class RawPeer {
     private let router: ZeroMQSocket
     let port: UInt16
 
-    /// Listens on loopback, at a port that the system chooses unless one is given.
+    /// Listens on loopback, by default at a port chosen by the system.
     init(port: UInt16? = nil) throws {
         router = try ZeroMQSocket(.router, in: ZeroMQContext())
         try router.set(ZMQ_LINGER, 0)
@@ -114,7 +114,7 @@ final class RawPeer {
         self.port = try #require(try router.lastEndpoint().split(separator: ":").last.flatMap { UInt16($0) })
     }
 
-    /// Answers what has arrived with `json`, an announcement of the run 1.
+    /// Answers the received messages with `json`, an announcement of run 1.
     func answer(_ json: String) throws {
         var announcement = ServiceFrame(.announcement)
         (announcement.serverBootID, announcement.sequence) = (1, 1)

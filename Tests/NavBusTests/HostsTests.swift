@@ -4,7 +4,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// Nodes of two hosts, over loopback: each has a directory of its own, so they only meet over TCP.
+/// Nodes of two hosts over loopback; each has a separate directory, so that they are connected only over TCP.
 @Suite struct HostsTests {
     @Test(arguments: [false, true])
     func topicsCrossHostsBothWaysInOrderWithoutLoss(plain: Bool) throws {
@@ -69,7 +69,7 @@ import Testing
         #expect(say.status == .ok && say.responses == [[3, 2, 1]])
         let stream = try call(hosts, "Count", [])
         #expect(stream.status == .ok && stream.responses == (0..<20).map { [UInt8($0)] })
-        // By the node's name, with and without its address.
+        // The node is addressed by its name, with and without its address.
         for node in ["server", "server@127.0.0.1:\(try #require(hosts.server.listeningEndpoint).port)"] {
             #expect(try call(hosts, "Say", [9], node: node).status == .ok)
         }
@@ -145,7 +145,7 @@ import Testing
         let publication = try hosts.server.advertise(topic("/t"))
         _ = try hosts.client.subscribe(to: "/t")
         try hosts.turn("the subscription") { try hosts.server.subscriberCount(of: publication) == 1 }
-        // The server's thread does something else; its sockets stay open.
+        // The server's thread stops polling, but its sockets stay open.
         try until("the silence") {
             _ = try hosts.client.poll(timeout: .milliseconds(20))
             return hosts.client.peerAnnouncements.isEmpty
@@ -170,7 +170,7 @@ import Testing
             try until("a small message after the large one") {
                 try hosts.server.publish([round], on: small, stampNanoseconds: 0)
                 _ = try hosts.server.poll(timeout: .zero)
-                // Those of the first round may still arrive in the second.
+                // Messages of the first round may still arrive in the second.
                 while let delivery = try hosts.client.poll(timeout: .milliseconds(20)) {
                     if delivery.payload.withUnsafeBytes({ $0.first }) == round { return true }
                 }
@@ -179,15 +179,15 @@ import Testing
         }
         #expect(hosts.client.statistics.cutConnections == 2)
         #expect(hosts.client.statistics[topic: "/large"]?.received == 0)
-        // What was published while the connection was cut, after the first round's messages.
+        // The messages published while the connection was cut are lost.
         #expect(try #require(hosts.client.statistics[topic: "/small"]).lost > 0)
         #expect(hosts.client.hostStatistics.peersPresent == 1)
     }
 
-    @Test func peerThatFailsAHandshakeBeforeItIsMissedIsFoundAgain() throws {
+    @Test func peerIsFoundAgainAfterAFailedHandshakeBeforeItsTimeout() throws {
         let (vehicle, desk) = (try TestHost(), try TestHost())
         let former = try vehicle.listener("server", allowing: nil)
-        // Its ports are free once it is closed.
+        // Closing the node frees its ports.
         let endpoint = try #require(former.listeningEndpoint)
         former.close()
         let client = try desk.node("client", peer: endpoint, key: nil, plain: true)
@@ -202,7 +202,7 @@ import Testing
             try client.runServices(timeout: .milliseconds(2))
             return client.hostStatistics.peersPresent == 1
         }
-        // It leaves without a goodbye, and a node that demands encryption takes its place at once.
+        // The peer disappears without an end message, and a node that requires encryption replaces it at once.
         raw = nil
         let encrypted = try listener(of: vehicle, at: endpoint, allowing: [desk.keys.publicKey])
         try until("the refusal and the absence") {
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    /// The node `server`, as soon as its ports are free.
+    /// Returns the node `server`, created as soon as its ports are free.
     private func listener(
         of host: TestHost, at endpoint: TCPEndpoint, allowing allowed: Set<CurvePublicKey>?
     ) throws -> BusNode {

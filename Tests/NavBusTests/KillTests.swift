@@ -4,7 +4,8 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// kill -9, a hundred times in all: callers learn of it from the registry, and the name is free at once.
+/// Nodes killed with SIGKILL, a hundred times in all: callers are notified through the registry, and the name is free
+/// at once.
 @Suite struct KillTests {
     private static let rounds = 25
 

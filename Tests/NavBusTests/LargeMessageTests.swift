@@ -6,9 +6,9 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Large payloads on every kind of connection, and what they must not do to others.
+/// Large payloads on every kind of connection, and their effects on other messages.
 @Suite(.serialized) struct LargeMessageTests {
-    /// Sizes around every limit: payloads bounded by bytes (4 KiB), the kernel's buffers, and 64 MB.
+    /// Sizes around every limit: payloads queued within a bound in bytes (over 4 KiB), the kernel's buffers, and 64 MB.
     private static let sizes = [4_096, 4_097, 67_000, 70_000, 130_000, 1 << 20, 63 << 20]
 
     @Test(arguments: sizes, [QoS.latched, .keepLast(16), .latest])
@@ -18,7 +18,7 @@ import Testing
         let large = try publisher.advertise(topic("/large", qos, maximumPayloadSize: 64 << 20))
         let small = try publisher.advertise(topic("/small"))
         let payload = [UInt8](repeating: 1, count: size)
-        // Published before the connection: a latched message arrives with the subscription.
+        // A latched message that is published before the connection arrives with the subscription.
         try publisher.publish(payload, on: large, stampNanoseconds: 0)
         let subscriber = try BusNode(name: "subscriber", configuration: BusConfiguration(directory: bench.directory))
         _ = try subscriber.subscribe(to: "/large", qos: qos, maximumPayloadSize: 64 << 20)
@@ -29,7 +29,7 @@ import Testing
             _ = try subscriber.poll(timeout: .zero)
             return try publisher.subscriberCount(of: small) == 2
         }
-        // On an idle connection, amid many small ones, and in a burst.
+        // On an idle connection, among many small messages, and in a burst.
         for phase in [0, 700, 1500, 1501] {
             try publisher.publish(payload, on: large, stampNanoseconds: 0)
             for number in 0..<(phase == 1500 ? 0 : 2000) {
@@ -71,7 +71,7 @@ import Testing
             _ = try subscriber.poll(timeout: .zero)
             return publisher.statistics.stuckSubscribers == 1
         }
-        // The other subscriber keeps receiving, and so does the disconnected one once it reads.
+        // The other subscriber keeps receiving, as does the disconnected one once it reads again.
         let dropped = try #require(publisher.statistics[topic: "/x"]).dropped
         #expect(dropped > 0)
         let before = try #require(subscriber.statistics[topic: "/x"]).received
@@ -91,7 +91,7 @@ import Testing
     @Test func latestValueReachesASubscriberAfterAFullQueue() throws {
         let bench = try Bench(.zeroMQ)
         var configuration = BusConfiguration(directory: bench.directory)
-        // This bounds messages of 10 kB by their number.
+        // With these limits, messages of 10 kB are bounded by their number.
         (configuration.sendHighWaterMark, configuration.maximumQueuedBytes) = (1000, 16 << 20)
         let publisher = try BusNode(name: "publisher", configuration: configuration)
         let flood = try publisher.advertise(topic("/flood"))
@@ -106,7 +106,7 @@ import Testing
         try publisher.publish([42], on: state, stampNanoseconds: 0)
         let statistics = try #require(publisher.statistics[topic: "/flood"])
         #expect(statistics.dropped > 1000)
-        // Nothing more is published: the value still arrives, and the counts of both sides agree.
+        // Without a further publication the value still arrives, and the counts of both sides agree.
         var (received, last): (UInt64, [UInt8]?) = (0, nil)
         try until("the last value") {
             _ = try publisher.poll(timeout: .milliseconds(5))
@@ -186,7 +186,7 @@ import Testing
         monitor.arm(6 * second)
         #expect(step(&monitor, 11, [(1, 10)]) == .wait)
         #expect(step(&monitor, 16, [(1, 10)]) == .probe)
-        // A further publisher does not shorten the time that the first one has to answer.
+        // An additional publisher does not shorten the first one's time to answer.
         monitor.arm(16 * second)
         #expect(monitor.next == 18 * second)
     }
@@ -205,7 +205,7 @@ import Testing
         #expect(pauses.allSatisfy { $0 <= 75 })
     }
 
-    @Test func ownStallIsNotTakenForSilence() {
+    @Test func ownStallIsNotMistakenForSilence() {
         var monitor = SilenceMonitor(interval: 5 * second)
         monitor.arm(0)
         #expect(step(&monitor, 5, [(1, 7)]) == .wait)
@@ -217,7 +217,7 @@ import Testing
     @Test func connectionIsStuckAfterTwoSecondsWithoutProgress() {
         var stuck = StuckConnections()
         for _ in 0..<20 { #expect(stuck.sample(unread: [1, 2], releaseCount: 5) == []) }
-        // A connection that was read completely in between is not stuck.
+        // A connection whose queue was empty in between is not stuck.
         #expect(stuck.sample(unread: [2], releaseCount: 5) == [2])
         #expect(stuck.sample(unread: [1, 2], releaseCount: 5) == [2])
         #expect(stuck.sample(unread: [1, 2], releaseCount: 6) == [])
@@ -230,7 +230,7 @@ import Testing
     }
 }
 
-/// A subscriber made of a bare socket with libzmq's own defaults, as programs in C and Python have it.
+/// A subscriber that consists of a bare socket with libzmq's default options, as in programs written in C or Python.
 final class RawSubscriber {
     private let socket: ZeroMQSocket
 
@@ -241,6 +241,6 @@ final class RawSubscriber {
         for topic in topics { try socket.set(ZMQ_SUBSCRIBE, Array(topic.utf8) + [0]) }
     }
 
-    /// The frames of the next message, nil when none waits.
+    /// Returns the frames of the next message; nil if none is queued.
     func receive() throws -> [[UInt8]]? { try socket.receiveFrames(limit: 3) }
 }

@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// A client in another language: pyzmq and Google's protobuf, from the documentation alone.
+/// A client in another language, written from the documentation alone with pyzmq and Google's protobuf.
 @Suite struct PythonServiceTests {
     @Test(
         .enabled(

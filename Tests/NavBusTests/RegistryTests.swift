@@ -3,7 +3,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// The file system as the registry: names, leftovers, and hostile files.
+/// The file system as the registry: names, stale files, and hostile files.
 @Suite struct RegistryTests {
     @Test func nodeAnnouncesItselfAndCleansUp() throws {
         let bench = try Bench(.zeroMQ)
@@ -27,7 +27,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.domainPath) == [])
     }
 
-    /// Clients give up a server whose lock is free, and its last answers are sent until the sockets end.
+    /// Clients drop a server whose lock is free, and the sockets still send its last answers while they close.
     @Test func nameIsFreedAfterTheSocketsHaveEnded() throws {
         let bench = try Bench(.zeroMQ)
         let (node, client) = (try bench.node("gnss"), try bench.node("client"))
@@ -73,8 +73,8 @@ import Testing
         try waitForSubscribers(1, of: publication, on: node, while: [node])
     }
 
-    /// A process that checks whether a node lives may be interrupted while it holds the lock.
-    @Test func lockTakenForAMomentOnlyDelaysANode() throws {
+    /// A process that checks whether a node is alive may be interrupted while it holds the lock.
+    @Test func brieflyHeldLockOnlyDelaysANode() throws {
         let bench = try Bench(.zeroMQ)
         try FileManager.default.createDirectory(
             atPath: bench.directory.nodePath("gnss"), withIntermediateDirectories: true,
@@ -251,12 +251,12 @@ import Testing
         for _ in 0..<30 { #expect(try subscriber.poll(timeout: .milliseconds(10)) == nil) }
         try publisher.publish([1], on: publication, stampNanoseconds: 0)
         #expect(try receive(subscriber).payload.bytes == [1])
-        // The publisher has not run since.
+        // The publisher has not been polled since.
         #expect(try !bench.directory.inspect().nodes.contains { $0.node == "p" })
         #expect(busError { _ = try publisher.advertise(topic("/y")) }?.code == .registry)
     }
 
-    /// Its files are the first to go, which looks like its departure.
+    /// The node's files are removed first, which resembles its departure.
     @Test(arguments: [false, true])
     func nodeThatVanishesJustBeforeTheRegistryKeepsItsConnections(onlyItsLock: Bool) throws {
         let bench = try Bench(.zeroMQ)
@@ -269,9 +269,9 @@ import Testing
         try FileManager.default.removeItem(atPath: first)
         #expect(try subscriber.poll(timeout: .milliseconds(30)) == nil)
         try FileManager.default.removeItem(atPath: bench.directory.domainPath)
-        // On a machine that stalled for a second, the node did vanish.
+        // If the machine stalled for a second, the node did depart.
         guard ContinuousClock.now - start < .milliseconds(900) else { return }
-        // Longer than the connection to a departed publisher is kept.
+        // Longer than the connection to a departed publisher is kept open.
         for _ in 0..<150 {
             #expect(try subscriber.poll(timeout: .milliseconds(10)) == nil)
             _ = try publisher.poll(timeout: .zero)
@@ -358,7 +358,7 @@ extension Bench {
     }
 }
 
-/// A process that holds a lock as a node does, to be killed.
+/// A process that holds a lock like a node, and that the test kills.
 final class LockHolder {
     private let process = Process()
 
@@ -379,7 +379,7 @@ final class LockHolder {
 
     var processID: Int32 { process.processIdentifier }
 
-    /// Ends it as `kill -9` does, and waits for the end.
+    /// Sends SIGKILL and waits for the end of the process.
     func kill() {
         guard process.isRunning else { return }
         Foundation.kill(process.processIdentifier, SIGKILL)

@@ -3,7 +3,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// A node's activity while idle, and how little it reads on a change.
+/// A node's activity while idle, and the small amount it reads after a change.
 @Suite struct ScaleTests {
     private let second: Int64 = 1_000_000_000
 
@@ -63,7 +63,7 @@ import Testing
         configuration.silenceMilliseconds = 60_000
         let node = try BusNode(name: "watcher", configuration: configuration)
         for index in 0..<12 { _ = try node.subscribe(to: "/n\(index)/t3") }
-        // One read of each, however many subscriptions there are; events of the beginning may add a few.
+        // Each node is read once, whatever the number of subscriptions; events of the start may add a few reads.
         #expect(node.registryLooks < 60)
         try until("rest") {
             let before = node.registryLooks
@@ -75,7 +75,7 @@ import Testing
         #expect(node.registryLooks == settled)
         let asleepUntil = try node.nextWakeup()
         #expect(asleepUntil - monotonicNanoseconds() > 5 * second)
-        // A new node is read alone, without the others.
+        // Only the new node is read, not the others.
         let late = try BusNode(name: "late", configuration: BusConfiguration(directory: bench.directory))
         let publication = try late.advertise(topic("/n3/t3"))
         try until("the newcomer's subscription") {
@@ -117,7 +117,7 @@ import Testing
         #expect(got.lastReceivedNanoseconds >= sent.lastPublishedNanoseconds)
     }
 
-    /// `#expect` for the value of a mutating call, which the macro cannot take apart.
+    /// Applies `#expect` to the value of a mutating call, which the macro does not support.
     private func expect<Value: Equatable>(
         _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
     ) {

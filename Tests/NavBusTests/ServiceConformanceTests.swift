@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func servedServicesAreKnownBeforeACall(_ implementation: Implementation) throws {
+    func servedServicesAreDiscoveredBeforeACall(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         #expect(try !pair.client.isServed("test.Echo", by: nil))
         try pair.server.serve(Self.service) { $0.finish([]) }
@@ -194,7 +194,7 @@ import Testing
     }
 }
 
-/// A server and a client of one bus.
+/// A server and a client on one bus.
 final class Pair {
     let bench: Bench
     let server: any Bus
@@ -205,7 +205,7 @@ final class Pair {
         (server, client) = (try bench.node("server"), try bench.node("client"))
     }
 
-    /// Both loops, until `isDone`.
+    /// Polls both nodes until `isDone` holds.
     func turn(_ isDone: () throws -> Bool) throws {
         try until("the calls") {
             try server.runServices(timeout: .milliseconds(1))
@@ -214,7 +214,7 @@ final class Pair {
         }
     }
 
-    /// One call to its end.
+    /// Runs a call until it ends.
     func call(
         _ method: String, _ request: [UInt8] = [], _ options: CallOptions = CallOptions(timeout: .seconds(50))
     ) throws -> (responses: [[UInt8]], status: CallStatus) {

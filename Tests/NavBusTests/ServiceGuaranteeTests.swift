@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func serverSuggestsTheNearestServiceItself(_ implementation: Implementation) throws {
+    func serverSuggestsTheMostSimilarService(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
         var options = CallOptions(timeout: .seconds(50))
@@ -126,7 +126,7 @@ import Testing
         #expect(deepest == ServiceServer.maximumNesting)
 
         try pair.server.serve(ServiceConformanceTests.service) { _ in pair.server.close() }
-        // The call ends as unavailable, unless its helper's loop learns first that the server is closed.
+        // The call ends as unavailable, unless its helper's loop first finds that the server is closed.
         if let status = try? pair.call("Say").status { #expect(status.code == .unavailable) }
         #expect(busError { try pair.server.runServices(timeout: .zero) }?.code == .closed)
         var end: CallStatus?
@@ -152,7 +152,7 @@ import Testing
         #expect(taken?.code == .serviceConflict)
     }
 
-    @Test func busyServerIsNotTakenForDead() throws {
+    @Test func busyServerIsNotMistakenForADeadOne() throws {
         let network = InProcessNetwork()
         let (server, client) = (
             try InProcessBus(name: "server", network: network), try InProcessBus(name: "client", network: network)
@@ -164,7 +164,7 @@ import Testing
             if case .end(let status) = $0 { end = status }
         }
         _ = try server.poll(timeout: .zero)
-        // The server's loop stalls for nine seconds; the client's continues.
+        // The server's loop stalls for nine seconds, while the client's continues.
         for _ in 0..<90 {
             network.now.monotonicNanoseconds += 100_000_000
             _ = try client.poll(timeout: .zero)

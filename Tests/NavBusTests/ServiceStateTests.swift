@@ -5,7 +5,7 @@ import NavTestBus
 import NavTestKit
 import Testing
 
-/// The state machines of calls, with time moved by hand and no socket, and hostile frames.
+/// The state machines of calls, with a simulated time and without sockets, and hostile frames.
 @Suite struct ServiceStateTests {
     private static let ms: Int64 = 1_000_000
     private static let lost = CallStatus(.unavailable, "gone")

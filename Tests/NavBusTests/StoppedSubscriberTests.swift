@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// A subscriber in another process that is stopped with SIGSTOP and continued later.
+/// A subscriber process that is stopped with SIGSTOP and later continued.
 @Suite(.serialized) struct StoppedSubscriberTests {
     @Test func stoppedSubscriberAccountsForEveryMessage() throws {
         let report = try publishWhileStopped(count: 20_000, size: 200) { $0.sendHighWaterMark = 1000 }
@@ -18,11 +18,11 @@ import Testing
             ($0.sendHighWaterMark, $0.maximumQueuedBytes) = (1000, 4 << 20)
         }
         #expect(report["received", default: 0] + report["lost", default: 0] == report["sequence"])
-        // Some 31 messages in the publisher's queue, and those in the kernel's buffers and in the batch being sent.
+        // About 31 messages in the publisher's queue, plus those in the kernel's buffers and in the batch being sent.
         #expect(report["received", default: 0] < 300)
     }
 
-    /// Publishes `count` messages while a subscriber is stopped, lets it continue, and returns what it reports.
+    /// Publishes `count` messages while a subscriber is stopped, then continues it and returns its report.
     private func publishWhileStopped(
         count: Int, size: Int, _ configure: (inout BusConfiguration) -> Void = { _ in }
     ) throws -> [String: Int] {
@@ -42,7 +42,7 @@ import Testing
         let payload = [UInt8](repeating: 7, count: size)
         for _ in 0..<count { try node.publish(payload, on: publication, stampNanoseconds: 0) }
         probe.send(SIGCONT)
-        // The queue may still be full: the end is sent until it is received.
+        // The queue may still be full, so the end is sent until it is received.
         try until("the report") {
             try node.publish([1], on: publication, stampNanoseconds: 0)
             _ = try node.poll(timeout: .milliseconds(20))

@@ -4,7 +4,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// How a wait ends, and what crosses threads.
+/// The ways in which a wait ends, and calls across threads.
 @Suite struct WaitingTests {
     @Test func wakerEndsAnUnlimitedWaitFromAnotherThread() throws {
         let bench = try Bench(.zeroMQ)
@@ -30,7 +30,7 @@ import Testing
 
     @Test func signalEndsAWait() throws {
         signal(SIGUSR2) { _ in }
-        // Test threads block signals; a node's main thread does not.
+        // The test's threads block signals, unlike a node's main thread.
         var mask = sigset_t()
         var before = sigset_t()
         sigemptyset(&mask)
@@ -41,7 +41,7 @@ import Testing
         let node = try bench.node("n")
         let waiting = SendableThread(handle: pthread_self())
         let done = Flag()
-        // Signals are sent until one falls into the wait.
+        // Signals are sent until one arrives during the wait.
         Thread.detachNewThread {
             while !done.isSet {
                 pthread_kill(waiting.handle, SIGUSR2)
@@ -91,7 +91,8 @@ import Testing
         _ = try node.subscribe(to: "/pong")
         let ping = try node.advertise(topic("/ping"))
         try waitForSubscribers(1, of: ping, on: node, while: [node])
-        // The return path may open later: call until an answer arrives, then expect every answer.
+        // The return path may open later, so requests are sent until an answer arrives; from then on every answer is
+        // expected.
         var first: Delivery?
         try until("the way back") {
             try node.publish([0], on: ping, stampNanoseconds: 0)
@@ -159,7 +160,7 @@ private struct SendableThread: @unchecked Sendable {
     let handle: pthread_t
 }
 
-/// Tells another thread to stop and waits until it has.
+/// A flag with which a thread requests another to stop, and waits until it has.
 private final class Flag: @unchecked Sendable {
     private let condition = NSCondition()
     private var state = 0

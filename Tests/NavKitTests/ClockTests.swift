@@ -2,7 +2,7 @@ import NavGeo
 import NavKit
 import Testing
 
-/// What messages of /clock mean, and which timers are due.
+/// The interpretation of /clock messages, and the timers that are due.
 struct ClockFollowerTests {
     private func sample(_ time: Int64, _ epoch: UInt32 = 0, from boot: UInt64 = 1) -> ClockFollower.Sample {
         ClockFollower.Sample(time: SimulatedTime(nanoseconds: time), epoch: epoch, bootID: boot)
@@ -53,7 +53,7 @@ struct ClockFollowerTests {
         #expect(receive(&follower, sample(7, 3, from: 2)) == .ignored(.rival, isFirst: true))
         #expect(receive(&follower, sample(8, 3, from: 2)) == .ignored(.rival, isFirst: false))
         guard case .event(.jumped(_, let to)) = receive(&follower, sample(9, 3, from: 2), alive: [2]) else {
-            Issue.record("the player that is left is not followed")
+            Issue.record("the remaining player is not followed")
             return
         }
         #expect(to.time.nanoseconds == 9 && follower.followed == 2)
@@ -63,7 +63,7 @@ struct ClockFollowerTests {
 struct TimerQueueTests {
     private func at(_ time: Int64) -> NodeTime { NodeTime(nanoseconds: time) }
 
-    /// All timers due until `now`, with the moments they were due.
+    /// Returns all timers due until `now` with their due times.
     private func due(_ queue: inout TimerQueue, _ now: Int64, skips: Bool = false) -> [Int64] {
         var moments: [Int64] = []
         while let timer = queue.takeDue(at: at(now), skipsMissed: skips) { moments.append(timer.due.nanoseconds) }

@@ -63,7 +63,7 @@ final class EchoNode: Node {
     func finish() { events.append("finish") }
 }
 
-/// An echo node and its peer, on a bus without sockets.
+/// An echo node and a peer on a bus without sockets.
 final class EchoStage {
     let network = InProcessNetwork(pipeDepth: 100_000)
     let runner: NodeRunner<EchoNode>
@@ -90,7 +90,7 @@ final class EchoStage {
 
     var events: [String] { runner.node.events }
 
-    /// Runs one turn of the node; its publications are delivered.
+    /// Runs one turn of the node and delivers its publications.
     func turn() throws {
         try runner.step(waiting: .zero)
         while let delivery = try peer.poll(timeout: .zero) { heard.append(delivery) }

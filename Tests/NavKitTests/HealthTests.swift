@@ -11,7 +11,7 @@ import Testing
 struct HealthTests {
     private let second: Int64 = 1_000_000_000
 
-    /// The health that the monitor reports these seconds from now.
+    /// Returns the health that the monitor reports after some seconds.
     private func health(of stage: EchoStage, after seconds: Int64) -> NodeHealth {
         var monitor = HealthMonitor()
         return monitor.report(
@@ -19,7 +19,7 @@ struct HealthTests {
             now: Clocks.monotonic() + seconds * second, publishers: { _ in nil })
     }
 
-    @Test func aSilentTopicIsNamed() throws {
+    @Test func silentTopicIsReported() throws {
         let stage = try EchoStage()
         #expect(health(of: stage, after: 0).state == .ok, "silence is not a fault just after the start")
         let never = health(of: stage, after: 4)
@@ -38,7 +38,7 @@ struct HealthTests {
             "optional, but it was received before")
     }
 
-    @Test func aSilentTopicNamesItsPublishers() throws {
+    @Test func silentTopicIsReportedWithItsPublishers() throws {
         let stage = try EchoStage()
         var monitor = HealthMonitor()
         func message(_ publishers: [String]?) -> String? {
@@ -82,7 +82,7 @@ struct HealthTests {
         #expect(health.topics.first { $0.topic == "/gnss/fix" }?.mismatchCount == 3 && health.state == .ok)
     }
 
-    @Test func aPublisherWhoseMessagesAreRejectedIsNamed() throws {
+    @Test func publisherOfRejectedMessagesIsReported() throws {
         let stage = try EchoStage()
         let publication = try stage.peer.advertise(
             TopicDescription(
@@ -100,7 +100,7 @@ struct HealthTests {
         #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "the finding expires")
     }
 
-    @Test func messagesThatTheBusRejectsAreExplainedAndNotCalledSilence() throws {
+    @Test func messagesRejectedByTheBusAreReportedWithTheirCause() throws {
         let stage = try EchoStage()
         for _ in 0..<3 { stage.network.inject([Array("/gnss/fix".utf8) + [0], GnssFix().encoded()]) }
         for _ in 0..<3 { try stage.turn() }
@@ -123,7 +123,7 @@ struct HealthTests {
         #expect(report(after: 16).reasons.map(\.code) == ["topic_silent"], "the finding expires")
     }
 
-    @Test func publisherOnTheBusIsNamed() throws {
+    @Test func publisherIsIdentifiedByItsNodeName() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let source = try BusNode(name: "old-source", configuration: BusConfiguration(directory: directory))
@@ -150,7 +150,7 @@ struct HealthTests {
         }
     }
 
-    @Test func nodesOfOtherHostsAreNamedAndTakeNoPartInLockstep() throws {
+    @Test func nodesOfOtherHostsAreReportedAndExcludedFromLockstep() throws {
         try withTemporaryFolder { folder in
             try withTemporaryFolder { far in
                 var configuration = BusConfiguration(directory: try BusDirectory(path: far))
@@ -191,7 +191,7 @@ struct HealthTests {
         }
     }
 
-    @Test func nodeThatOthersDoNotFindIsDegraded() throws {
+    @Test func undiscoverableNodeIsDegraded() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             var configuration = BusConfiguration(directory: directory)
@@ -257,7 +257,7 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 5, at: 11 * second) == 2)
         #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 3)
         #expect(memory.recentLoss("a", total: 6, at: 15 * second) == 1)
-        // A jump of the clock does not repeat a loss.
+        // A jump of the clock does not report the loss again.
         memory.startOver()
         #expect(memory.recentLoss("a", total: 6, at: 16 * second) == 0)
         #expect(memory.recentLoss("a", total: 8, at: 17 * second) == 2)

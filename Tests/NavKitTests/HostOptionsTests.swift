@@ -6,7 +6,7 @@ import NavMessages
 import NavTestKit
 import Testing
 
-/// The hosts file: what its check finds, which a node would refuse, and where a node's events go.
+/// The hosts file: errors found by its check and refused by a node, and the log of events between hosts.
 struct HostOptionsTests {
     @Test func eventsBetweenHostsGoToTheLogOfTheNodeAtItsLevel() throws {
         try withTemporaryFolder { folder in
@@ -27,7 +27,7 @@ struct HostOptionsTests {
         }
     }
 
-    @Test func checkFindsWhatANodeRefuses() throws {
+    @Test func checkReportsTheErrorsThatANodeRefuses() throws {
         let scratch = try TemporaryFolder()
         defer { withExtendedLifetime(scratch) {} }
         let folder = scratch.path
@@ -58,7 +58,7 @@ struct HostOptionsTests {
         #expect(throws: NodeError.self) {
             try HostOptions.peers(environment: [HostOptions.variable: folder + "/hosts.yaml"])
         }
-        // Its mode is not the problem.
+        // The file's mode is not reported as the problem.
         let open = try problem("secret_key_file: a.pub\n")
         #expect(open?.contains("names the public key") == true && open?.contains("chmod") == false, "\(open ?? "")")
         for key in ["missing.key", "a.pub"] {

@@ -2,21 +2,21 @@ import NavGeo
 import NavSimulation
 import NavKit
 
-/// A playback without sockets: a player, nodes on a random graph, and a network whose delays are drawn again for each run.
+/// A playback without sockets: a player, nodes on a random graph, and a network with random delays in each run.
 ///
-/// The graph and the behaviour of the nodes come from one seed, the delays from another: what the nodes see must depend
-/// on the first alone.
+/// One seed determines the graph and the behaviour of the nodes, another the delays; the messages that the nodes handle
+/// must depend only on the first.
 struct LockstepModel {
     struct Message {
         var publisher: Int
         var topic: String
         var sequence: UInt64
         var value: UInt64
-        /// The number of answers that it may still get.
+        /// The number of further answers that it may get.
         var hops: Int
     }
 
-    /// The next event, at a moment of the network's internal time.
+    /// The next event, by the network's internal time.
     private enum Event {
         case message(Message, to: Int)
         case call(LockstepRequest, to: Int)
@@ -32,7 +32,7 @@ struct LockstepModel {
         var now: SimulatedTime?
         var state: UInt64
         var published: [String: UInt64] = [:]
-        /// Results of pending work, in the order it was started.
+        /// Results of pending work, in the order in which the work was started.
         var work: [Message] = []
         var isWorking = false
         var log: [UInt64] = []
@@ -46,7 +46,7 @@ struct LockstepModel {
     private var clock: UInt64 = 0
     private var lastArrival: [Int: UInt64] = [:]
     private let holdsBack: Bool
-    /// The lengths of the steps that were taken.
+    /// The lengths of the completed steps.
     private(set) var steps = 0
 
     private static let player = 1_000
@@ -69,11 +69,11 @@ struct LockstepModel {
             }
             nodes.append(node)
         }
-        // A recorder receives everything.
+        // The last node is a recorder and receives everything.
         nodes[count - 1].subscribed = Set(["/fix", "/odometry"] + (0..<count - 1).map { "/n\($0)" })
     }
 
-    /// Plays 20 moments and returns what each node has handled, in order.
+    /// Plays 20 instants and returns the messages that each node has handled, in order.
     mutating func run() -> [[UInt64]] {
         var random = SeededRandom(seed: graph &+ 1)
         var coordinator = LockstepCoordinator(
@@ -132,7 +132,7 @@ struct LockstepModel {
 
     private mutating func send(_ message: Message) {
         for index in nodes.indices where nodes[index].subscribed.contains(message.topic) {
-            // A connection keeps the order of its messages, as ZeroMQ's do; several connections do not.
+            // One connection keeps the order of its messages, as in ZeroMQ; different connections do not.
             let link = message.publisher * 10_000 + index
             let arrival = max(clock + UInt64(delays.below(1_000)), lastArrival[link] ?? 0)
             lastArrival[link] = arrival
@@ -140,7 +140,7 @@ struct LockstepModel {
         }
     }
 
-    /// Runs the network until the step is done; false if it never is.
+    /// Runs the network until the step is complete; returns false if it never completes.
     private mutating func settle(
         _ coordinator: inout LockstepCoordinator, _ first: [LockstepCoordinator.Effect]
     ) -> Bool {
@@ -190,7 +190,7 @@ struct LockstepModel {
         return true
     }
 
-    /// The shell's part: performs the tracker's actions.
+    /// Performs the tracker's actions, as the shell does.
     private mutating func drive(_ index: Int) {
         while true {
             let isIdle = !nodes[index].isWorking && nodes[index].work.isEmpty

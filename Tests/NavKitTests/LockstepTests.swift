@@ -5,7 +5,7 @@ import NavMessages
 import NavTestBus
 import Testing
 
-/// The barrier's two state machines, together and apart.
+/// The two state machines of the barrier, separately and together.
 struct LockstepTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func handledMessagesDoNotDependOnNetworkDelays(graph: UInt64) {
@@ -42,7 +42,7 @@ struct LockstepTests {
             "\(publisher)\(topic)\(sequence)", topic: topic, bootID: Self.boots[publisher] ?? 77, sequence: sequence)
     }
 
-    /// All messages that the tracker releases until it waits; "answer" for the answer.
+    /// Returns all messages that the tracker releases before it waits; "answer" stands for the answer.
     private func drain(_ tracker: inout Tracker, subscribed: Set<String> = ["/x", "/y"]) -> [String] {
         var done: [String] = []
         while true {
@@ -98,7 +98,7 @@ struct LockstepTests {
         #expect(take(&tracker, "/y", 1, "a") == nil)
         #expect(take(&tracker, "/x", 2, "player") == nil)
         #expect(drain(&tracker) == ["player/x1", "player/x2", "answer"])
-        // The next wave names the messages that arrived early.
+        // The next wave lists the messages that arrived early.
         try tracker.open(LockstepRequest(.wave, session: 9, points: [point("/y", 1, "a")]))
         #expect(drain(&tracker) == ["a/y1", "answer"])
     }
@@ -114,11 +114,11 @@ struct LockstepTests {
         for sequence in 1...2 as ClosedRange<UInt64> { _ = take(&tracker, "/x", sequence, "player") }
         try tracker.open(LockstepRequest(.wave, session: 9, points: [point("/x", 2, "player")]))
         guard case .handle("player/x1") = tracker.next(isIdle: true, now: nil, isSubscribed: { _ in true }) else {
-            Issue.record("the first message does not come first")
+            Issue.record("the first message is not released first")
             return
         }
         guard case .wait = tracker.next(isIdle: false, now: nil, isSubscribed: { _ in true }) else {
-            Issue.record("a busy node is given more")
+            Issue.record("a busy node gets another message")
             return
         }
         #expect(drain(&tracker) == ["player/x2", "answer"])
@@ -175,7 +175,7 @@ struct LockstepTests {
         #expect(take(&tracker, "/x", 1, "player") == "player/x1")
         guard case .wait = tracker.next(isIdle: true, now: SimulatedTime(nanoseconds: 9), isSubscribed: { _ in true })
         else {
-            Issue.record("the time is not waited for")
+            Issue.record("the tracker does not wait for the time")
             return
         }
         guard
@@ -214,7 +214,7 @@ struct LockstepTests {
         #expect(done == [.stepped(nextTimer: SimulatedTime(nanoseconds: 5))])
     }
 
-    @Test func participantThatDiesOrLosesMessagesIsNamed() {
+    @Test func participantThatDiesOrLosesMessagesIsReported() {
         var coordinator = coordinator(["a": ["/x"], "b": ["/y"]])
         _ = coordinator.step(to: SimulatedTime(nanoseconds: 1), epoch: 0, points: [])
         #expect(coordinator.failed("a", "gone") == [.failed(.participant("a", "gone"))])

@@ -2,7 +2,7 @@ import Logging
 import NavKit
 import Testing
 
-/// The lines of a log that are written.
+/// The lines of a log that pass the rate limit.
 struct LogGateTests {
     private let second: Int64 = 1_000_000_000
 
@@ -43,7 +43,7 @@ struct LogGateTests {
         let told = gate.flush(at: 2 * second)
         #expect(told.map(\.line.text) == ["9800 lines were dropped: more than 50 per second"])
         #expect(told.first?.line.level == .warning && gate.flush(at: 20 * second).isEmpty)
-        // After a quiet time lines pass again, at fifty per second without limit.
+        // After a pause lines pass again, and at fifty per second all of them do.
         out = 0
         for step in 0..<1_000 {
             out += gate.take(line("later \(step)"), at: 30 * second + Int64(step) * second / 50).count
@@ -71,7 +71,7 @@ struct LogGateTests {
         for filler in ["x", "é", "漢", "🚗"] {
             let text = line(String(repeating: filler, count: 9_000)).text
             #expect((4_093...4_096).contains(text.utf8.count), "\(filler)")
-            #expect(text.allSatisfy { String($0) == filler }, "no character is cut in two")
+            #expect(text.allSatisfy { String($0) == filler }, "a character is split")
         }
         let facts = Dictionary(
             uniqueKeysWithValues: (0..<100).map { ("key\($0)", String(repeating: "v", count: 1_000)) })

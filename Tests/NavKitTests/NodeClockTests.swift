@@ -4,9 +4,9 @@ import NavMessages
 import Synchronization
 import Testing
 
-/// The clock of a node, with the machine's clocks moved by hand.
+/// A node's clock with simulated machine clocks.
 struct NodeClockTests {
-    /// The machine's clocks of a test.
+    /// The simulated clocks of the machine.
     private final class Machine: Sendable {
         private let time = Mutex<Int64>(0)
         func pass(_ duration: Duration) { time.withLock { $0 += duration.clampedNanoseconds } }
@@ -44,7 +44,7 @@ struct NodeClockTests {
         #expect(ticks == [500] && clock.healthReasons.isEmpty)
     }
 
-    @Test func timersOutliveAClockAtTheEndOfTime() {
+    @Test func timersSurviveAClockAtItsMaximum() {
         let clock = NodeClock(isSimulated: true, machine: Machine().clocks)
         var ticks: [Int64] = []
         clock.every(.nanoseconds(10)) { ticks.append(clock.stamp?.nanoseconds ?? -1) }
@@ -96,7 +96,7 @@ struct NodeClockTests {
         clock.after(.seconds(5)) { ticks.append(-1) }
         clock.runDueTimers()
         guard case .jumped? = clock.receive(message(10_000_000_000, 1), from: 1) else {
-            Issue.record("the jump was not seen")
+            Issue.record("the jump was not detected")
             return
         }
         for second in 10...15 {
@@ -132,10 +132,10 @@ struct NodeClockTests {
         #expect(reason?.message?.contains("'player', which is followed, and 'second'") == true)
         machine.pass(.seconds(5))
         #expect(clock.healthReasons.isEmpty && clock.now?.nanoseconds == 100)
-        // The first one ends: the second is followed, as an epoch of its own.
+        // The first player ends, so the second is followed in a new epoch.
         clock.players = { [2: "second"] }
         guard case .jumped? = clock.receive(message(8), from: 2) else {
-            Issue.record("the player that is left is not followed")
+            Issue.record("the remaining player is not followed")
             return
         }
     }

@@ -23,7 +23,7 @@ struct NodeLogTests {
         #expect(lines.allSatisfy { ($0.stampNs ?? 0) > 0 && $0.repeatCount == nil })
     }
 
-    /// A state that came back is not stated as new after the one that followed it.
+    /// With the time of its output, a repeated state would appear newer than the state that followed it.
     @Test func heldLineHasTheTimeOfItsLastOccurrence() throws {
         let stage = try EchoStage()
         let log = stage.runner.context.log
@@ -34,7 +34,7 @@ struct NodeLogTests {
         let lines = try stage.all(LogEntry.self, on: "/log")
         #expect(lines.compactMap(\.text) == ["off", "on", "off", "on"])
         #expect(lines.map(\.repeatCount) == [nil, nil, 1, 1])
-        // Both clocks run apart by far less than that.
+        // The difference of the two clocks is much smaller than this.
         #expect(lines.allSatisfy { ($0.stampNs ?? .max) < logged + 500_000_000 })
     }
 
@@ -73,7 +73,7 @@ struct NodeLogTests {
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
         for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
-        // The reader does not read: the pipe is full.
+        // The pipe is full because its reader does not read.
         let filling = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
         while write(ends[1], filling, filling.count) > 0 {}
         let stage = try EchoStage(log: NodeLog(node: "echo", output: ends[1]))

@@ -8,7 +8,7 @@ import NavSimulation
 import NavTestKit
 import Testing
 
-/// A node between processes: its services, its life and its end, over real sockets.
+/// A node that uses real sockets between processes: its services, its lifecycle and its end.
 struct NodeOnSocketsTests {
     private let options = CallOptions(timeout: .seconds(30))
 
@@ -77,7 +77,7 @@ struct NodeOnSocketsTests {
 
             _ = try peer.callBlocking(NodeService.shutdown, ShutdownRequest(reason: "test"), options: options)
             isOver.wait()
-            // The name is free at once.
+            // The name is free immediately.
             try BusNode(name: "echo", configuration: BusConfiguration(directory: directory)).close()
         }
     }
@@ -89,7 +89,7 @@ struct NodeOnSocketsTests {
         var codes: Set<StatusCode> = []
         for round in 0..<2_000 {
             let method = methods[round % methods.count]
-            // Neither may end the node; the barrier has no gate.
+            // These may end the node.
             guard method != "Shutdown", method != "ChangeState" else { continue }
             let bytes = (0..<Int(generator.next() % 40)).map { _ in UInt8(truncatingIfNeeded: generator.next() & 0x3f) }
             var end: CallStatus?

@@ -5,7 +5,7 @@ import NavMessages
 import NavTestBus
 import Testing
 
-/// A node's life, as the runner leads it.
+/// The lifecycle of a node under the control of the runner.
 struct NodeRunnerTests {
     @Test func anActiveNodeReceivesAndPublishes() throws {
         let stage = try EchoStage()
@@ -29,7 +29,7 @@ struct NodeRunnerTests {
         #expect(activated == ChangeStateResponse(state: .active))
         stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 2))
         for _ in 0..<3 { try stage.turn() }
-        // A latched message is received on activation; an earlier fix is not.
+        // On activation the node receives the latched message, but not an earlier fix.
         #expect(stage.events == ["activate", "route", "fix echo 1.0"])
         #expect(try stage.all(NodeHealth.self, on: "/health/echo").last?.lifecycleState == .active)
 
@@ -125,7 +125,7 @@ struct NodeRunnerTests {
         #expect(stage.events == ["activate", "fix echo 1.0"])
         #expect(wave.published.contains { $0.topic == "/nav/position" && $0.sequence == 1 })
         #expect(stage.runner.context.clock.moment?.time.nanoseconds == 5_000_000_000)
-        // Health is due a second later, in the time of the playback.
+        // The next health report is due after a second of playback time.
         #expect(wave.nextTimerNs == 6_000_000_000)
         let refused = #expect(throws: CallStatus.self) {
             try stage.call(NodeService.barrier, BarrierRequest(phase: .begin, session: 10))

@@ -7,7 +7,7 @@ import NavMessages
 import NavTestBus
 import Testing
 
-/// The README's code equals that of files which are compiled; `NAVBUS_REWRITE=1` rewrites it.
+/// The README's code, which must equal that of compiled files; `NAVBUS_REWRITE=1` rewrites it.
 @Suite(.serialized)
 struct ReadmeCodeTests {
     private static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -25,7 +25,7 @@ struct ReadmeCodeTests {
             text.replaceSubrange(start..<end, with: block)
             try text.write(to: Self.readme, atomically: true, encoding: .utf8)
         } else {
-            #expect(text[start..<end] == block, "the README's copy of \(file) is old: run with NAVBUS_REWRITE=1")
+            #expect(text[start..<end] == block, "\(file) differs from the README's copy: run with NAVBUS_REWRITE=1")
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
 struct TypedServiceTests {
     enum Medium: CaseIterable { case inProcess, betweenProcesses }
 
-    /// Two nodes on one bus; the server polls on a thread of its own where the bus has real sockets.
+    /// Creates two nodes on one bus; with real sockets, the server polls on a separate thread.
     private func withPair(
         _ medium: Medium, _ provider: @escaping @Sendable () -> Cache, _ body: (any Bus) throws -> Void
     ) throws {
@@ -67,7 +67,7 @@ struct TypedServiceTests {
         }
     }
 
-    // In process, time advances only by hand: another thread's answer would race with the deadline.
+    // On the in-process bus time advances only on demand, so an answer of another thread would race with the deadline.
     @Test func anotherThreadMayAnswer() throws {
         try withPair(.betweenProcesses, { Cache() }) { client in
             let answer = try client.callBlocking(TileCacheService.statistics, StatisticsRequest(), options: options)

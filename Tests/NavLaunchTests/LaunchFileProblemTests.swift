@@ -1,7 +1,7 @@
 import NavLaunch
 import Testing
 
-/// Each mistake gets one line with file, line, column, cause and remedy.
+/// The errors of launch files, each on one line with file, line, column, cause and remedy.
 @Suite struct LaunchFileProblemTests {
     let scratch = Scratch()
 

@@ -97,7 +97,7 @@ import Testing
         #expect(file.nodes[2].arguments.starts(with: ["bag", "play", "/data/drive.mcap", "--rate", "10"]))
     }
 
-    /// The first lines of each example, and the nodes it starts.
+    /// The nodes started by each example, with the command in its first lines.
     @Test(arguments: [
         ("vehicle", ["tiles": "/data"], ["gnss-node", "navigation-node"]),
         (

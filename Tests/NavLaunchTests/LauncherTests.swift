@@ -3,7 +3,7 @@ import NavLaunch
 import NavTestKit
 import Testing
 
-/// Real processes: shell scripts of a line or two.
+/// The launcher with real processes, which are shell scripts of a line or two.
 @Suite struct LauncherTests {
     let scratch = Scratch()
 
@@ -24,7 +24,7 @@ import Testing
         return Launcher(file, options: options, environment: LaunchContext.current().environment) { _, _ in probe() }
     }
 
-    /// Runs to the end and returns the exit code and the lines.
+    /// Runs the launch until it ends and returns the exit code and the lines.
     func run(
         _ nodes: [LaunchNode], grace: GracePeriods = GracePeriods(), probe: (@Sendable () -> any ReadinessProbe)? = nil
     ) -> (code: Int32, lines: [String]) {
@@ -36,7 +36,7 @@ import Testing
         return (code, text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
     }
 
-    /// A node's row of the table at the end.
+    /// Returns the row of a node in the final table.
     func summary(_ node: String, _ lines: [String]) -> String? {
         let prefix = "launch"
         return lines.reversed().lazy.filter { $0.hasPrefix(prefix) }.compactMap { line -> String? in
@@ -66,7 +66,7 @@ import Testing
         let (code, lines) = run([node])
         #expect(code == 0)
         #expect(lines.contains("a      | blue with space"))
-        // 0, 1, 2 and the folder that ls itself reads.
+        // The descriptors 0, 1 and 2, and that of the folder that ls reads.
         #expect(lines.contains("a      | 4"), "\(lines)")
     }
 
@@ -81,7 +81,7 @@ import Testing
 
     @Test func nodeThatIgnoresSignalsIsKilledWithItsChildren() throws {
         let pids = scratch.path + "/pids"
-        // The required node ends once the other has its signal handlers and its child.
+        // The required node ends once the other has installed its signal handlers and started its child.
         let (code, lines) = run(
             [
                 shell("r", "until [ -s '\(pids)' ]; do sleep 0.01; done", required: true),
@@ -121,7 +121,7 @@ import Testing
     @Test func blockedReaderDelaysNeitherNodesNorShutdown() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
-        // A hundred times the capacity of a pipe, and the node still ends.
+        // The output is a hundred times the capacity of a pipe, yet the node ends.
         let script = "yes 0123456789012345678901234567890123456789012345678901234567890 | head -n 100000"
         let launcher = launcher([shell("a", script)], output: ends[1])
         let code = launcher.run()
@@ -157,7 +157,7 @@ import Testing
         #expect(code == 0, "\(lines)")
         #expect(scratch.read("log") == "base\nnext\nnext ends\nbase ends\n", "\(lines)")
         #expect(lines.contains { $0.hasPrefix("base   | [ready after ") }, "\(lines)")
-        #expect(!lines.contains { $0.contains("ready after 60.") }, "it was checked only at its timeout")
+        #expect(!lines.contains { $0.contains("ready after 60.") }, "readiness was checked only at its timeout")
     }
 
     @Test func nodeThatIsNeverReadyFailsTheLaunch() {
@@ -180,7 +180,7 @@ import Testing
         for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
     }
 
-    /// In the meantime its environment does not name its launch.
+    /// While the daemon executes a program again, its environment briefly lacks the launch.
     @Test func repeatedlyExecutingDaemonEndsWithTheLaunch() throws {
         let program = scratch.write("again.sh", "exec sh '\(scratch.path)/again.sh'\n")
         for _ in 0..<20 {
@@ -208,7 +208,7 @@ import Testing
     @Test func floodedOutputIsCountedAndLeavesRoomForOthers() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
-        // The flood ends before anything is read; the retained part is smaller than the buffer.
+        // The flood ends before the output is read, so the retained part is smaller than the buffer.
         let flood = "yes 0123456789012345678901234567890123456789 | head -n 200000; touch '\(scratch.path)/over'"
         let quiet = "until [ -e '\(scratch.path)/over' ]; do sleep 0.01; done; echo important"
         let launcher = launcher([shell("flood", flood), shell("quiet", quiet)], output: ends[1])
@@ -228,11 +228,11 @@ import Testing
         #expect(seen.firstRange(of: "lines dropped: the output is too slow]") != nil)
     }
 
-    /// A process that hangs, and one that is stopped, are ended with SIGABRT and started again.
+    /// Ends a process that hangs, or one that is stopped, with SIGABRT and restarts it.
     @Test(arguments: [false, true])
     func hungNodeIsRestarted(isStopped: Bool) throws {
         let fall = isStopped ? "kill -STOP 0" : "touch hang"
-        // The first run falls silent, the second one stays alive.
+        // The first run stops sending watchdog signals; the second run continues to send them.
         let command =
             "cd '\(scratch.path)'; rm -f hang; '\(try probePath())' --live & if [ -e again ]; then sleep 0.5; touch over; else touch again; "
             + "sleep 0.3; \(fall); fi; wait"
@@ -264,9 +264,9 @@ import Testing
         #expect(try readPIDs("status", count: 1) == [0])
     }
 
-    /// The probe's launcher is killed at different moments of its life: before, while and after processes are started.
+    /// Kills the probe's launcher at different times: before, while and after it starts processes.
     @Test(arguments: [0, 1, 2, 4, 8, 16, 32, 64, 128])
-    func nothingOutlivesALauncherThatIsKilledAtAnyMoment(milliseconds: Int) throws {
+    func noProcessOutlivesALauncherKilledAtAnyTime(milliseconds: Int) throws {
         let escape = "setsid sleep 1000 & sleep 1000 & setsid sh -c 'sleep 1000 & exec sleep 1000' & "
         let file = scratch.write(
             "launch.yaml",
@@ -288,7 +288,7 @@ import Testing
         try waitUntilNobodyHas("HOME_OF_TEST=\(scratch.path)")
     }
 
-    @Test func nothingOutlivesALauncherThatIsKilled() throws {
+    @Test func noProcessOutlivesAKilledLauncher() throws {
         let launcher = try probe("trap '' INT TERM HUP; sleep 1000 & echo $$ $! > pids; while :; do wait; done")
         let started = try readPIDs("pids", count: 2)
         for pid in started { #expect(kill(pid, 0) == 0) }
@@ -308,7 +308,7 @@ import Testing
         #expect(scratch.read("output")?.contains("launch | \(name): stopping everything\n") == true)
     }
 
-    /// Starts a launcher as a process of its own, with one node: a shell script that runs in the scratch folder.
+    /// Starts a launcher as a separate process with one node: a shell script that runs in the scratch folder.
     func probe(_ script: String) throws -> pid_t {
         let file = scratch.write(
             "launch.yaml",
@@ -323,7 +323,7 @@ import Testing
         return try #require(startShell(command))
     }
 
-    /// The probe is built into the folder of the test binary.
+    /// Returns the path of the probe, which is built into the folder of the test binary.
     func probePath() throws -> String {
         var buffer = [CChar](repeating: 0, count: 4_096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
@@ -339,7 +339,7 @@ import Testing
         return status
     }
 
-    /// The process ids that a script wrote into a file, once they are all there.
+    /// Returns the process ids that a script writes into a file, once all are there.
     func readPIDs(_ name: String, count: Int) throws -> [pid_t] {
         var pids: [pid_t] = []
         try until("\(count) process ids in \(name)", pause: 1) {
@@ -350,7 +350,7 @@ import Testing
         return pids
     }
 
-    /// The content of a file, once it exists.
+    /// Returns the content of a file once it exists.
     func readPath(_ name: String) throws -> String {
         var text: String?
         try until(name, pause: 1) {
@@ -360,7 +360,7 @@ import Testing
         return try #require(text)
     }
 
-    /// Waits until no process has these words in its environment, in three consecutive checks.
+    /// Waits until no process has these words in its environment in three consecutive checks.
     func waitUntilNobodyHas(_ words: String) throws {
         var quietLooks = 0
         try until("the end of every process with \(words)", pause: 5) {
@@ -369,7 +369,7 @@ import Testing
         }
     }
 
-    /// Gone, or a zombie that its new parent has not collected yet.
+    /// Waits until a process is gone or a zombie that its new parent has not reaped yet.
     func waitUntilGone(_ pid: pid_t) throws {
         try until("the end of process \(pid)", pause: 1) {
             guard let status = readAll(open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)) else { return true }
@@ -379,7 +379,7 @@ import Testing
     }
 }
 
-/// Blocking work on a thread of its own, for a test that blocks as well.
+/// Blocking work on a separate thread, for tests that block as well.
 final class Worker: Sendable {
     private let thread: pthread_t
 
@@ -396,7 +396,7 @@ final class Worker: Sendable {
         self.thread = thread
     }
 
-    /// Waits for the end of the work.
+    /// Waits for the work and returns its result.
     func result() -> Int32 {
         var result: UnsafeMutableRawPointer?
         pthread_join(thread, &result)

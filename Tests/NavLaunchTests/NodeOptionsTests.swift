@@ -1,7 +1,7 @@
 import NavLaunch
 import Testing
 
-/// The keys of a node for its start and its process settings.
+/// The configuration keys of a node for its start and its process settings.
 @Suite struct NodeOptionsTests {
     let scratch = Scratch()
 
@@ -51,7 +51,7 @@ import Testing
             ])
     }
 
-    @Test func afterFindsNodesFromTheInnerNamespaceOutwards() throws {
+    @Test func afterResolvesNamesFromTheInnerNamespaceOutwards() throws {
         scratch.write(
             "part.yaml",
             "nodes: [{name: one, executable: sh}, {name: two, executable: sh, after: [one, base, none]}]")
@@ -65,7 +65,7 @@ import Testing
               - {name: base, executable: sh, after: [left-two]}
               - {name: none, executable: no-such-tool, when: false}
             """)
-        // A cycle over the two files: left-two after base after left-two.
+        // A cycle across both files: left-two after base after left-two.
         let error = #expect(throws: LaunchFileError.self) { try scratch.load("main.yaml") }
         #expect(error?.problems.map(\.message).first?.hasPrefix("the start order is circular: ") == true)
         scratch.write("main.yaml", (scratch.read("main.yaml") ?? "").replacing(", after: [left-two]", with: ""))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["true", "false"])
-    func alternativesMayShareANameThatOthersComeAfter(isLive: String) throws {
+    func conditionalNodesMayShareANameUsedByAfter(isLive: String) throws {
         scratch.write(
             "a.yaml",
             """
@@ -88,7 +88,7 @@ import Testing
         #expect(try scratch.load("a.yaml", ["live": "false"]).nodes.map(\.after) == [[]])
     }
 
-    @Test func nodesOfAnIncludeThatIsLeftOutAreNotWaitedForAndNotChecked() throws {
+    @Test func nodesOfADisabledIncludeAreNeitherAwaitedNorChecked() throws {
         scratch.write(
             "inner.yaml",
             "nodes: [{name: inner, executable: no-such-tool, unknown: 1}, {name: other, executable: \"${env:ABSENT}\"}]"

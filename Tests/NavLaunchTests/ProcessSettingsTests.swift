@@ -26,7 +26,7 @@ extension LauncherTests {
     @Test func openFileLimitOfTheLauncherIsNotInherited() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(7), &limit)
-        // The launcher raises its own limit; a run before may have done so already.
+        // The launcher raises its own limit, possibly already in an earlier test.
         let (_, lines) = run([shell("ulimit -n", settings: ProcessSettings())])
         let after = lines.first { $0.hasPrefix("a ") }.flatMap { UInt64($0.split(separator: " ").last ?? "") }
         #expect(after != nil && after ?? 0 <= UInt64(limit.rlim_max))
@@ -40,7 +40,7 @@ extension LauncherTests {
         #expect(lines.contains { $0.hasPrefix(told) }, "\(lines)")
     }
 
-    // Root may do all of this.
+    // Root has these privileges.
     @Test(.enabled(if: geteuid() != 0)) func missingPrivilegesAreReported() {
         let (_, nice) = run([shell("echo never", settings: ProcessSettings(nice: -20))])
         #expect(nice.contains { $0.contains("nice: ") && $0.contains("CAP_SYS_NICE") }, "\(nice)")

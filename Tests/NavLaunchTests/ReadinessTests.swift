@@ -4,7 +4,7 @@ import NavLaunch
 import NavTestKit
 import Testing
 
-/// The probe against real nodes of the bus, which live in this process.
+/// The readiness probe with real bus nodes in this process.
 @Suite struct BusReadinessProbeTests {
     let scratch = Scratch()
 
@@ -28,7 +28,7 @@ import Testing
 
     func first(_ run: Int = 1) -> [AwaitedNode] { [AwaitedNode(index: 0, run: run)] }
 
-    @Test func topicCountsOnceAnnounced() throws {
+    @Test func nodeIsReadyOnceItsTopicIsAnnounced() throws {
         var probe = probe([.topic("/nav/state")])
         #expect(probe.missing(first())[0]?.contains("no node named nav") == true)
         let bus = try join()
@@ -38,7 +38,7 @@ import Testing
         #expect(probe.missing(first()) == [nil])
     }
 
-    @Test func nodeOfAnotherDomainDoesNotCount() throws {
+    @Test func nodeOfAnotherDomainIsIgnored() throws {
         let bus = try join(domain: "other")
         defer { bus.close() }
         _ = try bus.advertise(Self.topic)
@@ -48,8 +48,8 @@ import Testing
         #expect(there.missing(first()) == [nil])
     }
 
-    /// The bus of a node that sets the folder from which the bus directory follows, unlike the launcher.
-    @Test(arguments: ["XDG_RUNTIME_DIR", "TMPDIR"]) func nodesOwnFolderCounts(variable: String) throws {
+    /// The node's environment sets the folder that contains the bus directory, unlike the launcher's.
+    @Test(arguments: ["XDG_RUNTIME_DIR", "TMPDIR"]) func busFolderFollowsTheNodesEnvironment(variable: String) throws {
         let path = variable == "TMPDIR" ? "\(scratch.path)/navbus-\(geteuid())" : scratch.path + "/navbus"
         let bus = try BusNode(
             name: "nav", configuration: BusConfiguration(directory: BusDirectory(path: path)))
@@ -61,7 +61,7 @@ import Testing
         #expect(probe.missing(first()) == [nil])
     }
 
-    @Test func announcementsOfAnEarlierRunDoNotCount() throws {
+    @Test func announcementsOfAnEarlierRunAreIgnored() throws {
         var probe = probe([.topic("/nav/state")])
         let bus = try join()
         _ = try bus.advertise(Self.topic)
@@ -85,7 +85,7 @@ import Testing
         }
         let publications = [try other.advertise(Self.topic), try bus.advertise(Self.topic)]
         #expect(probe.missing(first()) == ["a message on /nav/state"])
-        // Long enough for the other publisher's messages to arrive as well, if they counted.
+        // Long enough for the messages of the other publisher to arrive, too.
         for _ in 0..<50 {
             try other.publish([1], on: publications[0], stampNanoseconds: 0)
             _ = try other.poll(timeout: .milliseconds(1))
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-/// Ready when a file exists.
+/// A probe for which a node is ready when a file exists.
 struct FileProbe: ReadinessProbe {
     let paths: [String]
 

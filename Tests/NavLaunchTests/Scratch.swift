@@ -2,13 +2,13 @@ import Glibc
 import NavLaunch
 import NavTestKit
 
-/// A folder of one test, removed with it.
+/// A temporary folder of one test, removed with this object.
 final class Scratch {
     private let folder: TemporaryFolder
     var path: String { folder.path }
 
     init() {
-        guard let folder = try? TemporaryFolder() else { preconditionFailure("no temporary folder can be made") }
+        guard let folder = try? TemporaryFolder() else { preconditionFailure("cannot create a temporary folder") }
         self.folder = folder
     }
 
@@ -27,12 +27,12 @@ final class Scratch {
         readAll(open(path + "/" + name, O_RDONLY | O_CLOEXEC))
     }
 
-    /// Loads a file of this folder, with an environment that has a `PATH` and nothing else.
+    /// Loads a file of this folder with an environment that contains only `PATH`.
     func load(_ name: String, _ arguments: [String: String] = [:]) throws(LaunchFileError) -> LaunchFile {
         try LaunchFile.load(path: path + "/" + name, arguments: arguments, context: context)
     }
 
-    /// The problems of a launch file with this text, each without the folder's path.
+    /// Returns the problems of a launch file with this text, each without the folder's path.
     func problems(_ text: String, _ arguments: [String: String] = [:]) -> [String] {
         write("launch.yaml", text)
         do {
@@ -50,7 +50,7 @@ final class Scratch {
     }
 }
 
-/// Everything until the end of the file; nil for an invalid descriptor. Closes it.
+/// Reads everything until the end of the file and closes the descriptor; returns nil if the descriptor is invalid.
 func readAll(_ descriptor: Int32) -> String? {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
@@ -64,12 +64,12 @@ func readAll(_ descriptor: Int32) -> String? {
     }
 }
 
-/// Starts a shell command and returns its process id.
+/// Starts a shell command and returns its process id; nil if it cannot be started.
 func startShell(_ command: String) -> pid_t? {
     var pid: pid_t = 0
     var words: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(command), nil]
     defer { words.forEach { free($0) } }
-    // The tests may run where signals are ignored, as under nohup; what they start then would ignore them, too.
+    // The tests may run with ignored signals, as under nohup, which their children would inherit.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

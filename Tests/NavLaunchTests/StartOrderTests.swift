@@ -1,7 +1,7 @@
 import NavLaunch
 import Testing
 
-/// The order of starts and stops; time moves by hand and no process is started.
+/// The order of starts and stops, with a simulated time and without processes.
 @Suite struct StartOrderTests {
     typealias Bench = SupervisorStateMachineTests.Bench
 
@@ -71,10 +71,10 @@ import Testing
         _ = bench.send(.spawned(node: 1))
         _ = bench.send(.ended(node: 0, .signalled(11)))
         _ = bench.send(.ended(node: 1, .exited(1)))
-        // The second waits for the first, although its own pause is over.
+        // The second node waits for the first, although its own restart delay is over.
         #expect(bench.advance(.seconds(1)) == [.spawn(node: 0)])
         _ = bench.send(.spawned(node: 0))
-        #expect(bench.send(.seen(Self.first(0), missing: nil)) == [], "observations of an earlier run do not count")
+        #expect(bench.send(.seen(Self.first(0), missing: nil)) == [], "observations of an earlier run are ignored")
         #expect(bench.machine.awaited == [AwaitedNode(index: 0, run: 2)])
         #expect(bench.send(.seen(AwaitedNode(index: 0, run: 2), missing: nil)) == [.spawn(node: 1)])
     }

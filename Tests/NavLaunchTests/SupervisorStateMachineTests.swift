@@ -1,11 +1,11 @@
 import NavLaunch
 import Testing
 
-/// Time moves by hand; no process is started.
+/// The supervisor with a simulated time and without processes.
 @Suite struct SupervisorStateMachineTests {
     typealias Effect = SupervisorStateMachine.Effect
 
-    /// A state machine with its clock and its effects.
+    /// A state machine with a clock and its effects.
     struct Bench {
         var machine: SupervisorStateMachine
         var now = MonotonicTime(nanoseconds: 0)
@@ -19,7 +19,7 @@ import Testing
             for node in 0..<count { _ = send(.spawned(node: node)) }
         }
 
-        /// The effects without the notes.
+        /// Sends an event and returns its effects without the notes.
         mutating func send(_ event: SupervisorStateMachine.Event) -> [Effect] {
             machine.handle(event, at: now).filter { effect in
                 if case .note = effect { return false }
@@ -187,7 +187,7 @@ import Testing
         LaunchNode(name: "a", executable: "/bin/true", restart: restart, watchdog: .seconds(5))
     }
 
-    /// Lets time pass as for a running launcher, which checks at least once a second.
+    /// Advances the time like a running launcher, which checks at least once a second.
     private static func wait(_ duration: Duration, _ bench: inout Bench) -> [Effect] {
         var effects: [Effect] = []
         for _ in 0..<Int(duration / .milliseconds(500)) { effects += bench.advance(.milliseconds(500)) }
@@ -205,7 +205,7 @@ import Testing
         #expect(bench.send(.ended(node: 0, .signalled(6))) == [])
         #expect(bench.advance(.milliseconds(500)) == [.spawn(node: 0)])
         _ = bench.send(.spawned(node: 0))
-        #expect(Self.wait(.seconds(60), &bench) == [], "signals of the previous run do not count")
+        #expect(Self.wait(.seconds(60), &bench) == [], "signals of the previous run are ignored")
     }
 
     @Test func hungNodeThatIgnoresTheAbortIsKilledAndCountsAsFailed() {
@@ -218,14 +218,14 @@ import Testing
         #expect(bench.advance(.milliseconds(500)) == [.spawn(node: 0)])
     }
 
-    @Test func nodeWithoutWatchdogSignalsIsNotWatched() {
+    @Test func nodeWithoutWatchdogSignalsIsNotMonitored() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
         #expect(Self.wait(.seconds(600), &bench) == [])
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    /// The launcher was stopped, or the machine suspended: no signal could be received.
+    /// The launcher was stopped or the machine suspended, so no signal could be received.
     @Test func suspendedTimeOfTheLauncherDoesNotCountAsSilence() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
@@ -237,7 +237,7 @@ import Testing
         #expect(Self.wait(.seconds(1), &bench) == [.abort(node: 0)])
     }
 
-    @Test func slowlyStartingNodeIsNotTakenForHung() {
+    @Test func slowlyStartingNodeIsNotMistakenForHung() {
         var node = Self.watched()
         node.readiness = Readiness([.topic("/a")], timeout: .seconds(60))
         var bench = Bench([node])

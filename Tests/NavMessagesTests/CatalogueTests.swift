@@ -73,7 +73,7 @@ struct CatalogueTests {
         #expect(services.contains("| `navbus.v1.Node` | `Barrier` | one |"))
     }
 
-    @Test("a descriptor set has exactly the files that a type needs")
+    @Test("a descriptor set contains exactly the files that a type needs")
     func descriptorSets() throws {
         let fix = try #require(Schema.fileDescriptorSet(for: "navbus.v1.GnssFix"))
         #expect(contains(fix, "google/protobuf/timestamp.proto"))
@@ -84,7 +84,7 @@ struct CatalogueTests {
         #expect(Schema.fileDescriptorSet.count > fix.count)
     }
 
-    @Test("an unknown type is an error that names it")
+    @Test("the error for an unknown type contains its name")
     func unknownType() {
         #expect(throws: MessageError.unknownType("x.Y")) { try Schema.decode([], as: "x.Y") }
         #expect(throws: MessageError.unknownType("x.Y")) { try MessageJSON.text(decoding: [], as: "x.Y") }

@@ -1,4 +1,4 @@
-/// Writes FileDescriptorSets by hand, so that a test's schema is exactly what the test states.
+/// A writer of FileDescriptorSets by hand, so that a test's schema is exactly as the test states.
 struct DescriptorWriter {
     var bytes: [UInt8] = []
 
@@ -30,7 +30,7 @@ struct DescriptorWriter {
 
     // MARK: Declarations
 
-    /// The numbers of google.protobuf.FieldDescriptorProto.Type.
+    /// The field types, with the numbers of google.protobuf.FieldDescriptorProto.Type.
     enum Kind: Int {
         case double = 1, float, int64, uint64, int32, fixed64, fixed32, bool, string, group, message, bytes, uint32
         case enumeration, sfixed32, sfixed64, sint32, sint64

@@ -2,7 +2,7 @@ import Foundation
 import NavMessages
 import Testing
 
-/// The documented tables of topics and services equal the catalogue; `NAVBUS_REWRITE=1` rewrites them.
+/// The documented tables of topics and services, which must equal the catalogue; `NAVBUS_REWRITE=1` rewrites them.
 @Suite("Documented tables")
 struct DocumentedTablesTests {
     static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -51,7 +51,7 @@ struct DocumentedTablesTests {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// The place of the table: the lines between `<!-- name -->` and `<!-- /name -->`.
+    /// Returns the range of the table: the lines between `<!-- name -->` and `<!-- /name -->`.
     static func place(of name: String, in text: String) throws -> Range<String.Index> {
         let (open, close) = ("<!-- \(name) -->\n", "<!-- /\(name) -->\n")
         let (starts, ends) = (text.ranges(of: open), text.ranges(of: close))

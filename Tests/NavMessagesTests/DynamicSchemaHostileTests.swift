@@ -7,7 +7,7 @@ private typealias D = DescriptorWriter
 
 @Suite("Hostile schemas, and hostile bytes under any schema")
 struct DynamicSchemaHostileTests {
-    /// A recursive message, and a list of enums with one long name.
+    /// A recursive message with a list of an enum whose only value has a long name.
     private static let recursive = D.set(
         messages: [
             D.message(
@@ -24,7 +24,7 @@ struct DynamicSchemaHostileTests {
         #expect(error.description.contains(says), "\(error)")
     }
 
-    @Test("an invalid schema is refused with the place of the error")
+    @Test("an invalid schema is refused with the location of the error")
     func refusedSchemas() throws {
         try refused([0x0a, 5, 1], "protobuf")
         try refused([UInt8](repeating: 0, count: SchemaPool.maximumSize + 1), "limit")
@@ -68,7 +68,7 @@ struct DynamicSchemaHostileTests {
         #expect(FieldPath("b")?.value(in: #"{"a":"# + String(repeating: "[", count: 100_000)) == nil)
     }
 
-    @Test("bytes that would expand to a flood of text are refused")
+    @Test("bytes that would expand to an excessive text are refused")
     func flood() throws {
         let pool = try SchemaPool(fileDescriptorSet: Self.recursive)
         let bytes = [0x12] + D.varint(1 << 20) + [UInt8](repeating: 0, count: 1 << 20)
@@ -94,7 +94,7 @@ struct DynamicSchemaHostileTests {
         }
     }
 
-    @Test("damaged schemas are usable or refused, and damaged bytes under them are read or refused")
+    @Test("damaged schemas are accepted or refused, and damaged messages of these are read or refused")
     func fuzzSchemas() throws {
         var random = SeededRandom(seed: 0x7363_6865_6d61)
         let original = try #require(Schema.fileDescriptorSet(for: "navbus.v1.NodeHealth"))
@@ -132,7 +132,7 @@ struct DynamicSchemaHostileTests {
             guard let compiled = try? reencode(type, bytes), let text = try? MessageJSON.text(decoding: bytes, as: name)
             else { continue }
             agreed += 1
-            // Two readings of the same bytes: the compiled values', and the text's.
+            // The same bytes are read twice: by the compiled codec, and from the text.
             let again = try SchemaPool.builtIn.encode(json: text, as: name)
             #expect(try MessageJSON.text(decoding: compiled, as: name) == MessageJSON.text(decoding: again, as: name))
         }

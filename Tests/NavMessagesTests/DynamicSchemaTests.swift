@@ -4,7 +4,7 @@ import Testing
 
 private typealias D = DescriptorWriter
 
-/// A schema that this program was not built with.
+/// A schema that is not compiled into this program.
 private let foreign = D.set(
     messages: [
         D.message(
@@ -49,11 +49,11 @@ struct DynamicSchemaTests {
     func everyType(name: String) throws {
         let descriptor = try #require(RandomMessageWriter.descriptor(name))
         let type = try #require(Schema.type(named: name))
-        // The schema as a node provides it: only the files of this type.
+        // The schema as provided by a node: only the files of this type.
         let pool = try SchemaPool(fileDescriptorSet: try #require(Schema.fileDescriptorSet(for: name)))
         for seed in 0..<40 as Range<UInt64> {
             var writer = RandomMessageWriter(seed: seed)
-            // Read and written by the compiled codec, which omits proto3 defaults.
+            // Read and written by the compiled codec, which omits proto3 default values.
             let bytes = try reencode(type, writer.message(descriptor))
             let (text, pretty) = (
                 try pool.json(decoding: bytes, as: name), try pool.json(decoding: bytes, as: name, indent: true)
@@ -84,7 +84,7 @@ struct DynamicSchemaTests {
     }
 
     @Test(
-        "every form that protobuf's JSON permits is understood",
+        "every form that protobuf's JSON permits is read",
         arguments: [
             (#"{"byId":{"1":{}}}"#, #"{"by_id":{"1":{}}}"#),
             (#"{"u64":7,"i32":"7","s32":1e3,"s64":5.0}"#, #"{"i32":7,"s32":1000,"s64":"5","u64":"7"}"#),
@@ -92,7 +92,7 @@ struct DynamicSchemaTests {
             (#"{"d":1,"f":"2.5"}"#, #"{"f":2.5,"d":1.0}"#), (#"{"text":"\ud83d\ude97"}"#, #"{"text":"🚗"}"#),
         ])
     func lenient(json: String, canonical: String) throws {
-        // protoc gives the name in JSON; the set of this test has none, so only that one fails.
+        // protoc provides the JSON name; this test's descriptor set has none, so only this case fails.
         if json.contains("byId") {
             #expect(throws: MessageTextError.self) { try encode(json) }
         } else {
@@ -103,7 +103,7 @@ struct DynamicSchemaTests {
     }
 
     @Test(
-        "an invalid text gives an error with place and expectation",
+        "the error for an invalid text has its location and the expected value",
         arguments: [
             (#"{"i32":}"#, "i32", "number"), (#"{"i32":2147483648}"#, "i32", "2147483647"),
             (#"{"list":[{},{"u64":-1}]}"#, "list[1].u64", "18446744073709551615"),
@@ -136,11 +136,11 @@ struct DynamicSchemaTests {
         #expect(try text(try encode(#"{"id":0}"#, as: "test.v1.Strict"), as: "test.v1.Strict") == #"{"id":0}"#)
     }
 
-    @Test("messages merge: the last of a single field counts, and lists may be packed or not")
+    @Test("repeated occurrences merge: the last value of a single field counts, lists may be packed")
     func merging() throws {
         let twice = try encode(#"{"inner":{"i32":1,"text":"a"},"i32":1}"#) + encode(#"{"inner":{"i32":2},"i32":3}"#)
         #expect(try text(twice) == #"{"i32":3,"inner":{"i32":2,"text":"a"}}"#)
-        // plain (11) packed, packed (12) unpacked.
+        // Field 11 (plain) is sent packed, field 12 (packed) unpacked.
         #expect(try text([0x5a, 2, 1, 2, 0x58, 3, 0x60, 1]) == #"{"plain":[1,2,3],"packed":[-1]}"#)
         #expect(
             try text(try encode(#"{"names":{"x":1,"y":2}}"#) + encode(#"{"names":{"x":3}}"#))
@@ -179,7 +179,7 @@ struct DynamicSchemaTests {
                 == #"{"n":0,"o":0,"r":[1,2],"m":{"n":0,"s":"x"},"s":""}"#)
     }
 
-    @Test("the name of a value is the full one or the short one before an end of another")
+    @Test("an enum value is found by its full name, its short name or a suffix, in this order")
     func enumNames() throws {
         let path = try #require(FieldPath("spoofing"))
         guard case .names(let type) = SchemaPool.builtIn.values(at: path, of: GnssFix.fullName) else {

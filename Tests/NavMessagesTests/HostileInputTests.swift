@@ -7,7 +7,7 @@ import Testing
 struct HostileInputTests {
     @Test("a string that is not UTF-8 is refused with its field")
     func invalidUTF8() {
-        // Field 7 (frame_id), 2 bytes: a lone continuation.
+        // Field 7 (frame_id) of two bytes, with a lone continuation byte.
         #expect(throws: MessageError.invalidString(field: "navbus.v1.GnssFix.frame_id")) {
             try GnssFix(decoding: [0x3a, 2, 0x80, 0x41])
         }
@@ -68,7 +68,7 @@ struct HostileInputTests {
 
     @Test("a megabyte that would expand to hundreds is refused")
     func expansion() {
-        // Empty RouteStep messages, two bytes each, inside one leg.
+        // Empty RouteStep messages of two bytes each inside one leg.
         let steps = [UInt8](repeating: 0, count: 1 << 20).enumerated().map { $0.offset % 2 == 0 ? UInt8(0x0a) : 0 }
         #expect {
             try RouteLeg(decoding: steps)
@@ -123,7 +123,7 @@ struct HostileInputTests {
         #expect(accepted > 0)
     }
 
-    /// Whether an accepted message survives a round trip (compared as bytes, because of NaN).
+    /// Returns whether an accepted message survives a round trip, compared as bytes because of NaN.
     private func reread<M: Message>(_ value: M) throws -> Bool {
         let bytes = value.encoded()
         return try M(decoding: bytes).encoded() == bytes

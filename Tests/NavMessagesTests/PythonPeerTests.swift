@@ -3,7 +3,7 @@ import NavMessages
 import NavTestSystem
 import Testing
 
-/// Google's Python protobuf as a peer: it reads our schema, our bytes and our JSON.
+/// Google's protobuf for Python as a peer that reads the schema, the bytes and the JSON.
 @Suite("Python's protobuf as a peer")
 struct PythonPeerTests {
     static let script = """
@@ -29,7 +29,7 @@ struct PythonPeerTests {
         """
 
     @Test(
-        "it reads every type, writes the same bytes and understands the JSON",
+        "it reads every type, writes the same bytes and reads the JSON",
         .enabled(if: Python.has("google.protobuf"), "needs Python with google.protobuf: set NAVBUS_PYTHON"))
     func everyType() throws {
         var input = ""
@@ -42,7 +42,7 @@ struct PythonPeerTests {
                 var writer = RandomMessageWriter(seed: seed)
                 writer.presence = 60
                 let bytes = try type.init(decoding: writer.message(descriptor)).encoded()
-                // Protobuf's JSON writes a Timestamp as text, ours as its two numbers: leave it out here.
+                // Protobuf's JSON has a Timestamp as text, ours as two numbers, so it is left out.
                 let json = try MessageJSON.text(decoding: bytes, as: name)
                 if json.contains("\"timestamp\":{") { continue }
                 input += "\(name)\t\(schema)\t\(hex(bytes))\t\(json)\n"

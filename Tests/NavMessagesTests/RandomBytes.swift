@@ -1,11 +1,11 @@
 import NavSimulation
 import CNavProto
 
-/// Writes random valid protobuf bytes of any message type, from protobuf-c's descriptor alone and with an encoder of
-/// its own: independent of the code under test.
+/// A writer of random valid protobuf bytes of any message type, based only on protobuf-c's descriptor and a separate
+/// encoder, independent of the code under test.
 struct RandomMessageWriter {
     var random: SeededRandom
-    /// Probability in percent that a field is present; submessages below depth 3 get rarer.
+    /// The probability that a field is present, percent; submessages below depth 3 are rarer.
     var presence = 70
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -22,7 +22,7 @@ struct RandomMessageWriter {
         var out: [UInt8] = []
         var chosen: [UInt32: UInt32] = [:]
         let fields = (0..<Int(descriptor.pointee.n_fields)).compactMap { descriptor.pointee.fields?[$0] }
-        // One member of each oneof: the last that wins the draw.
+        // One member of each oneof: the last one drawn.
         for field in fields where field.flags & UInt32(PROTOBUF_C_FIELD_FLAG_ONEOF.rawValue) != 0 {
             if chosen[field.quantifier_offset] == nil || Int.random(in: 0..<3, using: &random) == 0 {
                 chosen[field.quantifier_offset] = field.id
@@ -74,7 +74,7 @@ struct RandomMessageWriter {
     }
 
     private mutating func integer() -> UInt64 {
-        // Small, middling and extreme numbers.
+        // Small, medium and extreme numbers.
         random.next() >> UInt64(Int.random(in: 0..<64, using: &random))
     }
 
@@ -88,7 +88,7 @@ struct RandomMessageWriter {
         case PROTOBUF_C_TYPE_FIXED32, PROTOBUF_C_TYPE_SFIXED32: return bytes(UInt32(truncatingIfNeeded: integer()))
         case PROTOBUF_C_TYPE_BOOL: return [UInt8.random(in: 0...1, using: &random)]
         case PROTOBUF_C_TYPE_INT32:
-            // Proto3 leaves a zero out.
+            // Proto3 omits a zero.
             let value = Int32(truncatingIfNeeded: integer()) | (field.label == PROTOBUF_C_LABEL_NONE ? 1 : 0)
             return varint(UInt64(bitPattern: Int64(value)))
         case PROTOBUF_C_TYPE_UINT32, PROTOBUF_C_TYPE_SINT32:

@@ -1,7 +1,7 @@
 import NavMessages
 import Testing
 
-/// The check of requests for invalid values.
+/// The check of requests for unusable values.
 @Suite struct RequestCheckTests {
     private static func unusable(_ message: some Message) -> String? {
         let bytes = message.encoded()

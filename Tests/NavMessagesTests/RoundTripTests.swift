@@ -22,11 +22,11 @@ struct RoundTripTests {
         let value = try M(decoding: bytes)
         let again = value.encoded()
         #expect(try M(decoding: again) == value, "seed \(seed)")
-        // The writer writes in the order of the field numbers, so the bytes must be the same, not only the values.
+        // The writer uses the order of the field numbers, so the bytes must be the same, not only the values.
         #expect(again == bytes, "seed \(seed)")
     }
 
-    @Test("an empty message of every type encodes to no bytes and back", arguments: names)
+    @Test("an empty message of every type encodes to zero bytes and back", arguments: names)
     func empty(name: String) throws {
         let type = try #require(Schema.type(named: name))
         #expect(try type.init(decoding: []).encoded() == [])
@@ -60,7 +60,7 @@ struct RoundTripTests {
     @Test("fields of a newer sender are ignored")
     func unknownFields() throws {
         let known = Coordinate(latitude: 1, longitude: 2)
-        // Field 1000, length-delimited, three bytes.
+        // Field 1000, length-delimited, with three bytes.
         let bytes = known.encoded() + [0xc2, 0x3e, 3, 1, 2, 3]
         #expect(try Coordinate(decoding: bytes) == known)
     }

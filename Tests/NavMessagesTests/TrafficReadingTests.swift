@@ -2,13 +2,13 @@ import NavMessages
 import NavSimulation
 import Testing
 
-/// Reading speeds one by one gives the same as decoding the whole message.
+/// Streaming reads of traffic speeds, which must equal decoding the whole message.
 struct TrafficReadingTests {
     private static let message = TrafficSpeeds(
         stampNs: 1_767_258_000_000_000_000, provider: "city", replacesAll: true,
         speeds: (0..<40).map(speed))
 
-    /// A speed with every field absent at some index.
+    /// Returns a speed; each of its fields is absent at some index.
     private static func speed(_ index: Int) -> TrafficSpeed {
         var speed = TrafficSpeed()
         if index % 3 != 0 { speed.wayId = Int64(index) << 20 }
@@ -47,9 +47,9 @@ struct TrafficReadingTests {
             var damaged = bytes
             let (place, byte) = (random.below(bytes.count), UInt8(truncatingIfNeeded: random.next()))
             damaged[place] = byte
-            // The decoder may refuse an odd unknown field that passes here. The reverse is possible only for a field
-            // that protobuf does not have: number 0, or one over 2^29 - 1, whose tag begins with a byte over 127; and for
-            // the flags, 3 of the message and 5 of a speed, whose wire type protobuf-c does not check.
+            // The decoder may refuse an odd unknown field that is accepted here. The reverse is possible only for a
+            // field number that protobuf does not have (0, or over 2^29 - 1, whose tag begins with a byte over 127),
+            // and for the flags (fields 3 of the message and 5 of a speed), whose wire type protobuf-c does not check.
             guard let whole = try? TrafficSpeeds(decoding: damaged) else { continue }
             let message = read(damaged)
             let context = "byte \(place) of \(bytes.count) from \(bytes[place]) to \(byte)"

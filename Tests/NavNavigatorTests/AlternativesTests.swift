@@ -6,7 +6,7 @@ import NavTestSupport
 import Testing
 
 @Suite struct AlternativesTests {
-    /// Roads that part at a small angle can be distinguished only late.
+    /// Roads that diverge at a small angle are distinguishable only late.
     @Test func refreshKeepsAnAlternativeUntilItsForkHasCertainlyBeenPassed() throws {
         let town = try Town(
             """
@@ -72,7 +72,7 @@ import Testing
         #expect(ride.states.last?.isHeld == true)
     }
 
-    @Test func aRoadBehindTheVehicleThatClosesDoesNotEndAnAlternative() throws {
+    @Test func roadClosedBehindTheVehicleDoesNotEndAnAlternative() throws {
         let town = try Town(
             """
                       C-------D
@@ -89,7 +89,7 @@ import Testing
             ])
         var ride = Ride(town.snapshot)
         ride.command(.navigate([try town.waypoint("EF")]))
-        // To halfway between X and the fork.
+        // The drive ends halfway between X and the fork.
         for fix in try town.fixes("AXBCDEF", .open) where ride.progress.last?.offset ?? 0 < 400 { ride.drive(fix) }
         let offered = ride.told.compactMap {
             if case .alternatives(let update) = $0.what { update.alternatives.first } else { nil }

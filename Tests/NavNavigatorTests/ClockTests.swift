@@ -7,7 +7,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// A change of the fixes' clock during a trip.
+/// A step of the fixes' clock during a trip.
 @Suite struct ClockTests {
     @Test(arguments: [-864_000.0, 864_000]) func clockChangeLeavesNoOldTimestamps(shift: Double) throws {
         let town = try Town.grid()
@@ -23,18 +23,18 @@ import Testing
         for (index, fix) in fixes.dropFirst(40).prefix(10).enumerated() {
             var fix = fix
             fix.stamp = fix.stamp.advanced(bySeconds: shift)
-            // The arrival times reveal a clock that is set forward.
+            // The arrival times reveal a forward step of the clock.
             if shift > 0, index < 3 { fix.lead = shift }
             ride.send(.fix(fix), at: fix.stamp)
         }
         let now = try #require(ride.navigator.lastFix)
         #expect(abs(now.seconds(since: old) - shift) < 100)
         for (path, moment) in StoredValues.moments(in: ride.navigator) {
-            #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) is of the old clock")
+            #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) has a time of the old clock")
         }
     }
 
-    /// Before the first fix, commands have the time of the host, which may be ahead of the fixes.
+    /// Before the first fix, commands are stamped by the host's clock, which may be ahead of the fixes.
     @Test func tripSetBeforeTheFirstFixContinuesOnTheFixClock() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
@@ -46,7 +46,7 @@ import Testing
             ride.drive(try town.fixes("FGHMN", .open))
             let now = try #require(ride.navigator.lastFix)
             for (path, moment) in StoredValues.moments(in: ride.navigator) {
-                #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) is of the host's clock")
+                #expect(abs(moment.seconds(since: now)) < 86_400, "\(path) has a time of the host's clock")
             }
             return ride.told.count {
                 if case .refresh(let event) = $0.what { event.phase == .refreshing } else { false }
@@ -56,14 +56,14 @@ import Testing
         #expect(try refreshes(lead: 864_000) > 2)
     }
 
-    /// The time that a step of the clock seems to take allows no place on the route that the vehicle cannot have reached.
+    /// The apparent duration of a clock step must not extend the part of the route that the vehicle can have reached.
     @Test func clockSetAheadOffRouteDoesNotMoveTheVehicleAlongItsRoute() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answersLooks = false
         ride.answering = .byHand
         ride.command(.setRoute(try town.plan("FGHMLK")))
-        // The vehicle turns off at G, towards L, which the route passes only after the detour by H and M.
+        // The vehicle turns off at G towards L, which the route passes only after a detour by H and M.
         let fixes = try town.fixes("FGLK")
         let end = try town.place("GL", 1)
         let near = try #require(fixes.firstIndex { Geodesy.distance($0.coordinate, end) < 130 })
@@ -84,7 +84,7 @@ import Testing
 
 /// A change of the configuration during a trip.
 @Suite struct ConfigurationChangeTests {
-    /// Some parts of the navigator have a copy of the configuration, or of its part.
+    /// Several parts of the navigator have a copy of the configuration or of a section.
     @Test func everyPartHasTheConfigurationInForce() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["the answer", "the end of the call", "a second call"])
-    func aCallThatFailsLeavesThePendingTripWanted(by end: String) throws {
+    func failedCallKeepsThePendingTrip(by end: String) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let missing = RouteFailure(code: .tilesNeeded, message: "a tile is missing")
@@ -145,7 +145,7 @@ import Testing
         #expect(ride.story == ["FAILED(invalidRequest)"])
     }
 
-    @Test(arguments: [false, true]) func calculationFromAFixedPlaceWithoutARoadFailsForGood(isFixed: Bool) throws {
+    @Test(arguments: [false, true]) func calculationFromAFixedPlaceWithoutARoadFailsPermanently(isFixed: Bool) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .failing(RouteFailure(code: .noRoadNearby, message: "no road there"))
@@ -156,7 +156,7 @@ import Testing
             Issue.record("\(ride.replies)")
             return
         }
-        // The vehicle may yet reach a road.
+        // Unlike a fixed place, the vehicle may still reach a road.
         #expect(failure.isRetryable != isFixed)
     }
 
@@ -202,7 +202,7 @@ import Testing
         ride.command(.stop, call: 0)
         #expect(ride.story == ["NO_ROUTE"])
         guard case .visual(nil, _, _)? = ride.told.first?.what else {
-            Issue.record("the banner stays")
+            Issue.record("the banner was not cleared")
             return
         }
         #expect(ride.told[0].context.sessionID == session)
@@ -289,7 +289,7 @@ import Testing
         #expect(ride.states.count == known + 1)
     }
 
-    @Test func previewSaysThatAlternativesAreMissing() throws {
+    @Test func previewReportsMissingAlternatives() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.drive(try town.fixes("FGH")[..<3])
@@ -321,7 +321,7 @@ import Testing
         ride.drive(try town.fixes("FGHIJ")[..<5])
         ride.command(.calculate(RouteOrder(waypoints: [try town.waypoint("IJ")]), isPreview: true), call: 7)
         ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
-        // The router still has the old map.
+        // The router still uses the old map.
         ride.answerOpen()
         guard case .failed(let failure)? = ride.replies.last else {
             Issue.record("\(ride.replies)")
@@ -355,7 +355,7 @@ import Testing
         #expect(ride.command(.navigate([try town.waypoint("CH")]), call: 7) == .awaitingPosition)
         ride.fireTimers(until: ride.now.advanced(bySeconds: 5))
         #expect(ride.plans.count == 1)
-        // The vehicle's own fixes start it, also during the simulated drive.
+        // The vehicle's fixes start the trip, even during the simulated drive.
         let start = try town.place("KL")
         ride.drive(town.standing(at: start, seconds: 2, after: Fix(stamp: ride.now, coordinate: start)))
         #expect(ride.plans.count == 2)
@@ -371,7 +371,7 @@ import Testing
         var preferences = RoutePreferences()
         preferences.vehicle = VehicleProfile()
         preferences.vehicle?.maximumSpeed = 3
-        // The router at the side knows only cars, so that the route has a car's times.
+        // The test's router supports only cars, so the route has durations for a car.
         ride.command(.reroute(preferences))
         for expected in [100...1_000, -1...1] as [ClosedRange<Double>] {
             guard case .refreshed(let refreshed)? = ride.command(.refreshRoute, call: 7) else {
@@ -382,7 +382,7 @@ import Testing
         }
     }
 
-    @Test func skippingNamesTheWaypointThatIsDropped() throws {
+    @Test func skipReplyHasTheSkippedWaypoint() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         var via = try town.waypoint("GH")
@@ -419,7 +419,7 @@ import Testing
         #expect(zip(routes, routes.dropFirst()).allSatisfy { $0 <= $1 })
         ride.command(.setRoute(try town.plan("FGHIJ")))
         #expect((ride.told.last?.context.sessionID ?? 0) > session)
-        #expect(ride.told.last?.context.routeID == 3, "no two routes of a run have the same number")
+        #expect(ride.told.last?.context.routeID == 3, "route numbers are unique within a run")
     }
 
     @Test func unansweredPolicyRequestKeepsItsCause() throws {
@@ -433,7 +433,7 @@ import Testing
         let question = ride.told.first { if case .policyRequest = $0.what { true } else { false } }
         let asked = try #require(question).context
         #expect(asked.causeSequence != 0)
-        // A timer ends the wait, and the router's answer has no sequence of its own either.
+        // A timer ends the wait, and the router's answer has no cause sequence, either.
         var followed: [String] = []
         for (context, what) in ride.told where context.eventSequence > asked.eventSequence {
             guard case .reroute(let event) = what else { continue }
@@ -442,7 +442,7 @@ import Testing
             if case .applied = event.phase { break }
         }
         #expect(followed == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
-        // A request caused by a call has no cause on a topic, whichever fix comes first after its deadline.
+        // A request caused by a call has no cause on a topic, whichever fix follows its deadline.
         config.policy.asked = [.rerouteOptions]
         ride = Ride(town.map, config: config)
         ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
@@ -457,7 +457,7 @@ import Testing
         #expect(causes.count >= 2 && causes.allSatisfy { $0 == 0 }, "\(causes)")
     }
 
-    @Test func vehicleNamedFirstByTheOwnerIsNoStop() throws {
+    @Test func vehiclePositionAsFirstWaypointOfTheOwnerIsNoStop() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.policy.asked = [.rerouteOptions]

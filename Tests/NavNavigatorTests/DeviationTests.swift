@@ -7,9 +7,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Deviations and false alarms.
+/// Detected deviations and false alarms.
 struct DeviationTests {
-    /// A long street with another one beside it, 20 m apart, and crossings between them.
+    /// Returns a long street with a parallel one 20 m away, and crossings between them.
     private func parallelStreets() throws -> Town {
         try Town(
             """
@@ -52,7 +52,7 @@ struct DeviationTests {
         #expect(off.deviation.distance < 30)
     }
 
-    /// Moves fixes by an error that comes and goes by 4 m a second and is `metres` at most.
+    /// Displaces fixes by an error of at most `metres` that grows and shrinks by 4 m per second.
     private func reflect(_ fixes: [Fix], east: Double, north: Double, metres: Double, where isReflected: (Fix) -> Bool)
         -> [Fix]
     {
@@ -119,7 +119,7 @@ struct DeviationTests {
 
     @Test(arguments: [0.5, 1, 10])
     func aRouteThatCrossesItselfIsFollowedInOrder(rate: Double) throws {
-        // The route passes G twice: from the left, round a block, and from above.
+        // The route passes G twice: from the west, and from the north after circling a block.
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHCBGL")))
@@ -142,7 +142,7 @@ struct DeviationTests {
         for count in 1...100 {
             var fix = last
             fix.stamp = last.stamp.advanced(bySeconds: Double(count) / 10)
-            // On the crossing, within the receiver's noise.
+            // At the crossing, within the receiver's noise.
             fix.coordinate = LocalFrame(origin: crossing).coordinate(
                 of: LocalPoint(east: Double(count % 5) - 2, north: Double(count % 3) - 1))
             fix.speed = 0.1
@@ -154,8 +154,8 @@ struct DeviationTests {
         #expect(!ride.deviations.contains(.offStep))
     }
 
-    /// A vehicle that leaves out a loop of its route after a long wait has skipped a part of it.
-    @Test func longWaitBringsNoLaterPartOfTheRouteWithinReach() throws {
+    /// After a long wait the vehicle omits a loop of its route, and thereby skips a part of it.
+    @Test func longWaitDoesNotMakeALaterPartOfTheRouteReachable() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.rerouteDetect = false
@@ -169,7 +169,8 @@ struct DeviationTests {
         var fix = try #require(fixes.last)
         for count in 1...1_600 {
             fix.stamp = fix.stamp.advanced(bySeconds: 0.1)
-            // Within the receiver's noise, for two minutes; then it creeps down the street on which the loop ends.
+            // Within the receiver's noise for two minutes; then the vehicle creeps down the street on which the loop
+            // ends.
             fix.coordinate = crossing.coordinate(
                 of: LocalPoint(
                     east: Double(count % 5) - 2, north: Double(count % 3) - 1 - 0.09 * Double(max(count - 1_200, 0))))

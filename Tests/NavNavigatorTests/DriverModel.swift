@@ -2,23 +2,22 @@ import Glibc
 import NavGeo
 import NavSimulation
 
-/// A driver whose speed is a wandering share of the roads' speeds.
+/// A driver whose speed is a randomly varying share of the roads' speeds.
 struct DriverModel {
-    /// The driver's mean speed as a share of the roads'.
+    /// The driver's mean speed as a share of the roads' speeds.
     var pace: Double
-    /// Standard deviation of that share.
+    /// The standard deviation of this share.
     var deviation: Double
     /// The correlation time of a deviation, seconds (a first-order Gauss-Markov process).
     var correlationTime: Double
 
-    /// A driver.
     init(pace: Double = 1, deviation: Double = 0.04, correlationTime: Double = 60) {
         self.pace = pace
         self.deviation = deviation
         self.correlationTime = max(correlationTime, 1)
     }
 
-    /// The same drive in the driver's time, at `rate` states a second again.
+    /// Returns the same drive at the driver's speed, again with `rate` states per second.
     func drive(_ states: [DriveState], rate: Double, seed: UInt64) -> [DriveState] {
         guard states.count > 1, rate > 0, rate.isFinite else { return states }
         var random = SeededRandom(seed: seed)

@@ -8,9 +8,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Outages without odometry: expected positions are shown but decide nothing.
+/// Outages without odometry: expected positions are displayed but trigger no decisions.
 @Suite struct ExpectedPositionTests {
-    /// Remaining metres when fixes stop.
+    /// The remaining distance at which fixes stop, metres.
     private static let left = 730.0
 
     /// Drives along `letters` until `left` metres before the end, followed by `outage` seconds without fixes.
@@ -37,12 +37,12 @@ import Testing
         var stood = last
         stood.stamp = last.stamp.advanced(bySeconds: 119)
         ride.drive(town.standing(at: last.coordinate, seconds: 20, after: stood))
-        // The effects of the prediction are undone, also while the vehicle is stationary.
+        // The effects of the prediction are reverted, even while the vehicle is stationary.
         let progress = try #require(ride.progress.last)
         #expect(abs(progress.distanceRemaining - Self.left) < 40, "\(progress.distanceRemaining) m")
         #expect(ride.arrivals.isEmpty && ride.reroutes.isEmpty)
         #expect(ride.spoken == said)
-        // It drives on, and arrives.
+        // The vehicle continues and arrives.
         let rest = try town.fixes("FGHIJ").filter { $0.stamp > last.stamp }.map {
             var fix = $0
             fix.stamp = fix.stamp.advanced(bySeconds: 140)
@@ -57,7 +57,7 @@ import Testing
     func positionsBesideTheRoadSoonCountAsMeasuredAgain(beside: Double, sigma: Double) throws {
         let town = try Town.grid()
         var (ride, last) = try Self.ride(town, "FGHIJ", outage: 20)
-        // The vehicle has parked where the map has no road; the matcher keeps it on the one beside.
+        // The vehicle has parked where the map has no road, and the matcher keeps it on the adjacent road.
         let place = try #require(try town.fixes("FGHIJ").first { $0.stamp.seconds(since: last.stamp) > 20 })
         var coordinate = place.coordinate
         coordinate.latitude -= beside / 111_200
@@ -119,7 +119,7 @@ import Testing
         #expect(ride.arrivals.isEmpty)
     }
 
-    /// The prediction takes two more roads, the vehicle only one: the banner of that one is shown.
+    /// The prediction passes two more roads, the vehicle only one; the banner of that one is displayed.
     @Test func bannerPredictedTooFarAheadIsReplaced() throws {
         let town = try Town(
             "A-------B-------C-------D",
@@ -150,7 +150,8 @@ import Testing
         #expect(ride.banners.last?.id.step == 1)
     }
 
-    /// One fix finds the vehicle on a later part of the route, and predictions carry it on there: that is still one fix.
+    /// One fix places the vehicle on a later part of the route, and predictions continue there; this is still a single
+    /// fix.
     @Test func predictionsDoNotSkipPartOfTheRoute() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
@@ -167,7 +168,7 @@ import Testing
         #expect(ride.story.last == "ARRIVED")
     }
 
-    /// A receiver without a solution and with a wrong date: the host's clock takes precedence.
+    /// A receiver without a solution and with a wrong date, where the host's clock takes precedence.
     @Test(arguments: [86_400.0, 3e8, -3_600]) func messageWithAWrongTimeDoesNotEndAPrediction(leap: Double) throws {
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 10)
@@ -199,7 +200,7 @@ import Testing
         #expect(ride.arrivals.last?.phase == .arrived)
     }
 
-    /// One fix per minute, with the fields of fleet receivers.
+    /// One fix per minute, with the fields that fleet receivers report.
     @Test func oneFixPerMinuteGivesOneMeasuredPositionPerMinute() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("KLMNOJEDCBAFGHIJONMLKFABCDEJIHGF").enumerated().filter { $0.offset % 60 == 0 }
@@ -211,13 +212,13 @@ import Testing
         for fix in fixes.dropFirst(3) { #expect(measured.contains(fix.stamp), "\(fix.stamp)") }
     }
 
-    /// A step in the latency without arrival times: predictions run ahead of the next fixes and yield to them.
+    /// A latency step without arrival times: predictions run ahead of the next fixes, and these end them.
     @Test func fixesWithIncreasedLatencyEndThePrediction() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHIJONMLK")
         var ride = Ride(town.map)
         for (index, fix) in fixes.enumerated() {
-            // The node's time continues from the last accepted fix; from the 20th on fixes are 4 s late.
+            // The node's time continues from the last accepted fix; from the 20th on, fixes are 4 s late.
             if index == 20 { ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 4.7)) }
             ride.send(.fix(fix), at: fix.stamp)
         }

@@ -8,9 +8,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Decisions on faster routes, and what they mean for the rest of the trip.
+/// Decisions on faster routes, and their effect on the rest of the trip.
 @Suite struct FasterRouteTests {
-    /// A trip along a detour, to which the router finds a faster route, and the fixes of the drive.
+    /// Returns a trip along a detour for which the router finds a faster route, and the fixes of the drive.
     private static func trip(_ config: NavigatorConfig) throws -> (ride: Ride, fixes: [Fix]) {
         let town = try Town.grid()
         var config = config
@@ -18,7 +18,7 @@ import Testing
         config.faster.interval = 5
         config.faster.minimumRemaining = 1
         var ride = Ride(town.map, config: config)
-        // Without the points that were drawn on the detour, the direct way is open.
+        // Without the intermediate points of the detour, the direct way is available.
         var route = try town.route("FGHMNIJ")
         route.waypoints = [route.waypoints[0], route.waypoints[route.waypoints.count - 1]]
         route.legs[0].destination = 1
@@ -26,7 +26,7 @@ import Testing
         return (ride, try town.fixes("FGHIJ"))
     }
 
-    /// A trip to which a faster route was found.
+    /// Returns a trip for which a faster route was found.
     private static func offered(
         _ approval: FasterRouteConfig.Approval, asked: Set<PolicyKind> = []
     ) throws -> Ride {
@@ -69,20 +69,20 @@ import Testing
         #expect(searches(.fasterRoute) == 1 && searches(.alternatives) == 2)
     }
 
-    @Test func fasterRouteOfTheDriverIsTheChosenOne() throws {
+    @Test func fasterRouteAcceptedByTheDriverBecomesTheChosenRoute() throws {
         var ride = try Self.offered(.manual)
         let offer = try #require(Self.events(ride).last)
         #expect(ride.plans.last?.chosenRouteID == 1)
         ride.command(.acceptFasterRoute(true, route: offer.id), call: 7)
         #expect(ride.plans.last?.chosenRouteID == offer.id)
-        // Reroutes prefer it from now on.
+        // Later reroutes prefer it.
         ride.answering = .byHand
         ride.command(.reroute(nil))
         let preferred = try #require(ride.queries.last).request.options.chosenRoute
         #expect(preferred == offer.plan.route.edges.map(\.key))
     }
 
-    @Test func fasterRouteOfTheOwnerIsTheChosenOne() throws {
+    @Test func fasterRouteAcceptedByTheOwnerBecomesTheChosenRoute() throws {
         var ride = try Self.offered(.policy, asked: [.acceptFasterRoute])
         let offer = try #require(Self.events(ride).last)
         let question = try #require(ride.questions.last)
@@ -90,7 +90,7 @@ import Testing
         #expect(ride.plans.last?.chosenRouteID == offer.id)
     }
 
-    @Test func undecidedFasterRouteIsNotChosen() throws {
+    @Test func automaticFasterRouteDoesNotBecomeTheChosenRoute() throws {
         let ride = try Self.offered(.automatic)
         #expect(Self.events(ride).last?.phase == .applied(oldRouteID: 1))
         #expect(ride.plans.last?.chosenRouteID == 1)
@@ -110,7 +110,7 @@ import Testing
         #expect(Self.events(stopped).last?.phase == .rejected(.ended))
     }
 
-    /// A faster route begins where it was requested; the vehicle may be nearer to its fork when it is found.
+    /// A faster route begins where it was requested; when it is found, the vehicle may be closer to its fork.
     @Test func forkIsMeasuredFromTheVehicleAfterASlowAnswer() throws {
         var config = NavigatorConfig()
         config.rerouteDeadline = 100
@@ -125,7 +125,7 @@ import Testing
         #expect(Self.events(ride).isEmpty && ride.navigator.fasterRoutes.notWorthIt == 1)
     }
 
-    @Test func trafficStampIsTheNewestOfBothRoutes() throws {
+    @Test func trafficStampIsTheNewerOneOfBothRoutes() throws {
         var config = NavigatorConfig()
         config.faster.approval = .manual
         config.refresh.minimumInterval = 0
@@ -134,7 +134,7 @@ import Testing
         for fix in fixes where ride.looks.isEmpty { ride.drive(fix) }
         let query = try #require(ride.looks.first)
         let answer = Planner().answer(query, on: ride.map)
-        // The traffic that slows the route in force comes after the search.
+        // The traffic that slows the route in force arrives after the search.
         var overlay = TrafficOverlay()
         let stamp = ride.now
         overlay.stamp = stamp

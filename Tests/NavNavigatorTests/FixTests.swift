@@ -14,7 +14,7 @@ import Testing
             course: .pi / 2, type: .fix3D)
     }
 
-    /// A rejected fix is published with its reason and has no other effect.
+    /// Expects a rejected fix to be published with its reason and to have no other effect.
     private static func expectRejection(_ bad: (Town) throws -> Fix, _ reason: FixRejection.Reason) throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHI")
@@ -27,7 +27,7 @@ import Testing
         }
         var (ride, undisturbed) = (try started(), try started())
         let effects = ride.send(.fix(try bad(town)))
-        // Only the verdict and its publication.
+        // The only effects are the verdict and its publication.
         #expect(effects.count == 2)
         #expect(ride.rejections.map(\.reason) == [reason])
         #expect(ride.rejections.allSatisfy { ($0.value ?? 0).isFinite && ($0.limit ?? 0).isFinite })
@@ -45,7 +45,7 @@ import Testing
         ride.drive(fixes[..<20])
         ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 6))
         let known = ride.positions
-        // The fix was under way for three seconds; in the meantime the position was predicted.
+        // The fix was delayed by three seconds, during which the position was predicted.
         ride.send(.fix(fixes[22]), at: fixes[22].stamp)
         #expect(ride.rejections.isEmpty && ride.positions == known)
         ride.drive(fixes[26...])
@@ -203,7 +203,7 @@ import Testing
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
         var fixes = try town.fixes("FGHIJ")
-        // One fix four streets away, as of a reflection.
+        // One fix is four streets away, as after a reflection.
         fixes[30].coordinate = try town.place("MN")
         ride.drive(fixes)
         #expect(ride.reroutes.isEmpty)
@@ -228,7 +228,7 @@ import Testing
         ride.drive(arriving)
         let states = ride.states.count
         ride.turnPage()
-        // Five minutes at a light with the noise of a street between houses.
+        // Five minutes at a traffic light, with the receiver noise of a street between buildings.
         let standing = try #require(
             SeededDrive(town.snapshot.metric, route: try town.route("FGHI"))?.states.first)
         let truth = (0..<300).map {

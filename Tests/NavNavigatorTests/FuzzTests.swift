@@ -9,7 +9,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Random events of every kind: the core never traps and keeps its invariants.
+/// Random events of every kind, with which the core never traps and keeps its invariants.
 @Suite struct FuzzTests {
     private struct Monkey {
         let town: Town
@@ -218,10 +218,10 @@ import Testing
         }
     }
 
-    /// The invariants of all effects, for any events.
+    /// The invariants of all effects, whatever the events.
     private struct Invariants {
         var sequence: UInt64 = 0
-        /// What follows from an answer, or from its absence, has the cause of the question.
+        /// Causes of events so far; consequences of an answer, or of its absence, have the cause of the request.
         var causes: Set<UInt64> = []
         var hasRoute = false
         var route: (session: UInt64, id: UInt64) = (0, 0)
@@ -241,7 +241,7 @@ import Testing
         var arrived: Set<Int> = []
         var state: NavigatorState?
         var stateContext: (UInt64, UInt64)?
-        /// Counts of each kind of event, to detect a run that tests nothing.
+        /// Counts of each kind of event, to detect a run that covers nothing.
         var (progress, applied, rejected, predicted) = (0, 0, 0, 0)
         var (shown, previews, asked) = (0, 0, 0)
         var known: Set<UInt64> = []
@@ -279,7 +279,7 @@ import Testing
             }
         }
 
-        /// An event's sequence numbers and stamps are in order.
+        /// Expects an event's sequence numbers and stamps to be in order.
         private func hold(_ violation: String?) throws { try #require(violation == nil) }
 
         private mutating func end(_ id: UInt64) {
@@ -289,7 +289,7 @@ import Testing
         private mutating func check(_ what: Publication, _ context: EventContext) throws {
             switch what {
             case .route(let plan, .refreshed):
-                // The same way: nothing jumps.
+                // A refresh keeps the geometry, so nothing jumps.
                 try #require(plan != nil && hasRoute)
             case .route(let plan, _):
                 hasRoute = plan != nil
@@ -301,7 +301,7 @@ import Testing
                 self.progress += 1
                 try #require(hasRoute && !isComplete)
                 try #require((context.sessionID, context.routeID) == route)
-                // A fix may correct only a prediction.
+                // Only a prediction may be corrected by a fix.
                 let isMeasured = progress.position.prediction == nil && progress.position.evidence == .measured
                 try #require(progress.offset >= (isMeasured ? confirmed : offset))
                 if isMeasured, progress.offset > offset { confirmed = progress.offset }
@@ -363,7 +363,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func noInputBreaksTheCore(seed: UInt64) throws {
+    func randomEventsKeepTheInvariants(seed: UInt64) throws {
         var monkey = Monkey(try Town.grid(), seed: seed)
         var config = NavigatorConfig()
         config.legsAutoAdvance = seed % 2 == 0
@@ -385,7 +385,7 @@ import Testing
                 throw error
             }
         }
-        // The random walk must have reached every part of the core under test.
+        // The random walk must have reached every part of the core.
         #expect(invariants.lastRequest > 20)
         #expect(invariants.progress > 100)
         #expect(invariants.applied > 0)

@@ -18,7 +18,7 @@ import Testing
         ride.drive(try town.fixes("FGHC").dropLast(10))
         let questions = ride.questions
         #expect(questions.count > 3)
-        // The owner answers the last question first.
+        // The owner answers the last request first.
         for request in questions.reversed() {
             ride.send(.policyAnswer(requestID: request.requestID, PolicyAnswer(verdict: true)))
         }
@@ -61,8 +61,8 @@ import Testing
         #expect(ride.progress.last?.spokenInstruction != nil)
     }
 
-    /// The banner before it shows a maneuver that is over.
-    @Test func suppressedBannerClearsTheOneBeforeIt() throws {
+    /// If it stayed, the previous banner would show a completed maneuver.
+    @Test func suppressedBannerClearsThePreviousOne() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.policy.asked = [.reviseInstruction]
@@ -93,8 +93,8 @@ import Testing
         #expect(ride.progress.last?.visualInstruction == nil)
     }
 
-    /// It would have the main maneuver's, which is not what follows.
-    @Test func addedSubLineHasOnlyTheManeuverThatTheOwnerNames() throws {
+    /// The main maneuver is not the one that follows, so the sub line must not show it.
+    @Test func addedSubLineHasOnlyTheOwnersManeuver() throws {
         let town = try Town.grid()
         let maneuver = RevisedInstruction.SubManeuver(type: .rotary, modifier: .left, roundaboutExit: 3)
         for given in [nil, maneuver] {
@@ -188,7 +188,7 @@ import Testing
     @Test func arrivalIsNotAnnouncedShortlyBeforeItHappens() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
-        // After 80 m, with too little time for "You will arrive" between the departure and the arrival.
+        // After 80 m, too close to the departure for "You will arrive" before the arrival.
         ride.command(.navigate([try town.waypoint("FG", 0.7)]))
         ride.drive(try town.fixes("FGH"))
         #expect(ride.arrivals.last?.phase == .arrived)
@@ -308,7 +308,7 @@ import Testing
         ride.drive(fixes[..<middle])
         #expect(ride.states.last?.isHeld == true)
         #expect(ride.reroutes.isEmpty)
-        // The progress waits at the stop; the displayed place is that of the vehicle.
+        // The progress stays at the stop; the displayed position is that of the vehicle.
         let held = try #require(ride.progress.last)
         #expect(held.leg == 0 && abs(held.legDistanceRemaining) < 1 && held.isSnapped)
         #expect(Geodesy.distance(held.snapped, fixes[middle - 1].coordinate) < 20)
@@ -331,7 +331,7 @@ import Testing
         for (_, what) in ride.told[(arrival + 1)...] {
             switch what {
             case .position, .state: break
-            default: Issue.record("told after the arrival: \(what)")
+            default: Issue.record("published after the arrival: \(what)")
             }
         }
         #expect(ride.phases.last == .guidance(.complete))
@@ -349,7 +349,7 @@ import Testing
                 "DC": Town.road("South Street", ["oneway": "yes"]), "CA": Town.road("West Avenue"),
             ])
         var ride = Ride(town.map)
-        // According to the map the place is on South Street; the vehicle passes it on North Street and parks beside it.
+        // On the map the place is on South Street; the vehicle passes it on North Street and parks beside it.
         ride.command(.navigate([Waypoint(try town.place("DC", 0.5, right: 13))]))
         let course = try town.map.bearing("A", "B")
         for second in 0..<24 {

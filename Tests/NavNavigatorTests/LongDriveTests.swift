@@ -13,7 +13,7 @@ import Testing
     private static let hours =
         ProcessInfo.processInfo.environment["NAVBUS_TEST_HOURS"].flatMap(Double.init) ?? 0.5
 
-    /// A summary of a drive, to compare two drives.
+    /// A summary of a drive, sufficient to compare two drives.
     private struct Summary: Equatable {
         var digest = RunDigest()
         var counts: [String: Int] = [:]
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Consecutive drives through the grid in one navigator.
+    /// Runs consecutive drives through the grid in one navigator.
     private static func drive(seed: UInt64) throws -> Summary {
         let town = try Town.grid()
         var random = SeededRandom(seed: seed)
@@ -117,7 +117,7 @@ import Testing
                 send(.fix(fix), at: event)
             }
             driven += drive.states.last?.time ?? 0
-            // At times the receiver's clock is wrong for a whole drive.
+            // Some drives have a receiver clock that is wrong throughout.
             now = now.advanced(bySeconds: (drive.states.last?.time ?? 0) + 10 + (random.uniform() < 0.05 ? -4_000 : 0))
         }
         return summary

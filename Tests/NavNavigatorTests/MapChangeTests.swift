@@ -18,7 +18,7 @@ import Testing
         P---Q---R---S---T
         """
 
-    /// The predictions of an outage between B and C, at the start of which or during which the map changes.
+    /// Returns the predictions of an outage between B and C; the map changes at its start or during it.
     private static func predictions(
         _ town: Town, change: MapSnapshot? = nil, after seconds: Double = 0
     ) throws -> [VehiclePosition] {
@@ -45,7 +45,7 @@ import Testing
         #expect(try Self.predictions(town, change: tiles, after: seconds) == undisturbed)
     }
 
-    /// The other version divides the street into other edges, and has more of them.
+    /// The new version divides the street into different edges, and has more of them.
     @Test(arguments: [0.0, 8]) func predictionContinuesOnItsRoadInAnotherMapVersion(seconds: Double) throws {
         let town = try Town(Self.drawing, ways: ["ABCDE": Town.road("Main Street")])
         let other = try Town(
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aRoadBehindThatAnotherMapVersionLacksDoesNotEndRefreshes() throws {
+    @Test func roadBehindTheVehicleMissingFromTheNewMapDoesNotEndRefreshes() throws {
         let drawing = "A---B---C---D"
         let town = try Town(
             drawing,
@@ -77,7 +77,7 @@ import Testing
         let other = try Town(drawing, ways: ["BC": Town.road("Main Street"), "CD": Town.road("High Street")])
         var ride = Ride(town.snapshot)
         ride.command(.navigate([try town.waypoint("CD", 0.9)]))
-        // To halfway along BC.
+        // The drive ends halfway along BC.
         for fix in try town.fixes("ABCD", .open) where ride.progress.last?.offset ?? 0 < 400 { ride.drive(fix) }
         ride.send(.mapChanged(other.snapshot))
         let reply = ride.command(.refreshRoute, call: 1)

@@ -6,7 +6,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// A trip of another vehicle than the node's: its durations are its own, in new traffic too.
+/// A trip with a vehicle other than the node's, whose durations apply in new traffic, too.
 struct OtherVehicleTests {
     private static let truck = VehicleProfile(kind: .truck)
 
@@ -21,7 +21,7 @@ struct OtherVehicleTests {
             ])
     }
 
-    /// A ride of `vehicle` on the map of a node for another one, and its first route.
+    /// Starts a ride with `vehicle` on the map of a node for another vehicle, and returns its first route.
     private static func ride(
         of vehicle: VehicleProfile, node: VehicleProfile, on town: Town, to end: String
     ) throws -> (ride: Ride, map: MapSnapshot, route: Route) {
@@ -38,7 +38,7 @@ struct OtherVehicleTests {
         return (ride, map, try #require(route(ride)))
     }
 
-    /// The route in force.
+    /// Returns the route in force.
     private static func route(_ ride: Ride) -> Route? {
         for (_, what) in ride.told.reversed() { if case .route(let plan, _) = what { return plan?.route } }
         return nil
@@ -62,10 +62,10 @@ struct OtherVehicleTests {
         guard case .refreshed(let event) = ride.command(.refreshRoute, call: 1),
             event.phase == .refreshed(changedSegments: 0)
         else {
-            Issue.record("a refresh without traffic changes something: \(ride.replies)")
+            Issue.record("a refresh without traffic changes the route: \(ride.replies)")
             return
         }
-        // Cars flow at 100 km/h: the truck goes no faster than it may. Slower traffic slows it, too.
+        // Cars drive at 100 km/h, which does not exceed the truck's limit; slower traffic slows the truck, too.
         for (speed, isSlower) in [(27.7, false), (5.0, true)] {
             let live = MapSnapshot(map, router: map.router.live(Self.traffic(speed, town, "A", "B"), at: nil))
             ride.send(.mapChanged(live))

@@ -8,16 +8,17 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Streets without fixes: turning vehicles, stationary vehicles and ambiguous branches.
+/// Outages in streets, with turning vehicles, stationary vehicles and ambiguous branches.
 @Suite struct OutageTests {
-    /// The output of a drive, with the last prediction and its error.
+    /// The output of a drive with the last prediction and its error.
     private struct Outcome {
         var ride: Ride
         var error: Double
         var last: VehiclePosition
     }
 
-    /// Drives through crossings with wheels and a gyroscope; no fix arrives from `blind.lowerBound` to `blind.upperBound` metres.
+    /// Drives through crossings with wheel speed and a gyroscope; between `blind.lowerBound` and `blind.upperBound`
+    /// metres no fix arrives.
     private static func drive(
         _ letters: String, planned: String?, blind: ClosedRange<Double>, hasOdometry: Bool = true, seed: UInt64 = 3
     ) throws -> Outcome {
@@ -44,15 +45,15 @@ import Testing
 
     @Test(arguments: [nil, "FGHIJ", "FGHMN"], [3, 17, 40] as [UInt64])
     func turnMeasuredByOdometryIsFollowed(planned: String?, seed: UInt64) throws {
-        // 600 m lead to the crossing where the vehicle turns.
+        // The crossing at which the vehicle turns follows after 600 m.
         let outcome = try OutageTests.drive("FGHMN", planned: planned, blind: 480...840, seed: seed)
-        #expect(outcome.error < 20, "\(outcome.error) m beside the truth")
+        #expect(outcome.error < 20, "\(outcome.error) m from the truth")
         #expect(outcome.last.match.confidence > 0.9)
         #expect(outcome.ride.rejections.isEmpty)
         #expect(!outcome.ride.reroutesWherePredicted)
     }
 
-    @Test func noPositionIsStatedAfterAPredictionIsGivenUp() throws {
+    @Test func noPositionIsPublishedAfterAPredictionEnds() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHI")
         var config = NavigatorConfig()
@@ -66,7 +67,7 @@ import Testing
         #expect(ride.states.last?.positions == nil && ride.states.last?.phase == .guidance(.uncertain))
     }
 
-    @Test func noPositionIsStatedAfterASimulatedDriveDuringWhichItWasLost() throws {
+    @Test func noPositionIsPublishedIfLostDuringASimulatedDrive() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHI")
         var config = NavigatorConfig()
@@ -86,7 +87,7 @@ import Testing
 
     @Test func twoTurnsInARowAreFollowed() throws {
         let outcome = try OutageTests.drive("FGHMN", planned: "FGHIJ", blind: 480...1_150)
-        #expect(outcome.error < 25, "\(outcome.error) m beside the truth")
+        #expect(outcome.error < 25, "\(outcome.error) m from the truth")
         #expect(outcome.ride.rejections.isEmpty)
     }
 
@@ -128,7 +129,7 @@ import Testing
         let town = try Town(
             "A------------B", ways: ["AB": Town.road("Under Street", ["highway": "service", "tunnel": "yes"])])
         var ride = Ride(town.map)
-        // The vehicle moves less than its speed suggests, and stands in the end.
+        // The vehicle moves more slowly than its speed suggests, and is stationary at the end.
         for (minute, speed) in [8.0, 8, 8, 0].enumerated() {
             let fix = Fix(
                 stamp: SeededDrive.start.advanced(bySeconds: Double(minute) * 60),
@@ -136,7 +137,7 @@ import Testing
                 horizontalSigma: 2.5, speed: speed, course: .pi / 2, type: .fix3D)
             ride.fireTimers(until: fix.stamp)
             ride.drive(fix)
-            // The first silence may be the tunnel's.
+            // The first outage may be caused by the tunnel.
             guard minute != 1 else { continue }
             let said = try #require(ride.vehiclePositions.last)
             #expect(said.stamp == fix.stamp && said.prediction == nil)
@@ -144,7 +145,7 @@ import Testing
         }
     }
 
-    /// A vehicle that stands when the fixes fail is predicted to stand; the first fix after them shows it 500 m further on.
+    /// A vehicle that is stationary when fixes stop is predicted to stay there; the first fix afterwards is 500 m away.
     @Test(arguments: [false, true])
     func vehicleAheadOfItsPredictionIsPlacedByTheFirstFix(hasStop: Bool) throws {
         let town = try Town.grid()
@@ -190,7 +191,7 @@ import Testing
         #expect(zip(sigmas, sigmas.dropFirst()).allSatisfy { $0 <= $1 })
         #expect(try #require(sigmas.first) < 15)
         #expect(try #require(sigmas.last) > 80)
-        // There is no evidence that it moves.
+        // There is no evidence of movement.
         #expect(try #require(predicted.last?.road).distance(to: stood.coordinate) < 15)
     }
 
@@ -204,7 +205,7 @@ import Testing
         let stood = try #require(ride.vehiclePositions.last)
         ride.fireTimers(until: stood.stamp.advanced(bySeconds: seconds + 0.5))
         let said = try #require(ride.vehiclePositions.last)
-        // After two seconds, accelerating at 1.5 m/s² up to 50 km/h.
+        // The vehicle drives off after two seconds, accelerating at 1.5 m/s² up to 50 km/h.
         let driving = said.stamp.seconds(since: stood.stamp) - 2
         let gathering = min(driving, 9)
         let gone = 0.75 * gathering * gathering + 13.5 * (driving - gathering)
@@ -237,7 +238,7 @@ import Testing
         }
         let (main, beside) = (try #require(index(of: mainRoad)), try #require(index(of: service)))
         #expect(match.road?.wayID == service)
-        // The matcher is nearly sure of the road beside it, by the fix and a route.
+        // The fix and a route make the matcher nearly certain of the adjacent road.
         for index in match.candidates.indices { match.candidates[index].probability = 0 }
         match.candidates[beside].probability = 0.96
         match.candidates[main].probability = 0.03
@@ -275,12 +276,12 @@ import Testing
         }
         let first = try #require(behind.first?.road)
         #expect(behind.allSatisfy { $0.match.candidates.count == 1 })
-        // A vehicle that is still before the corner is beside the road after it.
+        // If the vehicle is still before the corner, it is beside the road that follows the corner.
         #expect(first.crossSigma > first.alongSigma / 2)
         #expect(first.crossSigma < first.alongSigma)
     }
 
-    /// Positions without speed every ten seconds, as fleets report them.
+    /// Positions without speed every ten seconds, as reported by fleets.
     @Test func slowReceiverCausesNoPredictionBetweenItsFixes() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("KLMNOJEDCBAFGHIJ", .open).enumerated().filter { $0.offset % 10 == 0 }.map {
@@ -296,7 +297,7 @@ import Testing
         #expect(late.allSatisfy { $0.prediction == nil })
     }
 
-    /// An unmeasured speed is not zero.
+    /// An unmeasured speed is not a speed of zero.
     @Test func vehicleWithOneFixIsPredictedAtTheRoadsSpeed() throws {
         let town = try Town.grid()
         var fix = try town.fixes("FGHIJ", .open)[15]

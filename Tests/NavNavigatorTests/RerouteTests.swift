@@ -9,7 +9,7 @@ import NavTestSupport
 import Testing
 
 @Suite struct RerouteTests {
-    /// On the way from F straight to J, the driver turns off at H towards M.
+    /// Starts a trip from F straight to J on which the driver turns off at H towards M.
     private static func strayed(
         _ config: NavigatorConfig = NavigatorConfig(), _ answering: Ride.Answering = .atOnce, rate: Double = 1,
         driven: String = "FGHMNIJ"
@@ -92,7 +92,7 @@ import Testing
         ride.command(.setRoute(try town.plan("FGHIJ")))
         ride.drive(try town.fixes("FGHMN"))
         let query = try #require(ride.queries.first)
-        // Points were drawn on GH, HI and IJ; the one on GH has been passed.
+        // The intermediate points lie on GH, HI and IJ; the one on GH has been passed.
         #expect(query.request.waypoints.count == 3)
         #expect(query.request.waypoints[1].isStop == false && query.request.waypoints[2].isStop)
     }
@@ -104,7 +104,7 @@ import Testing
         var ride = Ride(town.map, config: config)
         ride.answering = .byHand
         ride.command(.setRoute(try town.plan("FGHIJ")))
-        // Off the route at H and back on it at I.
+        // The vehicle leaves the route at H and rejoins it at I.
         for fix in try town.fixes("FGHMNIJ")
         where !(ride.deviations.contains(.offRoute) && ride.deviations.last == .onRoute) { ride.drive(fix) }
         ride.answerOpen()
@@ -130,7 +130,7 @@ import Testing
         var ride = Ride(town.map)
         ride.answering = .failing(RouteFailure(code: .providerUnavailable, message: "down"))
         ride.command(.setRoute(try town.plan("FGHIJ")))
-        // Round and round the block beside the route, for long enough.
+        // Circles the block beside the route for long enough.
         let lap = try town.fixes("LMCBLMCBLMCBLMCBLMCBLMCBLMCBLMCBL")
         let start = try town.fixes("FGL")
         ride.drive(start)
@@ -150,12 +150,12 @@ import Testing
             guard case .failed(let failure, let next) = event.phase else { continue }
             #expect(failure.message == "down" && next != nil)
         }
-        // The first keeps the direction of travel, later ones may turn round.
+        // The first request keeps the direction of travel; later ones may turn round.
         #expect(ride.queries[0].request.waypoints[0].bearing != nil)
         #expect(ride.queries[1].request.waypoints[0].bearing == nil)
     }
 
-    @Test func failedRerouteByHandDoesNotCountWithTheOthers() throws {
+    @Test func failedManualAndAutomaticReroutesAreCountedSeparately() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
@@ -172,7 +172,7 @@ import Testing
         #expect(attempts() == [1, 1, 2])
     }
 
-    /// The owner may exclude the destination, or name a place in the sea.
+    /// The owner may exclude the destination, or choose a place in the sea.
     @Test(arguments: [false, true]) func optionsWithoutARouteAreLeftOut(isByHand: Bool) throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
@@ -200,12 +200,12 @@ import Testing
         let failed = ride.reroutes.first { if case .failed = $0.phase { true } else { false } }
         guard case .failed(let failure, let next)? = failed?.phase else { return }
         #expect(failure.message.contains("RerouteOptions") && next == ride.now)
-        #expect(ride.questions.count == 1, "the owner is not asked again")
+        #expect(ride.questions.count == 1, "no second request to the owner")
         ride.answer(own)
         #expect(ride.story.suffix(3) == ["FETCHED", "ROUTE(rerouted)", "APPLIED"])
     }
 
-    @Test func searchWithoutTheOwnersOptionsIsMadeOnce() throws {
+    @Test func searchWithoutTheOwnersOptionsIsTriedOnce() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.policy.asked = [.rerouteOptions]
@@ -242,7 +242,7 @@ import Testing
                 return ride.queries.count == 3
             })
         #expect(ride.neededTiles.contains(tile))
-        // New traffic brings no tiles.
+        // New traffic does not provide the missing tiles.
         ride.send(.mapChanged(MapSnapshot(ride.map, router: ride.map.router.live(TrafficOverlay()))))
         ride.drive(fixes[asked + 1])
         #expect(ride.queries.count == 3)
@@ -283,7 +283,7 @@ import Testing
         let middle = fixes.count / 3
         for (index, fix) in fixes.enumerated() {
             ride.drive(fix)
-            // The following fixes are queued; meanwhile the vehicle is predicted to drive on.
+            // The following fixes are delayed; meanwhile the vehicle is predicted to continue.
             if index == middle { ride.fireTimers(until: fix.stamp.advanced(bySeconds: seconds)) }
         }
         #expect(ride.vehiclePositions.count { $0.prediction != nil } > 1)
@@ -312,7 +312,7 @@ import Testing
     @Test func reroutesKeepAMinimumIntervalAndDistance() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
-        // A router that always leads back: each answer is the old route, which the vehicle is not on.
+        // The router always returns the old route, which the vehicle has left.
         ride.answering = .byHand
         let plan = try town.plan("FGHIJ")
         ride.command(.setRoute(plan))
@@ -340,7 +340,7 @@ import Testing
         #expect(ride.phases.last == .guidance(.offRoute))
     }
 
-    @Test func offRouteTheRemainingDistanceIncludesTheWayBackAndTheFractionDoesNot() throws {
+    @Test func remainingDistanceOffRouteIncludesTheWayBackButTheFractionDoesNot() throws {
         var config = NavigatorConfig()
         config.rerouteDetect = false
         let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMN")
@@ -351,7 +351,7 @@ import Testing
         for (before, after) in zip(off, off.dropFirst()) { #expect(after.fraction >= before.fraction) }
     }
 
-    /// A vehicle backs up for 20 m at walking pace, and one fix reports a higher speed.
+    /// A vehicle backs up for 20 m at walking pace, and some fixes report a higher speed.
     @Test(arguments: [0, 1, 3]) func oneWrongSpeedDoesNotMakeBackingUpTheWrongWay(fastFixes: Int) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
@@ -389,7 +389,7 @@ import Testing
             ride.reroutes.map { Ride.word($0.phase) }.prefix(4) == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
     }
 
-    @Test func nearTheDestinationThereIsNoReroute() throws {
+    @Test func noRerouteNearTheDestination() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let destination = try town.place("HI", 0.1)
@@ -397,7 +397,7 @@ import Testing
             .setRoute(
                 RoutePlan(try town.map.route([try town.waypoint("GH", 0.2), Waypoint(destination)]), on: town.snapshot))
         )
-        // 40 m before it the driver turns into the side street and stops there.
+        // 40 m before the destination the driver turns into the side street and stops there.
         let fixes = try town.fixes("GHM", rate: 1)
         let corner = try town.map.coordinate("H")
         let near = fixes.prefix { $0.coordinate.latitude > corner.latitude - 0.0003 }
@@ -419,7 +419,7 @@ import Testing
         #expect(ride.story.contains("APPLIED"))
     }
 
-    @Test func offRouteThereIsNoInstructionAndNoApproach() throws {
+    @Test func noInstructionOrApproachWhileOffRoute() throws {
         var config = NavigatorConfig()
         config.rerouteDetect = false
         let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMNIDE")

@@ -6,9 +6,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Trips that outlive the process.
+/// Trips that continue in another process.
 @Suite struct ResumeTests {
-    /// A trip with three stops round the grid, and the fixes of the drive.
+    /// Returns a trip with three stops around the grid, and the fixes of the drive.
     private static func trip(_ town: Town) throws -> (route: Route, fixes: [Fix]) {
         let route = try town.map.route([
             try town.waypoint("FG"), try town.waypoint("HI"), try town.waypoint("JO"), try town.waypoint("NM"),
@@ -17,7 +17,7 @@ import Testing
         return (route, try #require(drive).fixes)
     }
 
-    /// The stops that were reached, by their places.
+    /// Returns the places of the stops that were reached.
     private static func reached(_ ride: Ride) -> [Coordinate] {
         var waypoints: [RouteWaypoint] = []
         var places: [Coordinate] = []
@@ -44,7 +44,7 @@ import Testing
             }
             var second = Ride(town.map)
             second.command(.resume(kept))
-            // Two seconds until it runs again.
+            // Two seconds pass until the next process runs.
             second.drive(fixes.dropFirst(moment + 2))
             #expect(second.story.first == "ROUTE(resumed)", "moment \(moment): \(second.story)")
             #expect(second.reroutes.isEmpty && second.queries.isEmpty, "moment \(moment)")
@@ -56,8 +56,8 @@ import Testing
         }
     }
 
-    /// A trip file of another build may claim anything.
-    @Test func tripThatWaitsAtItsDestinationIsNotTrusted() throws {
+    /// The trip file of another build may contain any values.
+    @Test func savedTripHeldAtItsDestinationIsReplanned() throws {
         let town = try Town.grid()
         let (route, fixes) = try Self.trip(town)
         var first = Ride(town.map)
@@ -92,8 +92,8 @@ import Testing
         #expect(last.sessionID == first.told.last?.context.sessionID && last.routeID == 2)
     }
 
-    /// The edges of the chosen route are not known in a new version of the map.
-    @Test func resumedRouteIsTheChosenOneWhereTheChosenOneIsLost() throws {
+    /// The new map version lacks the edges of the chosen route.
+    @Test func resumedRouteReplacesALostChosenRoute() throws {
         let town = try Town.grid()
         let (route, fixes) = try Self.trip(town)
         var first = Ride(town.map)
@@ -129,12 +129,12 @@ import Testing
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
         ride.drive(try town.fixes("FGHIJ").prefix(5))
-        #expect(ride.kept.count == 1, "each fix keeps nothing anew")
+        #expect(ride.kept.count == 1, "fixes do not save the trip again")
         ride.command(.stop)
         #expect(ride.kept.last == .some(nil))
     }
 
-    /// Returns a ride that is held at its first stop, with its fixes and the index of the one that reached the stop.
+    /// Returns a ride held at its first stop, with its fixes and the index of the fix that reached the stop.
     private static func heldTrip(
         _ town: Town
     ) throws -> (config: NavigatorConfig, fixes: [Fix], end: Int, ride: Ride) {
@@ -167,7 +167,7 @@ import Testing
         let town = try Town.grid()
         let (config, fixes, end, ride) = try Self.heldTrip(town)
         var first = ride
-        // Some hundred metres on along the route.
+        // The vehicle has driven some hundred metres along the route.
         let beyond = end + 25
         first.drive(fixes[..<beyond].dropFirst(beyond - 24))
         let kept = try #require(first.kept.last ?? nil)

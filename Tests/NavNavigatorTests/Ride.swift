@@ -56,12 +56,12 @@ extension NavigatorCommand {
     static func setRoute(_ plan: RoutePlan) -> NavigatorCommand { .setRoute(plan, nil) }
 }
 
-/// A navigator with a router at its side, fed event by event.
+/// A navigator with a router, fed event by event.
 struct Ride {
-    /// When the router answers.
+    /// The time at which the router answers.
     enum Answering {
         case atOnce
-        /// Before the first fix that arrives so many seconds after the request.
+        /// Before the first fix that arrives at least this number of seconds after the request.
         case after(Double)
         case byHand
         case failing(RouteFailure)
@@ -70,18 +70,18 @@ struct Ride {
     var navigator: Navigator
     var map: MapSnapshot
     var answering = Answering.atOnce
-    /// Everything that was published, in order.
+    /// All publications, in order.
     private(set) var told: [(context: EventContext, what: Publication)] = []
-    /// Queries without an answer.
+    /// Queries that have not been answered.
     private(set) var open: [RouteQuery] = []
-    /// Every query for the trip's own route, and for routes to be shown.
+    /// All queries for the trip's route and for routes to be displayed.
     private(set) var queries: [RouteQuery] = []
-    /// Every query for alternatives and faster routes. They are answered immediately, unless ``answersLooks`` is false.
+    /// All queries for alternatives and faster routes; they are answered immediately unless ``answersLooks`` is false.
     private(set) var looks: [RouteQuery] = []
     var answersLooks = true
     private(set) var cancelled: [UInt64] = []
     private(set) var neededTiles: [RoadTileID] = []
-    /// Questions without an answer.
+    /// Policy requests that have not been answered.
     private(set) var questions: [PolicyRequest] = []
     /// Answers to commands.
     private(set) var replies: [CommandReply] = []
@@ -141,7 +141,7 @@ struct Ride {
         return effects
     }
 
-    /// Sends a command as a caller that waits for the answer, which is returned if it is immediate.
+    /// Sends a command of a caller that awaits the answer, and returns the answer if it is immediate.
     @discardableResult
     mutating func command(_ command: NavigatorCommand, call: UInt64 = 0) -> CommandReply? {
         let known = replies.count
@@ -149,7 +149,7 @@ struct Ride {
         return replies.count > known ? replies[known] : nil
     }
 
-    /// Answers a query, with the router by default.
+    /// Answers a query; the router provides the default answer.
     mutating func answer(_ query: RouteQuery, _ answer: RouteAnswer? = nil) {
         open.removeAll { $0.requestID == query.requestID }
         send(.routeAnswer(requestID: query.requestID, answer ?? planner.answer(query, on: map)))
@@ -175,7 +175,7 @@ struct Ride {
         send(.odometry(odometry), at: odometry.stamp)
     }
 
-    /// Lets time pass, as the node does.
+    /// Advances the time and fires the timers due, as the node does.
     mutating func fireTimers(until stamp: Timestamp) {
         while let due = navigator.due, due < stamp { send(.timer, at: due) }
     }
@@ -197,7 +197,7 @@ struct Ride {
     var simulations: [SimulationEvent] {
         told.compactMap { if case .simulation(let event) = $0.what { event } else { nil } }
     }
-    /// Whether another route was requested between the beginning and the end of a prediction.
+    /// Whether another route was requested during a prediction.
     var reroutesWherePredicted: Bool {
         var isPredicted = false
         for (_, what) in told {
@@ -219,7 +219,7 @@ struct Ride {
     var spoken: [String] {
         told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } }
     }
-    /// Deviation states in the order of their changes.
+    /// The deviation states, in the order of their changes.
     var deviations: [DeviationState] {
         var states: [DeviationState] = []
         for progress in progress where states.last != progress.deviation.state {
@@ -228,7 +228,7 @@ struct Ride {
         return states
     }
 
-    /// Reroutes, routes and arrivals in order, one word each; of an approach only its beginning.
+    /// Reroutes, routes and arrivals in order, one word each; an approach counts only when it begins.
     var story: [String] {
         told.compactMap { _, what in
             switch what {
@@ -255,7 +255,7 @@ struct Ride {
         cancelled = []
     }
 
-    /// Every publication and request since the last page, with all digits.
+    /// All publications and requests since the last page, with all digits.
     var transcript: [String] { told.map { "\($0.context) \($0.what)" } + queries.map { "\($0)" } }
 
     static func word(_ phase: RerouteEvent.Phase) -> String {
@@ -274,7 +274,7 @@ struct NoDrive: Error {
     let letters: String
 }
 
-/// A drawn map with drives on it.
+/// A drawn map and drives on it.
 struct Town {
     let map: ASCIIMap
     let snapshot: MapSnapshot
@@ -284,7 +284,7 @@ struct Town {
         snapshot = MapSnapshot(graph: map.graph)
     }
 
-    /// A grid of streets of 400 m with 5 x 3 crossings.
+    /// Returns a grid of 400 m streets with 5 × 3 crossings.
     static func grid() throws -> Town {
         try Town(
             """
@@ -309,7 +309,7 @@ struct Town {
         ["highway": "tertiary", "name": name].merging(tags) { $1 }
     }
 
-    /// A place on a street: two letters, `share` of the way from one to the other.
+    /// Returns a place on a street, which is named by its two ends; `share` is the fraction of the way to the second.
     func place(_ street: String, _ share: Double = 0.5, right: Double = 0) throws -> Coordinate {
         let letters = Array(street)
         return try map.position(between: letters[0], letters[1], at: share, right: right)
@@ -317,7 +317,7 @@ struct Town {
 
     func waypoint(_ street: String, _ share: Double = 0.5) throws -> Waypoint { Waypoint(try place(street, share)) }
 
-    /// The way through crossings, from the middle of the street between the first two to the middle of that between the last two.
+    /// Returns the way through crossings, from the middle of its first street to the middle of its last.
     func route(_ letters: String) throws -> Route {
         let letters = Array(letters)
         var places: [Waypoint] = []
@@ -332,14 +332,14 @@ struct Town {
         return try map.route(places)
     }
 
-    /// The fastest way between the middles of two streets.
+    /// Returns the fastest way between the middles of two streets.
     func plan(from start: String, to end: String) throws -> RoutePlan {
         RoutePlan(try map.route([try waypoint(start), try waypoint(end)]), on: snapshot)
     }
 
     func plan(_ letters: String) throws -> RoutePlan { RoutePlan(try route(letters), on: snapshot) }
 
-    /// What a receiver reports on the way through crossings.
+    /// Returns the fixes of a receiver on the way through crossings.
     func fixes(
         _ letters: String, rate: Double = 1, _ environment: ReceiverModel.Environment = .none,
         outages: [ClosedRange<Double>] = [], seed: UInt64 = 1, after: Fix? = nil, pause: Double = 1
@@ -358,7 +358,7 @@ struct Town {
         }
     }
 
-    /// A stationary vehicle.
+    /// Returns the fixes of a stationary vehicle.
     func standing(at place: Coordinate, seconds: Int, after: Fix? = nil, sigma: Double = 3) -> [Fix] {
         let start = after?.stamp.advanced(bySeconds: 1) ?? SeededDrive.start
         return (0..<seconds).map {

@@ -6,7 +6,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Routes that meet themselves, and vehicles that take parts of them out of order.
+/// Routes that cross or touch themselves, and vehicles that take their parts out of order.
 @Suite struct RouteShapeTests {
     private static func follow(_ town: Town, _ route: Route, rate: Double, seed: UInt64) -> Ride {
         var ride = Ride(town.map)
@@ -16,7 +16,7 @@ import Testing
         return ride
     }
 
-    /// How far the reported offset was ever from the true one, metres.
+    /// Returns the greatest distance between the reported and the true offset, metres.
     private static func worstError(_ ride: Ride, _ town: Town, _ route: Route, rate: Double, seed: UInt64) -> Double {
         let drive = SeededDrive(town.snapshot.metric, route: route, rate: rate, environment: .urban, seed: seed)
         let truth = drive?.states ?? []
@@ -51,7 +51,7 @@ import Testing
                 |
                 S
             """, ways: ["ABCD": Town.road("Main Street"), "BS": Town.road("Dead End")])
-        // To the end of the side street and back, twice past the same houses.
+        // The route leads to the end of the side street and back, twice past the same houses.
         let route = try town.map.route([town.waypoint("AB"), town.waypoint("BS", 0.98), town.waypoint("CD")])
         let ride = RouteShapeTests.follow(town, route, rate: 1, seed: 4)
         #expect(ride.reroutes.isEmpty)
@@ -82,7 +82,7 @@ import Testing
         var config = NavigatorConfig()
         config.rerouteDetect = false
         var ride = Ride(town.map, config: config)
-        // The route goes round by South Street, the driver straight on.
+        // The route makes a detour by South Street; the driver goes straight on.
         ride.command(.setRoute(try town.plan("FGLMNIJ")))
         ride.drive(try town.fixes("FGHIJ"))
         #expect(ride.deviations == [.onRoute, .uncertain, .offRoute, .offStep, .onRoute])

@@ -13,11 +13,12 @@ import Testing
 struct SyntheticDriveTests {
     private static let liechtenstein = Result { try RealMap(path: TestData.osm("liechtenstein")) }
 
-    /// A drive of the shared data.
+    /// A drive of the test data.
     private struct Recording {
         var fixes: [Fix]
         var planned: Polyline
-        /// When the vehicle left the plan and when it came back, seconds of the trace's clock; nil when it never did.
+        /// The times at which the vehicle left the plan and returned, seconds of the trace's clock; nil if it never
+        /// left.
         var deviation: ClosedRange<Double>?
         var truth: [(time: Double, place: Coordinate)]
 
@@ -57,7 +58,7 @@ struct SyntheticDriveTests {
             planned = Polyline(points.map { Coordinate(latitude: $0[1], longitude: $0[0]) })
         }
 
-        /// The planned route on a map: the fastest through points of the plan.
+        /// Returns the planned route on a map: the fastest one through the points of the plan.
         func route(on map: RealMap) -> Route? {
             let count = max(Int(planned.length / 250), 1)
             let stops = (0...count).compactMap { index -> Waypoint? in
@@ -78,10 +79,10 @@ struct SyntheticDriveTests {
 
     /// The detections of a drive.
     struct Outcome {
-        /// Seconds from leaving the plan to OFF_ROUTE; nil without a deviation or detection.
+        /// The time from leaving the plan to OFF_ROUTE, seconds; nil without a deviation or detection.
         var delay: Double?
         var hasDeviation: Bool
-        /// Times of OFF_ROUTE while the vehicle was on its route.
+        /// The times of OFF_ROUTE while the vehicle was on its route.
         var falseAlarms: [Double]
         var hasArrived: Bool
         var reroutes: Int
@@ -95,7 +96,7 @@ struct SyntheticDriveTests {
         var ride = Ride(snapshot)
         ride.command(.setRoute(RoutePlan(route, on: snapshot)))
         ride.drive(recording.fixes)
-        // OFF_ROUTE is true when the vehicle truly is away from the route that is in force, in place or direction.
+        // OFF_ROUTE is correct when the vehicle is away from the route in force, by position or direction.
         var line = route.line
         var alarms: [Double] = []
         var delay: Double?
@@ -141,7 +142,7 @@ struct SyntheticDriveTests {
             print("deviations \(receiver): delays \(delays.sorted()) s, \(falseAlarms) false")
         }
         #expect(delays.count == 4)
-        // The debounce alone takes 3 s, and the vehicle must be clear of the junction.
+        // The debounce alone takes 3 s, and the vehicle must first be clear of the junction.
         #expect(delays.allSatisfy { $0 < 8 }, "\(delays)")
         #expect(falseAlarms == 0)
     }

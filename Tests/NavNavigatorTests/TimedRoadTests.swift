@@ -5,7 +5,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Trips over roads whose rules depend on the time; drives start at midnight.
+/// Trips over roads with time-dependent rules; drives start at midnight.
 @Suite struct TimedRoadTests {
     private static let night: NavigatorConfig = {
         var config = NavigatorConfig()
@@ -34,7 +34,7 @@ import Testing
         ride.drive(town.standing(at: try town.place("AB", 0.1), seconds: 3))
         let same = try refresh(&ride)
         #expect(same.phase == .refreshed(changedSegments: 0) && same.delta == 0)
-        // Where it is noon, the limit of the night does not hold.
+        // Where it is noon, the night-time limit does not apply.
         var noon = Self.night
         noon.minutesAheadOfUTC = 720
         ride.send(.configured(noon))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func anAlternativeOverARoadThatIsOpenAtThisHourStaysUntilTrafficClosesIt(isClosed: Bool) throws {
+    func alternativeOverATimedRoadStaysUntilTrafficClosesIt(isClosed: Bool) throws {
         let town = try Town(
             """
                       C-------D

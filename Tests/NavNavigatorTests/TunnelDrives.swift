@@ -7,19 +7,19 @@ import NavRouting
 import NavSimulation
 import NavTestSupport
 
-/// Drives through the tunnels of Andorra, with no fix inside.
+/// Drives through the tunnels of Andorra, without fixes inside.
 enum TunnelDrives {
-    /// A way through a tunnel, with some road before and behind.
+    /// A way through a tunnel, with some road before and after it.
     struct Passage: Sendable {
         var edges: [EdgeIndex]
-        /// Those in the tunnel.
+        /// The indices of the edges inside the tunnel.
         var inside: Range<Int>
         var length: Double
     }
 
     static let map = RealMap.andorra
 
-    /// Every tunnel of the map that is longer than `length` metres, in each direction that may be driven.
+    /// Returns each tunnel of the map that is longer than `length` metres, in each permitted direction.
     static func passages(longerThan length: Double) throws -> [Passage] {
         let map = try map.get()
         let (graph, metric) = (map.graph, Metric(map.turns, model: CostModel()))
@@ -71,12 +71,13 @@ enum TunnelDrives {
 
     /// The outcome of a drive.
     struct Outcome {
-        /// Metres between the last predicted position in the tunnel and the truth, and its stated standard deviation.
+        /// The distance between the last predicted position in the tunnel and the truth, metres, and its stated
+        /// standard deviation.
         var error: Double
         var sigma: Double
         var length: Double
         var ride: Ride
-        /// Greatest step between two positions that the speed does not explain, metres.
+        /// The largest step between two positions that is not explained by the speed, metres.
         var jump: Double
     }
 

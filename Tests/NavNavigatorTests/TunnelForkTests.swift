@@ -8,7 +8,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// A long tunnel with an exit inside, and no fix within it.
+/// A long tunnel with an exit inside, and no fix in it.
 @Suite struct TunnelForkTests {
     private static func town() throws -> Town {
         let tunnel = ["tunnel": "yes", "oneway": "yes"]
@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    /// The output of a drive through the tunnel, and its final error.
+    /// The output of a drive through the tunnel and its final error.
     private struct Outcome {
         var ride: Ride
         var error: Double
@@ -59,7 +59,7 @@ import Testing
         return Outcome(ride: ride, error: error, last: last)
     }
 
-    /// The steps between positions that the speed does not explain, the largest of them in metres.
+    /// Returns the largest step between two positions that is not explained by the speed, metres.
     private static func jump(_ ride: Ride) -> Double {
         zip(ride.vehiclePositions, ride.vehiclePositions.dropFirst()).map { first, second in
             Geodesy.distance(first.match.coordinate, second.match.coordinate)

@@ -9,7 +9,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// A tunnel that starts behind a corner, so that vehicles lose fixes while accelerating, without odometry.
+/// A tunnel that starts after a corner, so that vehicles without odometry lose fixes while accelerating.
 @Suite struct TunnelPaceTests {
     private static func town() throws -> Town {
         let road = ["highway": "trunk", "oneway": "yes"]
@@ -27,7 +27,8 @@ import Testing
     }
 
     private struct Outcome {
-        /// Metres along the road by which the last prediction is ahead of the truth, and its stated standard deviation.
+        /// The distance along the road by which the last prediction is ahead of the truth, metres, and its stated
+        /// standard deviation.
         var ahead: Double
         var sigma: Double
         var speed: Double
@@ -62,7 +63,7 @@ import Testing
     func predictionReachesTheDriversPaceAfterLossDuringAcceleration(pace: Double, seed: UInt64) throws {
         let driver = DriverModel(pace: pace, deviation: 0.01, correlationTime: 60)
         let outcome = try TunnelPaceTests.drive(driver, seed: seed)
-        // The tunnel is 3 km long; the pace is known from the 90 s of driving before it.
+        // The tunnel is 3 km long; the pace is estimated from the 90 s of driving before it.
         #expect(abs(outcome.ahead) < 120, "\(outcome.ahead) m ahead after 3 km, sigma \(outcome.sigma) m")
         #expect(abs(outcome.ahead) < 2 * outcome.sigma)
     }

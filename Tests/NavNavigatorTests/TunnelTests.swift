@@ -9,7 +9,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Drives through the tunnels of a real map, with no fix inside.
+/// Drives through the tunnels of a real map, without fixes inside.
 @Suite(.needs("osm/andorra.osm.pbf"))
 struct TunnelTests {
     @Test(arguments: [true, false], [true, false])
@@ -34,7 +34,7 @@ struct TunnelTests {
             for deviations in 1...3 where outcome.error <= Double(deviations) * outcome.sigma {
                 within[deviations - 1] += 1
             }
-            // Without odometry a driver's speed is unknown, so the bound of a drive is its own uncertainty.
+            // Without odometry the driver's speed is unknown, so the bound is the stated uncertainty.
             let bound = hasOdometry ? 0.03 * outcome.length : 3 * outcome.sigma
             #expect(outcome.error <= 8 + bound, "\(outcome.error) m after \(outcome.length) m")
             if outcome.error <= 8 + 0.08 * outcome.length { short += 1 }
@@ -48,7 +48,7 @@ struct TunnelTests {
         #expect(within[1] * 10 >= outcomes.count * 8, "\(within) of \(outcomes.count) within 1, 2, 3 sigma")
     }
 
-    /// Prints a table of the errors that remain for drivers whose speed varies at random in the tunnel.
+    /// Prints a table of the remaining errors for drivers whose speed varies randomly in the tunnel.
     @Test(
         .enabled(if: ProcessInfo.processInfo.environment["NAVBUS_TEST_REPORT"] != nil, "prints a table"),
         arguments: [(0.04, 60.0), (0.08, 30), (0.08, 120), (0.12, 60)])

@@ -8,7 +8,7 @@ import NavTestKit
 import NavVerdict
 import Testing
 
-/// The events in which two drives differ.
+/// The events by which two drives differ.
 struct BagDiffTests {
     private static func bag(_ path: String, _ events: [(Double, String)]) throws {
         var log = MessageLog(try BagWriter(path: path, overwrite: true))
@@ -44,12 +44,12 @@ struct BagDiffTests {
         }
     }
 
-    /// Replays and recordings in lockstep do not name the publisher.
+    /// Replays and recordings in lockstep have no publisher ids.
     @Test(arguments: [[1, 2], [nil, nil]] as [[UInt64?]])
-    func equalNumbersOfTwoRunsAreTwoEvents(runs: [UInt64?]) throws {
+    func equalSequencesOfTwoRunsAreTwoEvents(runs: [UInt64?]) throws {
         try withTemporaryFolder { folder in
             var log = MessageLog(try BagWriter(path: folder + "/a.mcap", overwrite: true))
-            // The last message is the second one again, as at the start of a recording's next file.
+            // The last message repeats the second, as at the start of a recording's next file.
             for (stamp, logTime, text) in [(1, 1, "Drive on"), (2, 2, "Turn left"), (2, 3, "Turn left")]
                 as [(Int64, Int64, String)]
             {

@@ -9,12 +9,12 @@ import NavTestBus
 import NavTestKit
 import Testing
 
-/// The player's options, on a bus without sockets.
+/// The player and its options, on a bus without sockets.
 struct BagPlayerTests {
     private static let second: UInt64 = 1_000_000_000
     private static let start: UInt64 = 1_767_258_000 * second
 
-    /// A bag of ten seconds: a fix each second, a state with every fifth, and a message that is not protobuf.
+    /// Creates a bag of ten seconds: a fix each second, a state with every fifth, and a message that is not protobuf.
     private func makeBag(in folder: String, at moments: [UInt64] = (0..<10).map { start + $0 * second }) throws
         -> String
     {
@@ -91,7 +91,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func valueBeforeTheStartOfATopicMarkedAsLatchedIsPlayed() throws {
+    @Test func lastLatchedValueBeforeTheStartIsPlayed() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/team.mcap"
             var writer = try BagWriter(path: path)
@@ -125,7 +125,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aDelayedPlayerContinuesWhereItWas() throws {
+    @Test func delayedPlayerContinuesWithoutCatchingUp() throws {
         try withTemporaryFolder { folder in
             let moments = (0..<200).map { Self.start + UInt64($0) * Self.second / 10 }
             var before: Int?
@@ -140,7 +140,7 @@ struct BagPlayerTests {
                     after = heard.count
                 }
             }
-            // A hundred would be due in a second; at most ten come between two reports.
+            // A hundred messages would be due in a second; at most ten are played between two reports.
             #expect(try #require(after) - #require(before) < 60)
         }
     }
@@ -204,7 +204,7 @@ struct BagPlayerTests {
                     #expect(clock == Int64(Self.start) + delivery.header.stampNanoseconds * 1_000_000_000)
                 }
             }
-            // Each 10 ms of real time is half a second of the bag.
+            // 10 ms of real time are half a second of the bag.
             #expect(seen >= 18)
         }
     }
@@ -218,7 +218,7 @@ struct BagPlayerTests {
         }
     }
 
-    /// Without a rest, a busy loop would play many more passes before the next report, which stops it.
+    /// Without a pause, a busy loop would play many more passes before the next report, which stops it.
     @Test func loopOverOneMomentPausesBetweenItsPasses() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 3) { ($0.loop, $0.end) = (true, 0.5) }
@@ -279,7 +279,7 @@ struct BagPlayerTests {
                     delivery.topic == "/clock" && (try? Clock(decoding: delivery.payload.bytes))?.paused == true
                 }
             }
-            // The time is stopped after the steps until the player resumes, and /clock shows it.
+            // After the steps the time is stopped until the player resumes, as /clock shows.
             let heard = try play(
                 try makeBag(in: folder), control: control, { $0.clock = true },
                 listening: { if pause($0) != nil, control.isPaused { control.togglePause() } })
@@ -290,8 +290,8 @@ struct BagPlayerTests {
         }
     }
 
-    /// Plays, and controls the player after a number of fixes. The time is stopped until then: otherwise the bag would
-    /// be over before a subscriber on a busy machine had received them.
+    /// Plays, and controls the player after a number of fixes. The time is stopped until then; otherwise the bag would
+    /// end before a subscriber on a busy machine had received them.
     private func play(
         _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true,
         _ keys: @escaping (PlayerControl) -> Void
@@ -320,7 +320,7 @@ struct BagPlayerTests {
         try withTemporaryFolder { folder in
             let onward = try play(folder, after: 2) { $0.seek(by: 1e6) }
             #expect(try fixes(onward).last == 9 && fixes(onward).count < 8)
-            // The state of second 5 applies where the playback continues.
+            // The state of second 5 applies to the point from which playback continues.
             let states = try onward.filter { $0.topic == "/nav/state" }.map {
                 try NavigationState(decoding: $0.payload.bytes).stampNs
             }
@@ -349,7 +349,7 @@ struct BagPlayerTests {
 
     @Test func theRateChangesWhilePlaying() throws {
         try withTemporaryFolder { folder in
-            // At rate 1 the bag would take nine seconds; /clock has the rate.
+            // At rate 1 the bag would take nine seconds; /clock contains the rate.
             let heard = try play(folder, after: 1, rate: 1) { $0.changeRate(by: 1e9) }
             let rates = try heard.filter { $0.topic == "/clock" }.compactMap {
                 try Clock(decoding: $0.payload.bytes).rate
@@ -361,7 +361,7 @@ struct BagPlayerTests {
 
     @Test func progressIsTheShareOfTimeEvenAfterASeek() throws {
         try withTemporaryFolder { folder in
-            // The player is paused before the seek: on a busy machine the bag would be over between two reports.
+            // The player is paused before the seek, because on a busy machine the bag could end between two reports.
             let control = PlayerControl(isPaused: true, steps: 5)
             var shares: [(place: Double, share: Double)] = []
             let network = InProcessNetwork(pipeDepth: 100_000)
@@ -388,7 +388,7 @@ struct BagPlayerTests {
     @Test func playbackAsInputSkipsTheTopicsOfTheNode() throws {
         try withTemporaryFolder { folder in
             let bag = try makeBag(in: folder)
-            // The bag does not record publishers: the usual topics of the node are skipped.
+            // The bag does not record publishers, so the usual topics of the node are skipped.
             #expect(try Set(play(bag) { $0.inputOf = "navigation-node" }.map(\.topic)) == ["/gnss/fix"])
             #expect(try Set(play(bag) { $0.inputOf = "gnss-node" }.map(\.topic)) == ["/nav/state"])
             #expect(throws: NodeError.self) { try play(bag) { $0.inputOf = "stranger" } }
@@ -409,7 +409,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func playbackAsInputOfANodeKeepsTheMessagesOfOtherPublishersOfItsTopics() throws {
+    @Test func playbackAsInputKeepsMessagesOfOtherPublishersOnTheNodesTopics() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/two.mcap"
             var log = MessageLog(try BagWriter(path: path))
@@ -425,7 +425,7 @@ struct BagPlayerTests {
                     }
                 }
             }
-            // The recorder did not know the name of this publisher.
+            // The recorder had no name for this publisher.
             try [UInt8]().withUnsafeBytes {
                 try log.write(
                     $0, topic: "/log", type: GnssFix.fullName, sequence: 1, publisher: 9,
@@ -437,11 +437,11 @@ struct BagPlayerTests {
             #expect(try fixes(heard) == odd)
             #expect(try fixes(heard, on: "/log") == odd)
             #expect(try fixes(play(path) { $0.inputOf = "gnss-rear" }) == odd.map { $0 - 1 })
-            // The latched value at the start is the last one of those that are played.
+            // The latched value at the start is the last one among the played messages.
             let late = try play(path) { ($0.inputOf, $0.start) = ("gnss-node", 10.5) }
             #expect(try fixes(late, on: "/team/mode") == [9, 11, 13, 15, 17, 19])
 
-            // A step back leads to a moment that is played.
+            // A step back leads to an instant with a played message.
             let control = PlayerControl(isPaused: true, steps: 3)
             var isDone = false
             let back = try play(path, stopAfter: 4, control: control) {
@@ -455,7 +455,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func topicsThatCannotBeAnnouncedAreLeftOut() throws {
+    @Test func topicsThatCannotBeAnnouncedAreSkipped() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/odd.mcap"
             var log = MessageLog(try BagWriter(path: path))
@@ -498,7 +498,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aPaceNeverOverflows() {
+    @Test func extremePaceDoesNotOverflow() {
         #expect(Pace.nanoseconds(from: 0, to: 1_000, rate: 2) == 500)
         #expect(Pace.nanoseconds(from: 1_000, to: 0, rate: 1) == 0)
         let longest = Pace.nanoseconds(from: .min, to: .max, rate: 0.001)

@@ -12,7 +12,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Recordings of a bus without sockets.
+/// The recorder on a bus without sockets.
 struct BagRecorderTests {
     private static let recorded: Int64 = 1_767_258_000_000_000_000
 
@@ -30,7 +30,7 @@ struct BagRecorderTests {
             now: { MonotonicInstant(nanoseconds: network.now.monotonicNanoseconds) })
     }
 
-    /// A recorder with a publisher of fixes and a caller on a network without a clock of its own.
+    /// A recorder with a publisher of fixes and a caller, on a network without /clock.
     private struct RecorderHarness {
         let network = InProcessNetwork(pipeDepth: 100_000)
         let speaker: InProcessBus
@@ -43,25 +43,25 @@ struct BagRecorderTests {
             fix = try speaker.advertise(BagRecorderTests.fix)
         }
 
-        /// Sets the time, seconds since the network's start, which was at `origin` on the wall clock, ns.
+        /// Sets the time in seconds since the network's start, which was at `origin` on the wall clock, ns.
         func setTime(_ second: Int64, origin: Int64 = BagRecorderTests.recorded) {
             network.now = ReceiveTimes(
                 monotonicNanoseconds: second * 1_000_000_000, utcNanoseconds: origin + second * 1_000_000_000)
         }
 
-        /// Publishes a fix, which the recorder takes.
+        /// Publishes a fix that the recorder receives.
         func publish(_ payload: [UInt8], at second: Int64, to recorder: BagRecorder) throws {
             try speaker.publish(payload, on: fix, stampNanoseconds: second)
             try recorder.turn(.zero)
-            // A client that says nothing for ten seconds counts as gone.
+            // A client that sends nothing for ten seconds counts as lost.
             _ = try caller.poll(timeout: .zero)
         }
     }
 
-    /// Records what `body` publishes with its argument, a function of topic, type, stamp and payload.
+    /// Records the messages that `body` publishes through its argument, a function of topic, type, stamp and payload.
     ///
     /// - Parameters:
-    ///   - isStalled: the recorder's loop does not run before everything is published.
+    ///   - isStalled: whether the recorder's loop stalls until everything is published.
     ///   - atEnd: receives the recorder at the end.
     private func record(
         _ path: String, _ change: (inout BagRecorder.Options) -> Void = { _ in }, isStalled: Bool = false,
@@ -102,7 +102,7 @@ struct BagRecorderTests {
         }
     }
 
-    /// The catalogue queues 1,024 journal entries for a slow subscriber.
+    /// The catalogue's queue for the journal has 1,024 entries per slow subscriber.
     @Test func everyEntryOfTheJournalIsRecordedAfterAStall() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/stall.mcap"
@@ -117,7 +117,8 @@ struct BagRecorderTests {
 
     @Test func hangingDiskIsReportedAndBlocksNothing() throws {
         try withTemporaryFolder { folder in
-            // A pipe without reads takes 64 KiB. Its read end stays open, since the writer would get SIGPIPE otherwise.
+            // A pipe without a reader's reads takes 64 KiB; its read end stays open, because the writer would otherwise
+            // get SIGPIPE.
             let pipe = folder + "/hangs.mcap"
             try #require(mkfifo(pipe, 0o600) == 0 && open(pipe, O_RDONLY | O_NONBLOCK) >= 0)
             var random = SeededRandom(seed: 1)
@@ -219,7 +220,7 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func eachEpochOfTheClockHasAFileOfItsOwn() throws {
+    @Test func eachClockEpochHasASeparateFile() throws {
         try withTemporaryFolder { folder in
             let (losses, paths) = try record(folder + "/loop.mcap", { $0.simTime = true }) { publish in
                 for step in 0..<20 as Range<Int64> {
@@ -236,7 +237,7 @@ struct BagRecorderTests {
                 files.map { $0.filter { $0.topic == "/gnss/fix" }.map { $0.data[0] } } == [
                     Array(0..<10), Array(10..<20),
                 ])
-            // A value of the first epoch does not belong to the second.
+            // A value of the first epoch does not apply in the second.
             #expect(files.map { $0.count { $0.topic == "/nav/state" } } == [1, 0])
         }
     }
@@ -273,7 +274,7 @@ struct BagRecorderTests {
             try Data("hello".utf8).write(to: URL(fileURLWithPath: foreign))
             let paths = try record(100, at: folder + "/x.mcap")
             #expect(paths.count > 20)
-            // No deleted file is named as a part of the recording.
+            // The recording lists no deleted file.
             #expect(named.count >= 8 && named == paths.filter { FileManager.default.fileExists(atPath: $0) })
             let size = {
                 try files().reduce(0) { $0 + (try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($1)")).count) }
@@ -282,7 +283,7 @@ struct BagRecorderTests {
             let last = (try #require(paths.last) as NSString).lastPathComponent
             let kept = try files()
             #expect(kept.contains(last) && kept.contains("x_notes.mcap") && !kept.contains("x.mcap") && kept.count >= 8)
-            // A restarted recorder continues after the last file, within the quota.
+            // A restarted recorder continues after the last file and within the quota.
             let further = try record(5, at: folder + "/x.mcap")
             #expect(further.first.map { !paths.contains($0) } == true)
             #expect(try files().contains(last) && size() <= 2_000_100)
@@ -315,7 +316,7 @@ struct BagRecorderTests {
         }
     }
 
-    /// Otherwise each file would have a single message, and the quota would leave only a few.
+    /// Otherwise each file would have a single message, and the quota would leave only a few files.
     @Test func filesWithALargeAttachmentHaveRoomForMessages() throws {
         try withTemporaryFolder { folder in
             var random = SeededRandom(seed: 5)
@@ -323,7 +324,7 @@ struct BagRecorderTests {
             let file = folder + "/large.bin"
             try Data(noise(150_000)).write(to: URL(fileURLWithPath: file))
             var kept: [String] = []
-            // A file is split at 100 kB, less than the attachment.
+            // Files are split at 100 kB, less than the attachment.
             let (losses, paths) = try record(
                 folder + "/x.mcap", { ($0.quotaBytes, $0.attachments) = (1_000_000, [file]) },
                 atEnd: { kept = $0.keptPaths }
@@ -357,7 +358,7 @@ struct BagRecorderTests {
             let first = try snapshot(of: recorder, stand.caller)
             #expect(first.path == folder + "/event.mcap" && first.beforeS == 10)
             let content = try content(of: folder + "/event.mcap")
-            // Seconds 19 to 29, with the state of second 3 at the beginning and that of second 23 at its time.
+            // Seconds 19 to 29, with the state of second 3 at the beginning and the state of second 23 at its time.
             #expect(content.map(\.topic).filter { $0 == "/gnss/fix" }.count == 11)
             #expect(first.messageCount == UInt64(content.count) && content.first?.topic == "/nav/state")
             #expect(content.filter { $0.topic == "/nav/state" }.count == 2)
@@ -368,7 +369,7 @@ struct BagRecorderTests {
             }
             #expect(reasons == [["reason": "a bump"]])
 
-            // The messages after the call go into the next snapshot, for the requested time.
+            // Messages after the call go into the next snapshot, whose length is the requested one.
             let second = try snapshot(of: recorder, stand.caller, after: 2) { try run(30..<40) }
             #expect(second.path == folder + "/event_1.mcap")
             let last = try NavTestSystem.content(of: folder + "/event_1.mcap").map(\.logTime).max()
@@ -388,7 +389,7 @@ struct BagRecorderTests {
                 try stand.publish([UInt8(second)], at: second, to: recorder)
             }
             try publish(at: 1)
-            // Seven seconds of silence.
+            // Seven seconds without messages.
             stand.setTime(8)
             let answer = try snapshot(of: recorder, stand.caller, after: 5) {
                 for second in 9..<16 as Range<Int64> { try publish(at: second) }
@@ -453,7 +454,7 @@ struct BagRecorderTests {
         }
     }
 
-    /// A file limited in time ends when the clock is set to before its start, because it would never become full.
+    /// A file with a time limit ends when the clock is set to before its start; otherwise it would never be full.
     @Test func fileIsSplitWhenTheClockIsSetBack() throws {
         try withTemporaryFolder { folder in
             let network = InProcessNetwork(pipeDepth: 100)
@@ -473,7 +474,7 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func fileOfTheGreatestNumberIsNoFileOfTheSeries() throws {
+    @Test func fileWithTheGreatestNumberIsNotPartOfTheSeries() throws {
         try withTemporaryFolder { folder in
             try Data().write(to: URL(fileURLWithPath: folder + "/x_\(Int.max).mcap"))
             let (losses, paths) = try record(folder + "/x.mcap") { publish in
@@ -486,7 +487,7 @@ struct BagRecorderTests {
     @Test func topicOfAnotherHostHasItsTypeAndPublisher() throws {
         try withTemporaryFolder { folder in
             func node(_ name: String, _ hosts: HostConfiguration) throws -> BusNode {
-                // Nodes of different domains meet over TCP only.
+                // Nodes of different domains are connected over TCP only.
                 var configuration = BusConfiguration(directory: try BusDirectory(path: folder, domain: name))
                 configuration.hosts = hosts
                 return try BusNode(name: name, configuration: configuration)
@@ -529,7 +530,7 @@ struct BagRecorderTests {
             let file = folder + "/vehicle.yaml"
             try Data("a: 1".utf8).write(to: URL(fileURLWithPath: file))
             let (losses, _) = try record(path, { ($0.simTime, $0.attachments) = (true, [file]) }) { publish in
-                // A node that started and waits for the player.
+                // A node that has started and waits for the player.
                 try publish("/nav/state", NavigationState.fullName, wall, [8, 1])
                 for second in 0..<5 as Range<Int64> {
                     let now = Self.recorded + second * 1_000_000_000

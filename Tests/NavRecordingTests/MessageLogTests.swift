@@ -6,7 +6,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Messages into bags.
+/// Message logs written to bags.
 struct MessageLogTests {
     @Test func everyTopicHasTheSchemaOfItsType() throws {
         try withTemporaryFolder { folder in
@@ -50,7 +50,7 @@ struct MessageLogTests {
                 times.insert(message.logTime)
             }
             #expect(sequences == [1, 2, 7, 9, 2])
-            // A bag has no times before 1970.
+            // Times before 1970 become 0, because bags cannot represent them.
             #expect(times == [0, 1])
         }
     }

@@ -8,9 +8,9 @@ import NavRecording
 import NavTestKit
 import Testing
 
-/// What a recording says about the nodes that it heard.
+/// The descriptions of nodes in a recording.
 struct RecordedDescriptionTests {
-    /// A node that answers with its version and parameters.
+    /// A node that reports its version and parameters.
     private final class DescribedNode: NodeServiceProvider {
         let tiles: String
 
@@ -34,14 +34,14 @@ struct RecordedDescriptionTests {
         private var missing: CallStatus { CallStatus(.unimplemented, "not here") }
     }
 
-    /// A node of another host may have the name of one of this host.
+    /// A node of another host may have the same name as a local one.
     @Test(arguments: [[true], [false], [true, false]])
     func bagHasTheVersionsAndParametersOfNodes(areHere: [Bool]) throws {
         try withTemporaryFolder { folder in
             let tiles = folder + "/tiles"
             try FileManager.default.createDirectory(atPath: tiles, withIntermediateDirectories: true)
             try Data("{}".utf8).write(to: URL(fileURLWithPath: tiles + "/tileset.json"))
-            // Nodes of different domains meet over TCP only.
+            // Nodes of different domains are connected over TCP only.
             func directory(isHere: Bool) throws -> BusDirectory {
                 try BusDirectory(path: folder, domain: isHere ? "here" : "away")
             }
@@ -68,7 +68,7 @@ struct RecordedDescriptionTests {
                 bus, path: path, options: BagRecorder.Options(), directory: try directory(isHere: true),
                 log: NodeLog(node: "recorder", level: .critical))
             let stop = StopSignal([])
-            // The recorder has subscribed, so the bus connects to the peers.
+            // Once the recorder has subscribed, the bus connects to the peers.
             try until("the other host", seconds: 60) {
                 for node in speakers + [bus] { _ = try node.poll(timeout: .milliseconds(20)) }
                 return bus.peerAnnouncements.count == peers.count
@@ -90,13 +90,13 @@ struct RecordedDescriptionTests {
             func entries(_ name: String) throws -> [String: String]? {
                 try reader.index.metadata.first { $0.name == name }.map { try reader.metadata($0).entries }
             }
-            // The answer of one node is not taken for that of another, too.
+            // The answer of one node is not attributed to another.
             #expect(reader.index.metadata.count { $0.name == "navbus.node/speaker" } == 1)
             let facts = try #require(try entries("navbus.node/speaker"))
             #expect(facts["version"] == "7.1" && facts["host"] == "roof")
             #expect(facts["command"]?.isEmpty == (areHere[0] ? false : nil))
             #expect(try entries("navbus.parameters/speaker") == ["tiles": tiles])
-            // A path of another host says nothing about the files of this one.
+            // A path on another host does not refer to local files.
             #expect(reader.index.attachments.map(\.name) == (areHere[0] ? ["tileset.json"] : []))
         }
     }

@@ -11,12 +11,12 @@ private let start: Int64 = 1_767_258_000 * second
 struct LiveDriveTests {
     @Test func eventsBeforeTheFirstPositionAreAtTheStart() throws {
         var drive = LiveDrive(sequence: 7)
-        // The route in force is latched, and older than the viewer.
+        // The route in force is latched and was published before the viewer started.
         #expect(!add(Route(routeId: 1, geometry: line), "/nav/route", at: -900, to: &drive))
         #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -900, to: &drive))
         #expect(try drive.batch(nil) == nil)
         #expect(add(position(0), "/nav/position", at: 0, to: &drive))
-        // So is the latched message of a node found later.
+        // The same holds for the latched message of a node that is discovered later.
         #expect(!add(ReceiverSelection(receiver: "roof"), "/nav/receiver", at: -400, to: &drive))
         _ = try drive.batch(nil)
         let run = try run(of: drive)
@@ -35,7 +35,7 @@ struct LiveDriveTests {
         for index in 10..<12 { add(position(index), "/nav/position", at: index, to: &drive) }
         let second = try #require(try batch(of: &drive))
         #expect(second["sequence"] as? Int == 9 && rows(second) == 2)
-        // The figures are those of the whole drive; they come with the nodes, more seldom.
+        // The figures cover the whole drive and are sent with the nodes, less often.
         #expect(second["figures"] == nil)
         let third = try #require(try batch(of: &drive, []))
         let figures = (third["figures"] as? [[String: String]] ?? []).map { [$0["name"], $0["value"]] }
@@ -43,7 +43,7 @@ struct LiveDriveTests {
         #expect(try rows(["run": run(of: drive)]) == 12)
     }
 
-    @Test func pageSaysThatItConnects() throws {
+    @Test func pageReportsThatItIsConnecting() throws {
         var drive = LiveDrive(sequence: 7)
         func page() throws -> String { String(decoding: try drive.page(name: "Live", version: "1"), as: UTF8.self) }
         #expect(try page().contains("<p id=\"when\">connecting · no position yet</p>"))
@@ -52,7 +52,7 @@ struct LiveDriveTests {
         #expect(try page().contains("aria-live=\"off\">0:09 / 0:09</output>"))
     }
 
-    @Test func restartedPublisherCountsAnew() throws {
+    @Test func messagesOfARestartedPublisherAreNotRepetitions() throws {
         var drive = LiveDrive(sequence: 7)
         add(position(0), "/nav/position", at: 0, to: &drive)
         for (publisher, phase) in [(1, NavigationPhase.guidance), (2, .idle)] as [(UInt64, NavigationPhase)] {
@@ -64,7 +64,7 @@ struct LiveDriveTests {
     @Test func severalPositionsOfAnotherTimeBeginANewDrive() throws {
         var drive = LiveDrive(sequence: 7)
         for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
-        // A receiver with another clock, between positions of the drive, does not begin a new drive.
+        // A receiver with another clock, whose positions alternate with those of the drive, does not begin a new drive.
         for index in 10..<30 {
             #expect(!add(GnssFix(latitude: 1, longitude: 1), "/gnss/fix", at: 86_400 + index, to: &drive))
             #expect(!add(position(index), "/nav/position", at: index, to: &drive))
@@ -107,7 +107,7 @@ struct LiveDriveTests {
             #expect(shown["reason"] as? String == "it publishes no health" && shown["state"] as? Int == 0)
             return try #require(shown["topics"] as? [[String: Any]])
         }
-        // Ten messages a second for 20 seconds, and five of another publisher, which has left at the end.
+        // Ten messages per second for 20 seconds, and five of another publisher that leaves at the end.
         for tick in 0...20 {
             if tick > 0 {
                 for _ in 0..<10 { rates.add(topic: "/gnss/fix", publisher: 1) }
@@ -120,10 +120,10 @@ struct LiveDriveTests {
         #expect(
             busy.map { $0["count"] as? Int } == [200, 0, nil] && busy.map { $0["rate"] as? Double } == [10, nil, nil])
         #expect(busy.allSatisfy { $0["publishes"] as? Bool == true })
-        // A silence is soon visible.
+        // A silence is visible soon.
         for tick in 21...31 { rates.tick(MonotonicInstant(nanoseconds: Int64(tick) * second), present: [1]) }
         #expect(try nodes().first?["rate"] as? Double == 0)
-        // A node that has only just started announces its health.
+        // A node that has just started announces its health topic.
         let fresh = LiveDrive.Node(name: "n", publisher: 3, announced: ["/health/n"], rates) { _ in true }
         let text = String(decoding: try drive.batch([fresh]) ?? [], as: UTF8.self)
         #expect(text.contains("\"reason\":\"\"") && text.contains("/health/n"))

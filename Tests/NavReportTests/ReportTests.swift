@@ -62,7 +62,7 @@ struct ReportTests {
 
     @Test func offsetsOfALongDriveAreAllCounted() throws {
         var drive = DriveCollector()
-        // One position in 25 is 9 m beside the road; a full table keeps these, so that they are one row in 12.
+        // One position in 25 is 9 m from the road; a full table keeps these, so that they are one row in 12.
         for index in 0..<40_000 {
             let metres = index % 25 == 0 ? 9.0 : 1
             let matched = Pose(latitude: 60, longitude: 25, course: 0)
@@ -80,7 +80,7 @@ struct ReportTests {
     @Test func rowsOfAnotherTimeAreLeftOut() throws {
         var drive = DriveCollector()
         for index in 0..<20 { drive.add(position(index)) }
-        // A node on the system clock during a playback.
+        // A node that uses the system clock during a playback.
         drive.add(record(position: 3, stamp: start + 400 * 86_400 * second))
         drive.add(event("/nav/state", NavigationState(phase: .idle), stamp: start + 400 * 86_400 * second))
         drive.add(record(position: 4, stamp: .max))
@@ -129,7 +129,7 @@ struct ReportTests {
         }
         #expect(try receivers().names == ["front", "rear"])
         #expect(try receivers().numbers == [0, 1, 0, 1, 0, 1])
-        // Names are bounded, whatever a recording has.
+        // The number of names is bounded, whatever a recording contains.
         for index in 6..<100 { add(index, frame: "r\(index)") }
         #expect(try receivers().names?.count == 16 && receivers().names?.last == "others")
         #expect(try receivers().numbers.last == 15)
@@ -177,7 +177,7 @@ struct ReportTests {
 
     // MARK: The page
 
-    /// A browser paints this part before it has read the data and the script.
+    /// A browser paints this part before it reads the data and the script.
     @Test func theTextOfThePagePrecedesDataAndScript() throws {
         var drive = DriveCollector()
         for index in 0..<120 { drive.add(position(index)) }
@@ -208,7 +208,7 @@ struct ReportTests {
                 ["Routes", "1", "no reroute"], ["Off route", "4 s", ""], ["Offset p95", "0.0 m", ""],
                 ["Arrived", "1:59", "first ETA −29\u{a0}s"],
             ], "\(figures)")
-        // More instructions than a screen has room for are left to the script.
+        // Instructions beyond the size of a screen are added by the script.
         #expect(text.ranges(of: "<li>").count == 40 && text.contains("Turn &lt;left&gt; 39</span>"))
         #expect(text.contains("aria-live=\"off\">0:00 / 1:59</output>"))
     }
@@ -225,8 +225,8 @@ struct ReportTests {
         #expect(routes == ["–", "1"])
     }
 
-    /// Those who drive with several receivers see the way of one.
-    @Test func drivenIsTheWayOfTheReceiverWithTheMostFixes() throws {
+    /// With several receivers, the positions of only one count.
+    @Test func drivenDistanceIsThatOfTheReceiverWithTheMostFixes() throws {
         var drive = DriveCollector()
         for index in 0..<30 {
             let isFront = index % 3 > 0
@@ -278,10 +278,10 @@ struct ReportTests {
         #expect(try count() == 2)
     }
 
-    @Test func restartedPublisherCountsAnew() throws {
+    @Test func messagesOfARestartedPublisherAreNotRepetitions() throws {
         var drive = DriveCollector()
         for index in 0..<10 { drive.add(position(index)) }
-        // The last message of each run is latched, and repeated at the start of the recording's next file.
+        // The last message of each run is latched and repeated at the start of the recording's next file.
         let messages: [(second: Int, boot: String, phase: NavigationPhase)] = [
             (1, "a1", .guidance), (3, "b2", .idle), (1, "a1", .guidance), (3, "b2", .idle),
         ]
@@ -293,8 +293,8 @@ struct ReportTests {
         #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")
     }
 
-    /// Replays and recordings in lockstep do not name their publishers; `navbus bag merge` puts several into one bag.
-    @Test func runsWithoutAPublisherCountAnew() throws {
+    /// Replays and recordings in lockstep have no publisher ids; `navbus bag merge` combines several in one bag.
+    @Test func messagesOfRunsWithoutAPublisherAreNotRepetitions() throws {
         var drive = DriveCollector()
         for index in 0..<10 { drive.add(position(index)) }
         for (second, phase) in [(1, .guidance), (3, .idle), (3, .idle)] as [(Int64, NavigationPhase)] {
@@ -305,7 +305,7 @@ struct ReportTests {
         #expect(events.map { $0["t"] as? Int } == [1_000, 3_000], "\(events)")
     }
 
-    /// The page tells switches and refusals by these kinds and words.
+    /// The page identifies switches and refusals by these kinds and words.
     @Test func receiverSwitchesAndPolicyDecisionsAreEvents() throws {
         var drive = DriveCollector()
         for index in 0..<10 { drive.add(position(index)) }
@@ -386,14 +386,14 @@ struct ReportTests {
 
     // MARK: Messages
 
-    /// Returns the data of the page of some drives.
+    /// Returns the page's data of some drives.
     private func data(of drives: [DriveCollector]) throws -> (runs: [[String: Any]], changes: [[String: Any]]) {
         let report = DriveReport(drives.map { .init(name: "run", content: $0) }, map: nil, version: "1")
         let data = try data(in: String(decoding: try report.page(), as: UTF8.self))
         return (data["runs"] as? [[String: Any]] ?? [], data["changes"] as? [[String: Any]] ?? [])
     }
 
-    /// Returns the part of the page of some drives before its data, with which the body begins.
+    /// Returns the body of the page of some drives up to its data.
     private func text(beforeTheDataOf drives: [DriveCollector]) throws -> String {
         let report = DriveReport(drives.map { .init(name: "run", content: $0) }, map: nil, version: "1")
         let page = String(decoding: try report.page(), as: UTF8.self)
@@ -437,7 +437,7 @@ struct ReportTests {
     }
 }
 
-/// Unpacks numbers as the page does.
+/// Unpacks numbers like the page.
 private func unpacked(_ text: String, differences: Int = 1) throws -> [Int64?] {
     var out: [Int64?] = []
     var (last, step, value, shift): (Int64, Int64, UInt64, UInt64) = (0, 0, 0, 0)

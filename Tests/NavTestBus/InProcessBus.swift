@@ -3,14 +3,14 @@ package import NavBus
 
 /// The nodes of one test, connected without sockets.
 ///
-/// Nothing runs by itself: a message is moved when it is published and read when its node polls. Each node's pipe is
-/// bounded as a socket's is, and a new latched value is sent again to every subscriber, as ZeroMQ does. It is used by
-/// one thread.
+/// No code runs in the background: a message is moved when it is published and read when its node polls. Each node's
+/// pipe is bounded like that of a socket, and a new latched value is sent again to every subscriber, as by ZeroMQ. It
+/// is used by one thread.
 package final class InProcessNetwork {
-    /// The time of every node's clock; the test moves it.
+    /// The time of every node's clock, set by the test.
     package var now = ReceiveTimes(monotonicNanoseconds: 0, utcNanoseconds: 0)
 
-    /// The most messages that wait for a node that does not poll; further messages to that node are lost.
+    /// The maximum number of messages queued for a node that does not poll; further messages to that node are lost.
     package let pipeDepth: Int
 
     fileprivate var nodes: [InProcessBus] = []
@@ -28,7 +28,7 @@ package final class InProcessNetwork {
         return boots
     }
 
-    /// Puts frames into the pipes of all nodes that subscribed to the first one, as a foreign publisher could.
+    /// Puts frames into the pipes of all nodes that are subscribed to the first one, as a foreign publisher could.
     package func inject(_ frames: [[UInt8]]) {
         guard let topic = frames.first, topic.last == 0 else { return }
         let name = String(decoding: topic.dropLast(), as: UTF8.self)
@@ -68,11 +68,11 @@ package final class InProcessNetwork {
     fileprivate func advertisedTopics() -> [String] { nodes.flatMap(\.advertisedTopics) }
 }
 
-/// A node of an ``InProcessNetwork``: it behaves as a ``BusNode`` does, immediately and deterministically.
+/// A node of an ``InProcessNetwork`` that behaves like a ``BusNode``, immediately and deterministically.
 package final class InProcessBus: Bus {
     /// The node's name, unique among the live nodes of its domain.
     package let name: String
-    /// The `boot_id` of every header that the node sends, new at each start.
+    /// The `boot_id` in every header that the node sends, new at each start.
     package let bootID: UInt64
 
     private let network: InProcessNetwork
@@ -86,7 +86,7 @@ package final class InProcessBus: Bus {
     }
     fileprivate private(set) var subscribedTopics: [String] = []
 
-    /// Joins a network; the boot id counts its nodes from 1.
+    /// Joins a network; boot ids number its nodes from 1.
     package init(name: String, network: InProcessNetwork) throws(BusError) {
         try Names.checkDirectoryName(name, "node name")
         self.name = name
@@ -95,13 +95,13 @@ package final class InProcessBus: Bus {
         bootID = try network.nextBoot(name)
         inbox = Inbox(node: bootID, maximumQueuedBytes: 64 << 20)
         outbox = Outbox(node: bootID)
-        // Nodes that subscribed before this node joined count as its subscribers, too.
+        // Nodes that subscribed before this node joined also count as its subscribers.
         for topic in network.subscribedTopics() { peerSubscriptionChanged([1] + TopicTable.key(topic)) }
         network.nodes.append(self)
         network.servicesChanged()
     }
 
-    /// The node's counts since its start.
+    /// The node's counters since its start.
     package var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
 
     // MARK: Publishing
@@ -124,7 +124,7 @@ package final class InProcessBus: Bus {
         network.inject([outbox.key(publication.index), header.encoded, [UInt8](payload)])
     }
 
-    /// Forgets the last value of a latched topic, see ``Bus/clearLatched(_:)``.
+    /// Clears the last value of a latched topic, see ``Bus/clearLatched(_:)``.
     package func clearLatched(_ publication: Publication) throws(BusError) {
         try checkOpen()
         try outbox.clearLatched(publication)
@@ -201,7 +201,7 @@ package final class InProcessBus: Bus {
 
     // MARK: Services
 
-    /// The counts of services, see ``Bus/serviceStatistics``.
+    /// The counters of services, see ``Bus/serviceStatistics``.
     package var serviceStatistics: ServiceStatistics { services.statistics }
 
     /// Serves and announces a service, see ``Bus/serve(_:handler:)``.
@@ -235,7 +235,7 @@ package final class InProcessBus: Bus {
         services.client.cancel(call)
     }
 
-    /// Lets a stream continue, see ``Bus/grant(_:messages:)``.
+    /// Grants credit to a stream, see ``Bus/grant(_:messages:)``.
     package func grant(_ call: CallID, messages: Int) throws(BusError) {
         try checkOpen()
         services.client.grant(call, messages)
@@ -250,7 +250,7 @@ package final class InProcessBus: Bus {
 
     // MARK: The loop
 
-    /// Returns the oldest message in the pipe; nil immediately when there is none, whatever the timeout.
+    /// Returns the oldest message in the pipe; nil immediately if there is none, whatever the timeout.
     package func poll(timeout: Duration?) throws(BusError) -> Delivery? {
         try checkOpen()
         _ = services.run(network.now.monotonicNanoseconds)

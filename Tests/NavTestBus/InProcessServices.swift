@@ -1,7 +1,7 @@
 internal import DequeModule
 import NavBus
 
-/// The services of an ``InProcessBus``: the same client and server, connected by bounded pipes instead of sockets.
+/// The services of an ``InProcessBus``: the real client and server, connected by bounded pipes instead of sockets.
 final class InProcessServices {
     private struct Message {
         let isRequest: Bool
@@ -36,13 +36,13 @@ final class InProcessServices {
         (self.name, self.bootID, self.waker, self.find) = (name, bootID, waker, find)
     }
 
-    /// The node's entry in the registry; nil while it serves nothing.
+    /// The node's entry in the registry; nil while it serves no service.
     var info: ServerInfo? {
         let services = server.descriptions
         return services.isEmpty ? nil : ServerInfo(node: name, bootID: bootID, services: services)
     }
 
-    /// The servers, until the client has been informed of them.
+    /// The servers of which the client has not been informed yet.
     var announced: [ServerInfo]?
 
     var statistics: ServiceStatistics { ServiceStatistics(client, server) }
@@ -58,9 +58,9 @@ final class InProcessServices {
         _ = put(Message(isRequest: true, peer: "foreign", header: header, payload: payload))
     }
 
-    /// Handles the content of the pipe and runs timers.
+    /// Handles the messages in the pipe and fires timers.
     ///
-    /// - Returns: true when there was a message.
+    /// - Returns: whether there was a message.
     func run(_ now: Int64) -> Bool {
         let hadMessages = !pipe.isEmpty
         while let message = pipe.popFirst() {
@@ -81,7 +81,7 @@ final class InProcessServices {
         return hadMessages
     }
 
-    /// Informs the client of the servers. Messages that a server sent before it left are handled first.
+    /// Informs the client of the servers, after handling the messages that a server sent before it left.
     func followServers(_ now: Int64) {
         guard let announced else { return }
         self.announced = nil
@@ -100,7 +100,7 @@ final class InProcessServices {
 }
 
 extension ServiceFrame {
-    /// The header, without message, details and metadata when they exceed what a reader accepts.
+    /// The encoded header; message, details and metadata are omitted if they exceed the limits of a reader.
     fileprivate var boundedEncoding: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.maximumEncodedSize) { buffer, count in
             count = encode(boundedInto: UnsafeMutableRawBufferPointer(buffer))

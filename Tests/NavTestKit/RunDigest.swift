@@ -1,4 +1,4 @@
-/// A hash of a run's results, to compare two runs: 64-bit FNV-1a, a word at a time.
+/// A hash of a run's results for comparing two runs: 64-bit FNV-1a, word by word.
 package struct RunDigest: Equatable, Sendable {
     package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Glibc
 
-/// A folder of one test, removed with its last reference. Its path is short, because it may contain sockets.
+/// A folder of one test, removed when its last reference is released. Its path is short, because it may contain
+/// sockets.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -14,7 +15,7 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file at once into the folder, or below it, and returns its path.
+    /// Writes a file atomically into the folder or a subfolder and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let file = URL(fileURLWithPath: "\(path)/\(name)")
@@ -25,7 +26,7 @@ package final class TemporaryFolder: Sendable {
     }
 }
 
-/// Runs `body` with the path of a new folder, which is removed afterwards.
+/// Calls `body` with the path of a new folder, which is removed afterwards.
 package func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
     let folder = try TemporaryFolder()
     return try withExtendedLifetime(folder) { try body(folder.path) }

@@ -1,7 +1,7 @@
 internal import Foundation
 package import Testing
 
-/// The locations of the data that tests read.
+/// The locations of test data.
 package enum TestData {
     /// The project's directory.
     package static let project: String = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -13,13 +13,13 @@ package enum TestData {
         ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"]
         ?? URL(fileURLWithPath: project).deletingLastPathComponent().appendingPathComponent("shared/data").path
 
-    /// The path of a committed fixture.
+    /// Returns the path of a committed fixture.
     package static func fixture(_ name: String) -> String { "\(project)/Tests/Fixtures/\(name)" }
 
-    /// An OpenStreetMap extract of the shared data.
+    /// Returns the path of an OpenStreetMap extract of the shared data.
     package static func osm(_ name: String) -> String { "\(directory)/osm/\(name).osm.pbf" }
 
-    /// Recorded drives of the shared data, by their path below `gnss`.
+    /// Returns the path of recorded drives of the shared data, given their path below `gnss`.
     package static func gnss(_ path: String) -> String { "\(directory)/gnss/\(path)" }
 
     /// Whether a file or folder of the shared data exists.
@@ -27,7 +27,7 @@ package enum TestData {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Runs a test only where these files or folders of the shared data exist.
+    /// Skips a test unless these files or folders of the shared data exist.
     package static func needs(_ paths: String..., sourceLocation: SourceLocation = #_sourceLocation) -> Self {
         let missing = paths.filter { !TestData.has($0) }.joined(separator: ", ")
         return .enabled(

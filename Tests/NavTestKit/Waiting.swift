@@ -1,20 +1,21 @@
 internal import Glibc
 
-/// An awaited event that did not occur within the limit.
+/// The error for an event that did not occur within the time limit.
 package struct NeverHappened: Error, CustomStringConvertible {
     /// The awaited event.
     package let description: String
 
-    /// - Parameter what: The event, such as "the node ends".
-    package init(_ what: String) { description = "waited in vain: \(what)" }
+    /// - Parameter what: the event, such as "the node ends".
+    package init(_ what: String) { description = "timed out waiting for: \(what)" }
 }
 
-/// A bound of a wait. The limit is a safety net, not a measurement: a period in which this test did not run counts as one second.
+/// The time limit of a wait. It is a safety net, not a measurement: a period in which this test did not run counts as
+/// one second.
 private struct WaitLimit {
     private var waited = Duration.zero
     private var last = ContinuousClock.now
 
-    /// Counts the time since the last call and returns whether the limit is reached.
+    /// Counts the time since the last call and returns whether the limit has been reached.
     mutating func isOver(after seconds: Int) -> Bool {
         let now = ContinuousClock.now
         waited += min(now - last, .seconds(1))
@@ -23,10 +24,10 @@ private struct WaitLimit {
     }
 }
 
-/// Waits until a condition is true, and lets other tasks run in the meantime.
+/// Waits until a condition is true, while other tasks can run.
 ///
-/// - Parameter pause: Milliseconds between two checks.
-/// - Throws: ``NeverHappened`` with `detail` when it is not true within the limit.
+/// - Parameter pause: the time between two checks, ms.
+/// - Throws: ``NeverHappened`` with `detail` if the limit is exceeded.
 package func eventually(
     _ what: String, seconds: Int = 300, pause: Int = 20, detail: () -> String = { "" },
     _ condition: () async throws -> Bool
@@ -41,8 +42,8 @@ package func eventually(
 
 /// Repeats `condition` on this thread until it is true.
 ///
-/// - Parameter pause: Milliseconds between two checks; 0 for conditions that wait themselves.
-/// - Throws: ``NeverHappened`` when it is not true within the limit.
+/// - Parameter pause: the time between two checks, ms; 0 for conditions that wait themselves.
+/// - Throws: ``NeverHappened`` if the limit is exceeded.
 package func until(_ what: String, seconds: Int = 300, pause: UInt32 = 0, _ condition: () throws -> Bool) throws {
     var patience = WaitLimit()
     repeat {

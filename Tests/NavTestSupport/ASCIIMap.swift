@@ -6,8 +6,8 @@ package import NavRouting
 /// A road map drawn with characters, like Valhalla's gurka tests.
 ///
 /// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the previous one,
-/// and a line is as far south of the previous one. Roads are strings of nodes with OSM tags. The map is built by the
-/// real map builder, so that tests use the same tiles as a vehicle.
+/// and a line is as far south of the previous one. Roads are strings of nodes with OSM tags. The real map builder
+/// builds the map, so that tests use the same tiles as a vehicle.
 ///
 ///     let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary"]])
 ///     #expect(try map.route("AC") == "ABC")
@@ -35,8 +35,8 @@ package struct ASCIIMap: Sendable {
         var to: String
         var tags: [String: String]
 
-        /// A restriction between ways given by their strings, several separated by spaces; `via` is a node, or ways
-        /// separated by spaces. `?` is a missing member.
+        /// Creates a restriction between ways given by their strings, several separated by spaces; `via` is a node, or
+        /// ways separated by spaces. `?` is a missing member.
         package init(_ kind: String, from: String, via: String, to: String, tags: [String: String] = [:]) {
             self.kind = kind
             self.from = from
@@ -46,7 +46,7 @@ package struct ASCIIMap: Sendable {
         }
     }
 
-    /// A mistake in a drawing, or in a query of it.
+    /// An error in a drawing or in a query of it.
     package struct Mistake: Error, CustomStringConvertible {
         /// A description of the mistake.
         package let description: String
@@ -60,7 +60,7 @@ package struct ASCIIMap: Sendable {
     package let graph: RoadGraph
     /// The graph's turns.
     package let turns: TurnGraph
-    /// Number of turn restrictions that have an effect.
+    /// The number of turn restrictions that have an effect.
     package let restrictionCount: Int
 
     private let coordinates: [Character: Coordinate]
@@ -102,7 +102,7 @@ package struct ASCIIMap: Sendable {
         var wayNames: [Int64: String] = [:]
         for (number, (way, tags)) in roads.enumerated() {
             if let stranger = way.first(where: { coordinates[$0] == nil }) {
-                throw Mistake("way \(way) names \(stranger), which is not in the drawing")
+                throw Mistake("way \(way) has the node \(stranger), which is not in the drawing")
             }
             let id = Int64(1_000 + number)
             wayIDs[way] = id
@@ -172,7 +172,7 @@ package struct ASCIIMap: Sendable {
         func way(_ name: some StringProtocol) throws -> Int64 {
             if name == "?" { return ASCIIMap.missingID }
             guard let id = wayIDs[String(name)] else {
-                throw Mistake("a restriction names the way \(name), which is none")
+                throw Mistake("a restriction refers to the way \(name), which does not exist")
             }
             return id
         }
@@ -181,7 +181,7 @@ package struct ASCIIMap: Sendable {
         if restriction.via == "?" {
             members.append((.node, ASCIIMap.missingID, "via"))
         } else if restriction.via.count == 1, let node = restriction.via.first {
-            guard coordinates[node] != nil else { throw Mistake("a restriction names \(node), which is not drawn") }
+            guard coordinates[node] != nil else { throw Mistake("a restriction refers to \(node), which is not drawn") }
             members.append((.node, nodeID(node), "via"))
         } else {
             for via in restriction.via.split(separator: " ") { members.append((.way, try way(via), "via")) }
@@ -219,7 +219,7 @@ extension ASCIIMap {
                 north: along.north * share - along.east / length * right))
     }
 
-    /// The direction from one node to another, radians clockwise from north.
+    /// Returns the direction from one node to another, radians clockwise from north.
     package func bearing(_ first: Character, _ second: Character) throws -> Double {
         Geodesy.bearing(from: try coordinate(first), to: try coordinate(second))
     }
@@ -232,7 +232,7 @@ extension ASCIIMap {
         return NodeIndex(index)
     }
 
-    /// The edge that passes `first` and then, next on its line, `second`.
+    /// Returns the edge that passes `first` and then, next on its line, `second`.
     package func edge(_ first: Character, _ second: Character) throws -> EdgeIndex {
         let (from, to) = (ASCIIMap.nodeID(first), ASCIIMap.nodeID(second))
         for number in 0..<graph.edgeCount {
@@ -244,13 +244,13 @@ extension ASCIIMap {
         throw Mistake("no edge runs from \(first) to \(second)")
     }
 
-    /// The OSM id of a way given by its string.
+    /// Returns the OSM id of a way given by its string.
     package func wayID(_ way: String) throws -> Int64 {
         guard let id = wayIDs[way] else { throw Mistake("\(way) is not a way") }
         return id
     }
 
-    /// The nodes that an edge passes, in travel order.
+    /// Returns the nodes that an edge passes, in travel order.
     package func letters(of edge: EdgeIndex) -> String {
         let shape = graph.shape(of: edge)
         return String(shape.indices.map { letter(shape.nodeID($0)) })
@@ -260,7 +260,7 @@ extension ASCIIMap {
     package func letters(of route: Route) -> String {
         var nodes: [Int64] = []
         for (index, segment) in route.segments.enumerated() {
-            // If a leg starts or ends at a node, a piece without length names the rest of its segment.
+            // If a leg starts or ends at a node, a piece without length repeats its segment.
             if Geodesy.distance(route.coordinates[index], route.coordinates[index + 1]) < 0.01 { continue }
             if nodes.suffix(2) == [segment.fromNodeID, segment.toNodeID] { continue }
             if nodes.last != segment.fromNodeID { nodes.append(segment.fromNodeID) }
@@ -282,30 +282,30 @@ extension ASCIIMap {
         UInt32(exactly: nodeID).flatMap(Unicode.Scalar.init).map(Character.init) ?? "?"
     }
 
-    /// A router for a vehicle.
+    /// Returns a router for a vehicle.
     package func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
         Router(Metric(turns, model: CostModel(profile: profile)))
     }
 
-    /// The answer to a request for a route through places.
+    /// Returns the answer to a request for a route through places.
     package func outcome(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) -> RouteOutcome {
         router(profile).route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
     }
 
-    /// The route through places.
+    /// Returns the route through places.
     package func route(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) throws -> Route {
         switch outcome(waypoints, profile) {
         case .found(let route): return route
-        case let other: throw Mistake("no route but \(other)")
+        case let other: throw Mistake("expected a route instead of \(other)")
         }
     }
 
-    /// The route that stops at nodes, as the nodes that it passes.
+    /// Returns the nodes passed by the route that stops at the given nodes.
     package func route(_ stops: String, _ profile: VehicleProfile = VehicleProfile()) throws -> String {
         letters(of: try route(try stops.map { Waypoint(try coordinate($0)) }, profile))
     }
 
-    /// Returns a graph of some of the tiles, in which the other tiles are known, or only those that its roads lead to.
+    /// Returns a graph of some of the tiles, which lists either all others or only those that its roads lead to.
     package func graph(without missing: Set<RoadTileID>, knowsAll: Bool = false) -> RoadGraph {
         RoadGraph(
             tiles: tiles.filter { !missing.contains($0.id) }, mapVersion: graph.mapVersion,

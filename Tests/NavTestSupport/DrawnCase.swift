@@ -2,7 +2,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// A drawn map with the expected routes, as a text that can be read and written without Swift.
+/// A drawn map with the expected routes, as a text that needs no knowledge of Swift.
 ///
 ///     A left turn that a relation forbids is not made.
 ///
@@ -24,14 +24,16 @@ import NavRouting
 ///     car A to D: ABCFD
 ///     truck A to D: ABD
 ///
-/// The text before `map` describes the behaviour. `map at a tile corner` puts the drawing where tiles meet, `map, traffic keeps left`
-/// selects left-hand traffic. Ways are strings of nodes of the drawing; the ways on one line share their tags, which are separated by a
-/// comma and a space. A relation's members are ways (`via` may also be one node), several separated by spaces; `?` is a missing member.
+/// The text before `map` describes the behaviour. `map at a tile corner` puts the drawing at a corner of tiles, `map,
+/// traffic keeps left` selects left-hand traffic. Ways are strings of nodes of the drawing; the ways on one line share
+/// their tags, which are separated by a comma and a space. A relation's members are ways (`via` may also be one node),
+/// several separated by spaces; `?` is a missing member.
 ///
-/// An expectation is a vehicle, places, and the nodes that the route passes. The vehicle is `car` or `truck`, optionally with `height`,
-/// `width`, `length` (metres), `weight` or `axle` (load, tonnes), and then optionally `hazmat` (carries dangerous goods). A place is a
-/// node, or `A>B`: halfway from A to B, heading for B. `on Mo 08:00` or `on Jul 4 08:00` gives the time (in 2026). `A or B` allows either,
-/// `no route` expects none. `relations with an effect: 1` is the number that the importer applied.
+/// An expectation is a vehicle, places, and the nodes that the route passes. The vehicle is `car` or `truck`,
+/// optionally with `height`, `width`, `length` (metres), `weight` or `axle` (load, tonnes), and then optionally
+/// `hazmat` (carries dangerous goods). A place is a node, or `A>B`: halfway from A to B, heading for B. `on Mo 08:00`
+/// or `on Jul 4 08:00` is the time (in 2026). `A or B` allows either, `no route` expects none. `relations with an
+/// effect: 1` is the number of relations that the importer applied.
 package struct DrawnCase: Sendable {
     /// An expectation of a case.
     private struct Expectation: Sendable {
@@ -102,7 +104,7 @@ package struct DrawnCase: Sendable {
         return (left, right)
     }
 
-    /// Tags separated by a comma and a space, so that values may contain commas.
+    /// Returns tags separated by a comma and a space, so that values may contain commas.
     private static func tags(_ text: String, _ line: String) throws -> [String: String] {
         var result: [String: String] = [:]
         var parts: [String] = []
@@ -115,7 +117,7 @@ package struct DrawnCase: Sendable {
         }
         for part in parts {
             let tag = part.hasSuffix(",") ? part.dropLast() : part[...]
-            guard let sign = tag.firstIndex(of: "=") else { throw ASCIIMap.Mistake("'\(line)': '\(tag)' is no tag") }
+            guard let sign = tag.firstIndex(of: "=") else { throw ASCIIMap.Mistake("'\(line)': '\(tag)' is not a tag") }
             result[String(tag[..<sign])] = String(tag[tag.index(after: sign)...])
         }
         return result
@@ -166,7 +168,7 @@ package struct DrawnCase: Sendable {
             let clock = (when.last ?? "").split(separator: ":").compactMap { Int($0) }
             guard clock.count == 2, when.count >= 2 else { throw wrong }
             if let day = days.firstIndex(of: when[0]) {
-                // The fifth of January 2026 is a Monday.
+                // 5 January 2026 is a Monday.
                 time = LocalTime(year: 2026, month: 1, day: 5 + day, hour: clock[0], minute: clock[1])
             } else if let month = months.firstIndex(of: when[0]), when.count == 3, let day = Int(when[1]) {
                 time = LocalTime(year: 2026, month: month + 1, day: day, hour: clock[0], minute: clock[1])
@@ -186,7 +188,7 @@ package struct DrawnCase: Sendable {
     package func failures() throws -> [String] {
         var failures: [String] = []
         if let effects, effects != map.restrictionCount {
-            failures.append("\(map.restrictionCount) relations have an effect, not \(effects)")
+            failures.append("\(map.restrictionCount) relations have an effect, expected \(effects)")
         }
         for expectation in expectations {
             let answer = try answer(expectation)
@@ -209,7 +211,7 @@ package struct DrawnCase: Sendable {
     private func waypoint(_ place: String) throws -> Waypoint {
         let letters = Array(place)
         if letters.count == 1 { return Waypoint(try map.coordinate(letters[0])) }
-        guard letters.count == 3, letters[1] == ">" else { throw ASCIIMap.Mistake("'\(place)' is no place") }
+        guard letters.count == 3, letters[1] == ">" else { throw ASCIIMap.Mistake("'\(place)' is not a place") }
         return Waypoint(
             try map.position(between: letters[0], letters[2]), bearing: try map.bearing(letters[0], letters[2]))
     }

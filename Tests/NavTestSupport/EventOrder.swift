@@ -1,6 +1,7 @@
 package import NavNavigator
 
-/// The order of a reroute's events: will, fetching, fetched, applied, or an earlier end as failed or rejected; reroutes do not overlap.
+/// The order of a reroute's events: will reroute, fetching, fetched, applied; or an earlier end as failed or rejected.
+/// Reroutes do not overlap.
 package struct RerouteOrder {
     /// The last event of a reroute.
     package enum Stage: Sendable { case announced, fetching, fetched }
@@ -12,7 +13,7 @@ package struct RerouteOrder {
     /// Creates the state before any event.
     package init() {}
 
-    /// Handles an effect; returns the violation of the order, nil when there is none.
+    /// Handles an effect and returns the violation of the order; nil if there is none.
     package mutating func violation(_ effect: Effect) -> String? {
         switch effect {
         case .requestRoute(let query) where query.purpose == .start: starts.insert(query.requestID)
@@ -41,7 +42,7 @@ package struct RerouteOrder {
             if stage != .fetched { return "applied at the wrong time" }
             open = nil
         case .failed:
-            // A trip that could not begin, or an external route that cannot be used, fails without an announcement.
+            // A trip that could not start, or an external route that cannot be used, fails without an announcement.
             if let id = event.requestID, !starts.contains(id) {
                 if stage != .fetching { return "failed at the wrong time" }
                 open = nil
@@ -62,14 +63,14 @@ package struct SwitchOrder {
     /// Creates the state before any event.
     package init() {}
 
-    /// Handles an event; returns the violation of the order, nil when there is none.
+    /// Handles an event and returns the violation of the order; nil if there is none.
     package mutating func violation(_ event: AlternativeSwitch) -> String? {
         switch event.phase {
         case .willTake:
             if open != nil { return "two switches at once" }
             open = event.id
         case .taken, .failed:
-            if open != event.id { return "a switch ends that has not begun" }
+            if open != event.id { return "a switch that has not begun ends" }
             open = nil
         }
         return nil
@@ -84,14 +85,14 @@ package struct FasterRouteOrder {
     /// Creates the state before any event.
     package init() {}
 
-    /// Handles an event; returns the violation of the order, nil when there is none.
+    /// Handles an event and returns the violation of the order; nil if there is none.
     package mutating func violation(_ event: FasterRouteEvent) -> String? {
         switch event.phase {
         case .detected:
             if isOpen { return "a faster route is detected while another is open" }
             isOpen = true
         case .applied, .rejected:
-            if !isOpen { return "a faster route ends that has not begun" }
+            if !isOpen { return "a faster route that was not detected ends" }
             isOpen = false
         }
         return nil
@@ -106,7 +107,7 @@ package struct SimulationOrder {
     /// Creates the state before any event.
     package init() {}
 
-    /// Handles an event; returns the violation of the order, nil when there is none.
+    /// Handles an event and returns the violation of the order; nil if there is none.
     package mutating func violation(_ event: SimulationEvent) -> String? {
         let before: SimulationEvent.Phase
         switch event.phase {

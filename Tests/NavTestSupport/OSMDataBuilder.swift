@@ -41,7 +41,7 @@ package struct OSMDataBuilder: Sendable {
         data.relations.close(id: id)
     }
 
-    /// The data of all objects added so far.
+    /// Returns the data of all objects added so far.
     package func build() -> OSMData {
         var builder = self
         return builder.finish()

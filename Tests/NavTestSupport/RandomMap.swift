@@ -16,8 +16,9 @@ package struct RandomMap: Sendable {
 
     /// Creates a town of `size` × `size` crossings, around a corner of tiles in all layers unless stated otherwise.
     ///
-    /// - Parameter hasRules: Whether there are rules for some vehicles or times only, on turns and on roads, and private gates.
-    ///   - gone: The removed streets, by their index in drawing order: a later state of the same town.
+    /// - Parameters:
+    ///   - hasRules: whether turns and roads have rules for some vehicles or times only, and private gates exist.
+    ///   - gone: the removed streets, by their index in drawing order, which yields a later state of the same town.
     package init(
         seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
         hasRules: Bool = false, without gone: Set<Int> = []
@@ -52,7 +53,7 @@ package struct RandomMap: Sendable {
         bounds = built.report.bounds
     }
 
-    /// A random place in the town.
+    /// Returns a random place in the town.
     package func place(_ random: inout SeededRandom) -> Coordinate {
         Coordinate(
             latitude: bounds.south + (bounds.north - bounds.south) * random.uniform(),
@@ -67,7 +68,7 @@ package struct RandomMap: Sendable {
 
     private static func node(_ row: Int, _ column: Int, _ size: Int) -> Int64 { Int64(1 + row * size + column) }
 
-    /// Rules of roads that apply to some vehicles or at some times.
+    /// Road rules that apply to some vehicles or at some times.
     private static let rules = [
         ("hgv", "no"), ("hgv", "destination"), ("maxweight", "12"), ("maxaxleload", "9"), ("hazmat", "no"),
         ("maxspeed:hgv", "20"), ("motor_vehicle:conditional", "no @ (22:00-06:00)"),

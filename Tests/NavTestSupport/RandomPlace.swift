@@ -3,7 +3,7 @@ package import NavMap
 package import NavSimulation
 
 extension RoadGraph {
-    /// Draws the place of one of the nodes.
+    /// Returns the place of a random node.
     package func randomPlace(_ random: inout SeededRandom) -> Coordinate {
         nodePositions[Int(random.next() % UInt64(nodeCount))].coordinate
     }

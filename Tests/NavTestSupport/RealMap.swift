@@ -13,11 +13,11 @@ package struct RealMap: Sendable {
     /// The graph's turns.
     package let turns: TurnGraph
 
-    /// Central Helsinki, part of the project.
+    /// Central Helsinki, a fixture of the project.
     package static let helsinki = Result { try RealMap(path: TestData.fixture("helsinki.osm.pbf")) }
-    /// Andorra, of the shared data.
+    /// Andorra, from the shared test data.
     package static let andorra = Result { try RealMap(path: TestData.osm("andorra")) }
-    /// Porto, of the shared data.
+    /// Porto, from the shared test data.
     package static let porto = Result { try RealMap(path: TestData.osm("porto")) }
 
     /// The path of an extract; nil when it is missing.
@@ -36,7 +36,7 @@ package struct RealMap: Sendable {
         turns = TurnGraph(graph)
     }
 
-    /// A router for a vehicle.
+    /// Returns a router for a vehicle.
     package func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
         Router(Metric(turns, model: CostModel(profile: profile)))
     }

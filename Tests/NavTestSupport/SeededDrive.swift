@@ -4,9 +4,9 @@ package import NavMatching
 package import NavRouting
 package import NavSimulation
 
-/// A simulated drive with the fixes of a receiver, from a seed.
+/// A simulated drive and the fixes of a receiver, derived from a seed.
 package struct SeededDrive: Sendable {
-    /// The truth, one state per fix interval.
+    /// The true states, one per fix interval.
     package let states: [DriveState]
     /// The edges driven.
     package let edges: [EdgeIndex]
@@ -37,7 +37,7 @@ package struct SeededDrive: Sendable {
     }
 }
 
-/// A clock that tests move by hand.
+/// A clock that is advanced by tests.
 package struct SimulatedClock: Sendable {
     /// The current moment.
     package private(set) var now: Timestamp

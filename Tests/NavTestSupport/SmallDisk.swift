@@ -6,7 +6,7 @@ package final class SmallDisk {
     /// The folder in which it is mounted.
     package let path: String
 
-    /// Mounts the file system; nil if this user may not mount.
+    /// Mounts the file system; returns nil if this user may not mount.
     package init?(megabytes: Int) {
         path = NSTemporaryDirectory() + "navbus-disk-" + UUID().uuidString
         guard mkdir(path, 0o755) == 0 else { return nil }
@@ -21,10 +21,10 @@ package final class SmallDisk {
         rmdir(path)
     }
 
-    /// Mounts it again, read-only or writable; false when the system refuses.
+    /// Remounts it read-only or writable; returns false if the system refuses.
     ///
-    /// The disk is busy briefly while a parallel test starts a process: until that executes its program, it holds copies of all open
-    /// files, including those closed here meanwhile.
+    /// The disk is busy briefly while a parallel test starts a process: until the process executes its program, it
+    /// holds copies of all open files, including those closed here meanwhile.
     package func remount(_ how: String) -> Bool {
         let flags = UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0)
         for _ in 0..<1_000 {
@@ -46,7 +46,7 @@ package final class SmallDisk {
         }
     }
 
-    /// Frees `bytes` of those that ``fillUp()`` wrote.
+    /// Frees `bytes` of those written by ``fillUp()``.
     package func free(_ bytes: Int) {
         var left = bytes
         for number in 0..<3 {
@@ -59,6 +59,6 @@ package final class SmallDisk {
         }
     }
 
-    /// Whether this process may create one.
+    /// Whether this process may create a small disk.
     package static let isPossible = SmallDisk(megabytes: 1) != nil
 }

@@ -1,8 +1,8 @@
 package import NavGeo
 
-/// A search through the values that a value stores.
+/// A search through the stored properties of a value.
 package enum StoredValues {
-    /// The objects that are owned by the navigator or the session; others are shared or injected.
+    /// The objects owned by the navigator or the session; others are shared or injected.
     private static let owned: Set<String> = [
         "NavigationSession", "PublicationEncoder", "Navigator", "Trip", "RouteSearch", "AlternativesTracker",
         "FasterRouteMonitor", "DriveAlong",

@@ -1,15 +1,15 @@
 package import NavGeo
 import NavMap
 
-/// Places with useful positions relative to tiles.
+/// Places with specific positions relative to tiles.
 package enum TestPlaces {
-    /// Far from any tile's border.
+    /// A place far from any tile's border.
     package static let insideTiles: Coordinate = centre(TileID(zoom: 12, x: 2331, y: 1180))
 
-    /// Where four tiles of the local layer meet inside one tile of each other layer.
+    /// The corner of four tiles of the local layer, inside one tile of each other layer.
     package static let localTileCorner: Coordinate = corner(TileID(zoom: 12, x: 2331, y: 1180))
 
-    /// Where four tiles of each layer meet.
+    /// The corner of four tiles of every layer.
     package static let everyTileCorner: Coordinate = corner(TileID(zoom: 12, x: 36 << 6, y: 18 << 6))
 
     private static func corner(_ tile: TileID?) -> Coordinate {

@@ -1,27 +1,27 @@
 package import Glibc
 internal import Synchronization
 
-/// A process that a test started, reaped once; it is killed when its last reference is released.
+/// A process started by a test, reaped once; it is killed when its last reference is released.
 ///
-/// It has its own process group, the system's default handling of every signal, and no open descriptors except its
-/// streams: it does not inherit those of other tests in this process.
+/// It has a separate process group, the default handling of every signal, and no open descriptors except its streams:
+/// it does not inherit descriptors of other tests in this process.
 package final class ChildProcess: Sendable {
-    /// Its process id, which is also the id of its group.
+    /// The process id, which is also the id of the group.
     package let id: pid_t
     private let status = Mutex<Int32?>(nil)
 
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - command: the executable's path, and its arguments.
-    ///   - environment: all of its variables; nil for those of this process.
-    ///   - streams: its descriptors 0, 1, 2 and so on; nil for `/dev/null`. They stay open in this process.
-    /// - Throws: ``Failure`` when the system does not start it.
+    ///   - command: the executable's path and its arguments.
+    ///   - environment: all variables; nil for those of this process.
+    ///   - streams: the descriptors 0, 1, 2 and so on; nil for `/dev/null`. They stay open in this process.
+    /// - Throws: ``Failure`` if the process cannot be started.
     package init(_ command: [String], environment: [String: String]? = nil, streams: [Int32?]) throws {
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }
-        // Copies above the passed descriptors, so that none is overwritten before it has been copied.
+        // The copies have numbers above the passed descriptors, so that none is overwritten before it has been copied.
         let copies = streams.map { stream in stream.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(streams.count)) } }
         defer { for case let copy? in copies { close(copy) } }
         for (number, copy) in copies.enumerated() {
@@ -65,25 +65,25 @@ package final class ChildProcess: Sendable {
     /// The exit status, or 128 plus the number of the signal that ended it; nil while it runs.
     package var exitStatus: Int32? { status.withLock { refresh(&$0) } }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal unless the process has ended.
     package func send(_ signal: Int32) {
         status.withLock { status in
             if refresh(&status) == nil { kill(id, signal) }
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     ///
-    /// - Returns: the same as ``exitStatus``.
+    /// - Returns: the same value as ``exitStatus``.
     @discardableResult
     package func wait() -> Int32 {
         var info = siginfo_t()
-        // It is not reaped here, so that its process id stays valid while another thread may send it a signal.
+        // The process is not reaped here, so that its id stays valid while another thread may send it a signal.
         while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return exitStatus ?? -1
     }
 
-    /// Kills it and its group, whatever their state, and waits for its end.
+    /// Kills the process and its group in whatever state, and waits for its end.
     package func end() {
         status.withLock { status in
             if refresh(&status) == nil { kill(-id, SIGKILL) }
@@ -91,7 +91,7 @@ package final class ChildProcess: Sendable {
         wait()
     }
 
-    /// Reaps it when it has ended.
+    /// Reaps the process once it has ended.
     private func refresh(_ status: inout Int32?) -> Int32? {
         guard status == nil else { return status }
         var code: Int32 = 0

@@ -1,4 +1,4 @@
-/// A failure of a test's own infrastructure, or of a process that a test waits for.
+/// A failure of the test infrastructure, or of a process that a test waits for.
 package struct Failure: Error, CustomStringConvertible {
     /// What failed, where and why.
     package let description: String

@@ -3,7 +3,7 @@ internal import Glibc
 internal import NavBench
 internal import Synchronization
 
-/// An HTTP server on loopback with scripted behaviour, mostly faults; it ends with its last reference.
+/// An HTTP server on loopback with scripted behaviour, mostly faults; it stops when its last reference is released.
 package final class LoopbackServer: Sendable {
     /// The treatment of a request.
     package enum Behaviour: Sendable {
@@ -11,19 +11,19 @@ package final class LoopbackServer: Sendable {
         case answer(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
         /// These bytes, then the end of the connection.
         case bytes([UInt8])
-        /// These bytes, then one byte repeatedly.
+        /// These bytes, then one byte sent repeatedly.
         case drip([UInt8], UInt8)
         /// These bytes, then the other bytes repeatedly, as long as the client reads.
         case flood([UInt8], [UInt8])
-        /// No answer, until the client disconnects.
+        /// No answer until the client disconnects.
         case silence
     }
 
-    /// A request as received.
+    /// A request as it was received.
     package struct Request: Sendable {
         /// The first line and the headers, with the empty line at their end.
         package var head: String
-        /// The body, with as many bytes as the head states.
+        /// The body, as long as the headers state.
         package var body: [UInt8] = []
 
         /// The method, for example `GET`.
@@ -33,7 +33,7 @@ package final class LoopbackServer: Sendable {
         /// Head and body.
         package var text: String { head + String(decoding: body, as: UTF8.self) }
 
-        /// A header's value; nil when there is no such header.
+        /// Returns a header's value; nil if the header is missing.
         package func header(_ name: String) -> String? {
             for line in head.split(separator: "\r\n") where line.lowercased().hasPrefix(name.lowercased() + ":") {
                 return line.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
@@ -42,7 +42,7 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// The state of the threads that serve it; they do not keep the server alive.
+    /// The state shared with the serving threads, which do not keep the server alive.
     private final class Shared: Sendable {
         struct State {
             var requests: [Request] = []
@@ -53,15 +53,15 @@ package final class LoopbackServer: Sendable {
         let state = Mutex(State())
     }
 
-    /// The port on which it listens.
+    /// The port on which the server listens.
     package let port: UInt16
     private let descriptor: Int32
     private let shared = Shared()
 
-    /// Creates a server with an instruction for each request.
+    /// Creates a server with a behaviour chosen for each request.
     ///
-    /// - Parameter treat: returns the treatment of a request, given the request and its number from 0.
-    /// - Throws: ``Failure`` when there is no port to listen on.
+    /// - Parameter treat: returns the behaviour for a request and its number from 0.
+    /// - Throws: ``Failure`` if no port is available.
     package init(_ treat: @escaping @Sendable (Request, Int) -> Behaviour) throws {
         (descriptor, port) = try LoopbackSocket.listen()
         let (descriptor, shared) = (descriptor, shared)
@@ -69,7 +69,7 @@ package final class LoopbackServer: Sendable {
             while let connection = LoopbackSocket.accept(on: descriptor) {
                 Thread.detachNewThread { Self.serve(connection, shared, treat) }
             }
-            // Closed by the thread that waits on the socket, because its number may be reused afterwards.
+            // The thread that waits on the socket closes it, because its number may be reused afterwards.
             close(descriptor)
         }
     }
@@ -80,7 +80,7 @@ package final class LoopbackServer: Sendable {
         try self.init { _, number in behaviours[min(number, behaviours.count - 1)] }
     }
 
-    /// Creates a server of the files of a folder.
+    /// Creates a server for the files of a folder.
     package convenience init(serving folder: String) throws {
         try self.init { request, _ in
             guard !request.path.contains(".."), let body = FileManager.default.contents(atPath: folder + request.path)
@@ -103,7 +103,7 @@ package final class LoopbackServer: Sendable {
     /// All requests so far.
     package var requests: [Request] { shared.state.withLock { $0.requests } }
 
-    /// Serves one connection to its end.
+    /// Serves one connection until it ends.
     private static func serve(
         _ connection: Int32, _ shared: Shared, _ treat: @Sendable (Request, Int) -> Behaviour
     ) {
@@ -157,13 +157,13 @@ private struct RequestReader {
 }
 
 extension LoopbackServer.Behaviour {
-    /// Treats a request; returns whether the connection continues.
+    /// Performs the behaviour for a request; returns whether the connection continues.
     fileprivate func perform(on connection: Int32, asksForHead: Bool) -> Bool {
         switch self {
         case .answer(let status, let headers, let body):
             let length = status == 304 ? [] : ["Content-Length: \(body.count)"]
             let head = (["HTTP/1.1 \(status) Said"] + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
-            // Bytes after the head of an answer without a body would be taken for the next answer.
+            // If an answer has no body, further bytes would be parsed as the next answer.
             return Self.write(Array(head.utf8) + (asksForHead || status == 304 ? [] : body), to: connection)
         case .bytes(let bytes):
             _ = Self.write(bytes, to: connection)

@@ -5,7 +5,7 @@ package struct MemorySource: ByteSource, Sendable {
     /// The bytes of the whole bag.
     package let bytes: [UInt8]
 
-    /// A source over `bytes`.
+    /// Creates a source over `bytes`.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// The number of bytes.
@@ -29,7 +29,7 @@ package struct MemorySink: ByteSink, Sendable {
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
 
-    /// An empty sink.
+    /// Creates an empty sink.
     package init() {}
 
     /// Appends `bytes`.
@@ -40,7 +40,7 @@ package struct MemorySink: ByteSink, Sendable {
 package struct ClosureSink: ByteSink {
     private let body: (UnsafeRawBufferPointer) throws -> Void
 
-    /// A sink that calls `body` with each run of bytes, in file order.
+    /// Creates a sink that calls `body` with each run of bytes, in file order.
     package init(_ body: @escaping (UnsafeRawBufferPointer) throws -> Void) { self.body = body }
 
     /// Calls the closure.

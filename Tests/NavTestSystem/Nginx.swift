@@ -5,14 +5,14 @@ internal import NavTestKit
 
 /// A real nginx on loopback that serves a folder.
 ///
-/// It ends when it is stopped, when its last reference is released, and when this process ends for any reason.
+/// It ends when it is stopped, when its last reference is released, or when this process ends for any reason.
 package final class Nginx: Sendable {
     /// The program named by `NAVBUS_NGINX`, otherwise the installed one; nil when there is none.
     package static let program: String? = [
         ProcessInfo.processInfo.environment["NAVBUS_NGINX"] ?? "/usr/sbin/nginx"
     ].first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Its TLS identity, as paths of PEM files.
+    /// The TLS identity of the server, as paths of PEM files.
     package struct Certificate: Sendable {
         var certificate: String
         var key: String
@@ -21,7 +21,7 @@ package final class Nginx: Sendable {
         package init(_ certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
     }
 
-    /// The port on which it listens.
+    /// The port on which the server listens.
     package let port: UInt16
     /// The URL up to the path.
     package let url: String
@@ -37,16 +37,16 @@ package final class Nginx: Sendable {
     /// Starts serving a folder.
     ///
     /// - Parameters:
-    ///   - directives: further directives of the server block.
-    ///   - certificate: nil to serve without TLS.
-    /// - Throws: ``Failure`` with nginx's output when it does not start.
+    ///   - directives: additional directives of the server block.
+    ///   - certificate: the TLS identity; nil to serve without TLS.
+    /// - Throws: ``Failure`` with nginx's output if it does not start.
     package init(serving folder: String, _ directives: String = "", certificate: Certificate? = nil) throws {
         guard let program = Self.program else { throw Failure("nginx is not installed") }
         let scratch = try TemporaryFolder()
         let home = scratch.path
         do {
-            // A port found free may be taken by another test before nginx binds it. So this process binds the port, and
-            // nginx inherits the socket, as in nginx's upgrade to a newer version.
+            // Another test could take a free port before nginx binds it, so this process binds the port and nginx
+            // inherits the socket, as when nginx is upgraded.
             let (listener, port) = try LoopbackSocket.listen()
             defer { close(listener) }
             _ = fcntl(listener, F_SETFL, O_NONBLOCK)
@@ -68,10 +68,10 @@ package final class Nginx: Sendable {
                 }
                 """
             try configuration.write(toFile: home + "/nginx.conf", atomically: true, encoding: .utf8)
-            // Workers must run as the owner of files that only the owner may read.
+            // The workers must run as the owner of files that only the owner may read.
             let user = getuid() == 0 ? ["-g", "user root;"] : []
             var ends: [Int32] = [-1, -1]
-            guard pipe(&ends) == 0 else { throw Failure("no pipe to nginx") }
+            guard pipe(&ends) == 0 else { throw Failure("cannot create a pipe to nginx") }
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             defer { close(ends[0]) }
             leash = ends[1]
@@ -105,9 +105,9 @@ package final class Nginx: Sendable {
         }
     }
 
-    /// Ends nginx immediately: open connections are cut, new ones are refused.
+    /// Ends nginx immediately: open connections are cut, and new ones are refused.
     package func stop() {
-        // nginx ignores a signal that arrives while it starts its worker.
+        // nginx ignores a signal that arrives while it is starting its worker.
         while process.exitStatus == nil {
             process.send(SIGTERM)
             usleep(5_000)
@@ -119,7 +119,7 @@ package final class Nginx: Sendable {
     /// The number of answered requests.
     package var answeredCount: Int { answers.count }
 
-    /// The sent files, in order, by their real paths with links resolved.
+    /// The files sent, in order, by their paths with symbolic links resolved.
     package var sentFiles: [String] {
         answers.compactMap { answer in
             let words = answer.split(separator: " ", maxSplits: 2)

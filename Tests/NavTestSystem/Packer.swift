@@ -1,12 +1,12 @@
 internal import CZlib
 internal import CZstd
 
-/// Compression as used by servers.
+/// Compression in the formats that servers use.
 package enum Packer {
-    /// Packs bytes as gzip.
+    /// Compresses bytes as gzip.
     package static func gzip(_ bytes: [UInt8]) -> [UInt8] { deflate(bytes, windowBits: 31) }
 
-    /// Packs bytes as gzip, zlib or bare deflate, by zlib's `windowBits`.
+    /// Compresses bytes as gzip, zlib or raw deflate, according to zlib's `windowBits`.
     package static func deflate(_ bytes: [UInt8], windowBits: Int32) -> [UInt8] {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
@@ -28,7 +28,7 @@ package enum Packer {
         return Array(output[..<made])
     }
 
-    /// Packs bytes as zstd.
+    /// Compresses bytes as zstd.
     package static func zstd(_ bytes: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: ZSTD_compressBound(bytes.count))
         let made = output.withUnsafeMutableBytes { output in

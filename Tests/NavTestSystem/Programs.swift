@@ -1,18 +1,18 @@
 internal import Foundation
 internal import Glibc
 
-/// The programs of this package, and functions that run a program to its end.
+/// The programs of this package, and functions that run a program until it ends.
 package enum Programs {
-    /// The folder of the test binary, where the probes are built as well.
+    /// The folder of the test binary, which also contains the probes.
     package static let besideTests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().path
 
-    /// The folder of the programs: `NAVBUS_BIN`, otherwise beside the tests.
+    /// The folder of the programs: `NAVBUS_BIN`, otherwise that of the test binary.
     package static let folder = ProcessInfo.processInfo.environment["NAVBUS_BIN"] ?? besideTests
 
     /// Returns the path of a program of this package by its name, or of any other program by its path.
     ///
-    /// - Throws: ``Failure`` when it does not exist.
+    /// - Throws: ``Failure`` if it does not exist.
     package static func path(_ program: String) throws -> String {
         let path = program.hasPrefix("/") ? program : folder + "/" + program
         guard FileManager.default.isExecutableFile(atPath: path) else {
@@ -25,9 +25,9 @@ package enum Programs {
     package struct Result: Sendable {
         /// The exit status, or 128 plus the number of the signal that ended it.
         package var status: Int32
-        /// Everything that it wrote to standard output.
+        /// All standard output.
         package var output: String
-        /// Everything that it wrote to standard error.
+        /// All standard error.
         package var errors: String
 
         /// Creates a result from its parts.
@@ -41,13 +41,13 @@ package enum Programs {
         package var errorLines: [Substring] { errors.split(separator: "\n") }
     }
 
-    /// Runs a program to its end. Its input and output are files, so that no pipe can fill up.
+    /// Runs a program until it ends. Its input and output are files, because a pipe could fill up.
     ///
     /// - Parameters:
-    ///   - program: as ``path(_:)``.
+    ///   - program: a program as in ``path(_:)``.
     ///   - variables: environment variables in addition to those of this process.
-    ///   - input: its standard input.
-    /// - Throws: ``Failure`` when it cannot be started; a failure of the program is part of the result.
+    ///   - input: the standard input.
+    /// - Throws: ``Failure`` if it cannot be started; a failure of the program is part of the result.
     package static func run(
         _ program: String, _ arguments: [String] = [], variables: [String: String] = [:], input: String = ""
     ) throws -> Result {
@@ -66,14 +66,14 @@ package enum Programs {
     }
 }
 
-/// A file without a name in any folder, which disappears with this object.
+/// A temporary file without a name, which is deleted with this object.
 private final class UnnamedFile {
     let descriptor: Int32
 
     init(_ text: String = "") throws {
         var template = Array((NSTemporaryDirectory() + "/navbus-XXXXXX").utf8CString)
         descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw Failure("no temporary file: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw Failure("cannot create a file: \(String(cString: strerror(errno)))") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         unlink(template)
         let bytes = Array(text.utf8)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The Python interpreter in which foreign clients and reference readers run.
+/// The Python interpreter that runs the Python clients and reference readers.
 package enum Python {
     private static let named = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"]
 
@@ -12,16 +12,17 @@ package enum Python {
             ?? "/usr/bin/python3"
     }()
 
-    /// Returns whether tests can use the modules.
+    /// Whether the modules are available to tests.
     ///
-    /// An interpreter named by `NAVBUS_PYTHON` must have all modules: a missing one fails the tests instead of skipping them.
+    /// An interpreter named by `NAVBUS_PYTHON` must have all modules: a missing one fails the tests instead of skipping
+    /// them.
     package static func has(_ modules: String) -> Bool {
         named != nil || Programs.succeeds(path, ["-c", "import \(modules)"])
     }
 
-    /// Returns the output of a script, or of a script file.
+    /// Returns the output of a script or a script file.
     ///
-    /// - Throws: ``Failure`` when it cannot be started or fails.
+    /// - Throws: ``Failure`` if it cannot be started or fails.
     package static func run(
         _ arguments: [String], variables: [String: String] = [:], input: String = ""
     ) throws -> String {

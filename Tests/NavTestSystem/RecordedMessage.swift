@@ -1,17 +1,17 @@
 import NavBag
 
-/// A message of a bag with its payload as it was recorded.
+/// A message of a bag with its recorded payload.
 package struct RecordedMessage: Equatable {
     /// The topic of its channel.
     package var topic: String
-    /// When it was recorded, ns.
+    /// The time at which it was recorded, ns.
     package var logTime: UInt64
     package var data: [UInt8]
 }
 
 /// Returns every message of the bag at `path`, in file order.
 ///
-/// - Throws: a `BagError` when the bag cannot be read.
+/// - Throws: `BagError` if the bag cannot be read.
 package func content(of path: String) throws -> [RecordedMessage] {
     let reader = try BagReader(path: path)
     var cursor = reader.messages()

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import NavTestKit
 
-/// A self-signed certificate for 127.0.0.1 and its key; its files are removed with its last reference.
+/// A self-signed certificate for 127.0.0.1 and its key; the files are removed when the last reference is released.
 package final class SelfSignedCertificate: Sendable {
     private let folder: TemporaryFolder
 
-    /// The file of the certificate.
+    /// The path of the certificate.
     package var certificate: String { folder.path + "/certificate.pem" }
     /// The TLS identity for a server.
     package var files: Nginx.Certificate { Nginx.Certificate(certificate, key: folder.path + "/key.pem") }
 
-    /// Whether `openssl`, which makes certificates, is available.
+    /// Whether `openssl`, which creates the certificates, is available.
     package static let isPossible = Programs.succeeds("/usr/bin/env", ["openssl", "version"])
 
-    /// Makes a certificate.
+    /// Creates a certificate.
     package init() throws {
         folder = try TemporaryFolder()
         let arguments = [

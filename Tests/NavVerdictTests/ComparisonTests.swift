@@ -2,9 +2,9 @@ import NavGeo
 import NavVerdict
 import Testing
 
-/// The paired comparison.
+/// The paired comparison of two builds.
 struct ComparisonTests {
-    /// Returns the result of bags whose figures are the same but for one.
+    /// Returns the result of bags whose figures are equal except for one.
     private static func fleet(_ values: [Double], others: [String] = ["reroutes"]) -> FleetResult {
         FleetResult(
             build: "b",
@@ -22,7 +22,7 @@ struct ComparisonTests {
         PairedComparison(fleet(before), fleet(after)) { _ in EventDiff.Tolerances() }
     }
 
-    /// Pseudorandom values from a seed.
+    /// Returns pseudorandom values from a seed.
     private static func noise(_ count: Int, seed: UInt64) -> [Double] {
         var random = SplitMix64(seed: seed)
         return (0..<count).map { _ in random.uniform() - 0.5 }
@@ -54,14 +54,14 @@ struct ComparisonTests {
         #expect(row.pairs == count && abs(row.mean - 0.4) < 0.1)
     }
 
-    /// The least number of changed bags that is reported depends on the number of figures alone.
+    /// The smallest number of changed bags that is reported depends only on the number of figures.
     @Test(arguments: [12, 13, 20, 37, 400])
-    func changeIsReportedFromAFewBagsOn(count: Int) throws {
+    func changeIsReportedOnceEnoughBagsDiffer(count: Int) throws {
         let (before, sizes) = (Self.noise(count, seed: 3), Self.noise(count, seed: 4))
         for (others, least) in [([], 8), (Metric.allCases.map(\.rawValue), 11)] {
             for changed in [least - 1, least] {
                 let after = before.indices.map { before[$0] + ($0 < changed ? 1 + sizes[$0] : 0) }
-                // The bags have their names by their place.
+                // The position of a bag determines its name.
                 let rows = try [0, 5, count / 2].map { shift in
                     let order = before.indices.map { ($0 + shift) % count }
                     let comparison = PairedComparison(
@@ -76,7 +76,7 @@ struct ComparisonTests {
         }
     }
 
-    /// With equal differences the test is the sign test, whose level the binomial distribution gives.
+    /// With equal differences the test is the sign test, whose level follows from the binomial distribution.
     @Test(arguments: [(40, 30), (100, 65), (1_000, 545)])
     func equalDifferencesAreCounted(count: Int, least: Int) throws {
         let before = [Double](repeating: 1, count: count)
@@ -95,7 +95,7 @@ struct ComparisonTests {
         #expect(line.hasPrefix("unclear ") && line.hasSuffix("too few bags differ for a decision"), "\(line)")
     }
 
-    @Test func figureOfOneSideIsADifference() throws {
+    @Test func figureOfOnlyOneSideIsADifference() throws {
         var (before, after) = (Self.fleet([1, 2, 3]), Self.fleet([1, 2, 3]))
         for index in 0..<2 { after.bags[index].record.metrics["cross_track_p95_m"] = nil }
         before.bags[0].record.metrics["right_road"] = 1
@@ -120,7 +120,7 @@ struct ComparisonTests {
         }
     }
 
-    @Test func verdictsAndEventsThatDifferAreNamed() {
+    @Test func differingVerdictsAndEventsAreListed() {
         let before = Self.fleet([1, 2])
         var after = before
         after.bags[1].verdict = .failed
@@ -133,7 +133,7 @@ struct ComparisonTests {
         #expect(comparison.lines.contains { $0.contains("new: say: Turn left") })
     }
 
-    @Test func eachBagHasItsOwnTolerances() {
+    @Test func tolerancesApplyPerBag() {
         func drive(_ time: Double) -> FleetResult {
             var result = Self.fleet([1, 1])
             for index in result.bags.indices {

@@ -3,9 +3,9 @@ import NavMessages
 import NavVerdict
 import Testing
 
-/// The figures of a drive against its truth, on straight roads near 60° N.
+/// The figures of a drive compared with its truth, on straight roads near 60° N.
 struct DriveFiguresTests {
-    /// A place in metres east and north of a corner.
+    /// A place, in metres east and north of a corner.
     private typealias Place = (east: Double, north: Double)
 
     private static let frame = LocalFrame(origin: NavGeo.Coordinate(latitude: 60, longitude: 25))
@@ -37,7 +37,7 @@ struct DriveFiguresTests {
         return Route(geometry: NavMessages.Polyline(points))
     }
 
-    /// Returns the figures of a drive whose routes came into force at some times, with reroutes at others.
+    /// Returns the figures of a drive, with routes that come into force and reroutes at the given times.
     private static func figures(
         _ truth: Truth, _ routes: [(time: Double, corners: [Place])], reroutes: [Double] = [],
         because reason: RerouteReason = .offRoute, until end: Double, off: Range<Double>? = nil, arrival: Double? = nil,
@@ -69,14 +69,14 @@ struct DriveFiguresTests {
             Self.truth(drive), [(0, Self.road), (110, [(900, 0), (-500, 0)])], reroutes: [110], until: 200)
         #expect(seen["missed_deviations"] == 0 && seen["false_reroutes"] == 0)
         #expect((8...10).contains(seen["deviation_delay_s"] ?? 0))
-        // Before the turn the reroute has no cause.
+        // Before the turn the reroute has no reason.
         #expect(Self.figures(Self.truth(drive), [(0, Self.road)], reroutes: [90], until: 200)["false_reroutes"] == 1)
     }
 
-    @Test func reroutesBecauseOfADeviationAreFalseWithoutOne() {
+    @Test func deviationRerouteWithoutADeviationIsFalse() {
         let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (0, 0)]))
         for (reason, count) in [(RerouteReason.offRoute, 1.0), (.wrongWay, 1), (.manual, 0), (.waypoint, 0)] {
-            // The first has no cause; at the second the vehicle is driving back.
+            // The first reroute has no reason; at the second the vehicle is driving back.
             let figures = Self.figures(truth, [(0, Self.road)], reroutes: [90, 110], because: reason, until: 200)
             #expect(figures["false_reroutes"] == count, "\(reason)")
         }
@@ -87,14 +87,14 @@ struct DriveFiguresTests {
         let drive = Self.drive([(0, 0), (500, 0), (500, 300), (500, 0), (0, 0)])
         #expect(Self.figures(Self.truth(drive), [(0, corner)], until: 160)["missed_deviations"] == 1)
         #expect(Self.figures(Self.truth(Self.drive(corner)), [(0, corner)], until: 150)["missed_deviations"] == 0)
-        // Without a reroute the state stays off the route: that reports what follows as well.
+        // Without a reroute the state stays off-route, which also reports the later deviations.
         let crossing = drive + Self.drive([(0, 0), (0, 100), (200, 100), (200, -500)])
         let told = Self.figures(Self.truth(crossing), [(0, corner)], until: 250, off: 88..<251)
         #expect(told["missed_deviations"] == 0 && told["deviation_delay_s"].map { $0 > 4 } == true, "\(told)")
     }
 
     @Test func deviationAfterTheEndOfTheDriveIsNotMissed() {
-        // A recording that was cut from a longer one keeps the whole truth.
+        // A recording that is cut from a longer one has the whole truth.
         let whole = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
         #expect(Self.figures(whole, [(0, Self.road)], until: 95)["missed_deviations"] == 0)
         #expect(Self.figures(whole, [(0, Self.road)], until: 130)["missed_deviations"] == 1)
@@ -103,7 +103,7 @@ struct DriveFiguresTests {
     @Test func routeThatPassesARoadTwiceIsFollowed() {
         let there: [Place] = [(0, 0), (1_000, 0), (0, 0), (0, 500)]
         for speed in [10.0, 2] {
-            // The vehicle turns round before the end of the road, or on a place beside it.
+            // The vehicle turns round before the end of the road, or in a place beside it.
             for end: [Place] in [[(1_000, 0)], [(970, 0)], [(990, 0), (1_000, 10), (990, 8)]] {
                 let drive = Self.drive([(0, 0)] + end + [(0, 0), (0, 500)], speed: speed)
                 let figures = Self.figures(
@@ -115,12 +115,12 @@ struct DriveFiguresTests {
 
     @Test func manoeuvresAndCreepingAreNoDeviations() {
         let standing = [Place](repeating: (300, 6), count: 60)
-        // Backs 30 m into a parking place, stands there, and creeps on.
+        // The vehicle backs 30 m into a parking place, stops there, and creeps on.
         let parking = Self.drive([(0, 0), (330, 0)]) + Self.drive([(330, 0), (300, 6)], speed: 1) + standing
         let drive = parking + Self.drive([(300, 6), (340, 0)], speed: 0.3) + Self.drive([(340, 0), (3_000, 0)])
         let figures = Self.figures(Self.truth(drive), [(0, Self.road)], until: Double(drive.count - 1))
         #expect(figures["missed_deviations"] == 0)
-        // A route that is found while the vehicle stands begins there.
+        // A route that is found while the vehicle is stationary begins there.
         let found = Self.figures(
             Self.truth(standing + Self.drive([(300, 6), (900, 0)])), [(0, Self.road), (30, [(300, 0), (3_000, 0)])],
             reroutes: [50], until: 110)
@@ -137,7 +137,7 @@ struct DriveFiguresTests {
     }
 
     @Test func deviationThatItsRerouteEndsAtOnceIsJudged() {
-        // Leaves the road at the corner, at 100 s.
+        // The vehicle leaves the road at the corner, at 100 s.
         let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
         let north: [Place] = [(1_000, 0), (1_000, 1_000)]
         for time in [102.5, 103] {
@@ -145,7 +145,7 @@ struct DriveFiguresTests {
             #expect((0.5...2.5).contains(figures["deviation_delay_s"] ?? -1), "\(figures)")
             #expect(figures["missed_deviations"] == 0 && figures["false_reroutes"] == 0)
         }
-        // Another route may have other causes, and a report may be about the route before.
+        // Another route may have other reasons, and a report may concern the previous route.
         let unreported = [(0.0, nil), (97, 95..<97)].map { (start: Double, off: Range<Double>?) in
             Self.figures(truth, [(0, Self.road), (start, Self.road), (103, north)], until: 150, off: off)
         }
@@ -153,7 +153,7 @@ struct DriveFiguresTests {
     }
 
     @Test func rerouteThatPrecedesTheDistanceIsADeviationsReport() {
-        // A sharp turn of a recorded drive, where the vehicle stays within 10 m of its route for 4 s.
+        // A sharp turn from a recorded drive, in which the vehicle stays within 10 m of its route for 4 s.
         let old: [Place] = [
             (111.5, 17.6), (96.4, 28.2), (81.6, 34), (59, 34.6), (35.5, 27.1), (5, 5), (-0.4, -0.4), (-3.4, -3.4),
             (-28.1, -43.4), (-35.6, -57.2), (-38.5, -76.1),
@@ -195,7 +195,7 @@ struct DriveFiguresTests {
 
     @Test func arrivalIsComparedWithTheTruth() {
         let corners: [Place] = [(0, 0), (1_000, 0)]
-        // Reaches the destination at 100 s and stays there.
+        // The vehicle reaches the destination at 100 s and stays there.
         let truth = Self.truth(Self.drive(corners) + [Place](repeating: (1_000, 0), count: 30))
         let cases: [(told: Double?, end: Double, missed: Double, error: Double?)] = [
             (98, 130, 0, 20), (70, 130, 0, 300), (125, 130, 1, 0), (nil, 130, 1, nil), (nil, 105, 1, nil),
@@ -207,7 +207,7 @@ struct DriveFiguresTests {
             let found = figures["arrival_error_m"]
             #expect(error.map { abs($0 - (found ?? -1)) < 1 } ?? (found == nil), "\(found ?? -1)")
         }
-        // The driver goes on to another destination.
+        // The driver continues to another destination.
         let onwards = Self.figures(truth, [(0, corners), (105, [(1_000, 0), (1_000, 900)])], until: 130)
         #expect(onwards["missed_arrivals"] == 0)
         let short = Self.truth(Array(Self.drive(corners).prefix(60)))
@@ -217,7 +217,7 @@ struct DriveFiguresTests {
 
     @Test func roundTripArrivesAtItsEnd() {
         let round: [Place] = [(0, 0), (500, 0), (500, 500), (0, 500), (0, 0)]
-        // Begins beside the road, nearest to the last part of the route.
+        // The drive begins beside the road, nearest to the last part of the route.
         let drive = [(-15, 5)] + Self.drive(round) + [Place](repeating: (0, 0), count: 20)
         for (told, missed) in [(nil, 1), (199, 0)] as [(Double?, Double)] {
             let figures = Self.figures(Self.truth(drive), [(0, round)], until: 220, arrival: told)
@@ -239,7 +239,7 @@ struct DriveFiguresTests {
         let whole = figures(Self.truth(drive))
         #expect(whole["missed_deviations"] == 0 && whole["false_reroutes"] == 1 && whole["arrivals"] == 1)
         #expect(whole["eta_error_s"].map { abs($0 - 11) < 1 } == true, "\(whole)")
-        // Times from another epoch; the beginning; all but a minute within.
+        // Times from another epoch; only the beginning; all but a minute in the middle.
         let hole = drive.enumerated().filter { !(20...80).contains($0.offset) }
         let partial = [
             Self.truth(drive, from: -1.7e9), Self.truth(Array(drive.prefix(30))), Self.truth(Array(drive.prefix(39))),
@@ -247,7 +247,7 @@ struct DriveFiguresTests {
         for truth in partial { #expect(names.allSatisfy { figures(truth)[$0] == nil }) }
         let holed = figures(Truth(hole.map { (Double($0.offset), Self.coordinate($0.element)) }))
         #expect(holed["missed_deviations"] == nil && holed["eta_error_s"] == whole["eta_error_s"])
-        // Nothing shows whether a reroute after the last position is false.
+        // The truth does not show whether a reroute after its last position is false.
         let short = Self.figures(Self.truth(Array(drive.prefix(95))), routes, reroutes: [99], until: 100)
         #expect(short["missed_deviations"] == 0 && short["false_reroutes"] == nil)
     }
@@ -255,7 +255,7 @@ struct DriveFiguresTests {
     @Test func eachTripHasItsOwnArrival() {
         let truth = Self.truth(Self.drive([(0, 0), (1_000, 0), (1_000, 1_000)]))
         var figures = DriveFigures(truth: truth)
-        // The first destination is given up after 20 s; the second is reached at 97 s, the third at 197 s.
+        // The first destination is abandoned after 20 s; the second is reached at 97 s, the third at 197 s.
         for second in 0...200 {
             let time = Double(second)
             switch second {
@@ -273,7 +273,7 @@ struct DriveFiguresTests {
     }
 
     @Test func driveEndsAtItsDestination() {
-        // After its arrival the vehicle drives on, past the destination again.
+        // After its arrival the vehicle continues, and passes the destination again.
         let drive = Self.drive([(0, 0), (1_000, 0), (1_000, 500), (1_000, -500)])
         let figures = Self.figures(
             Self.truth(drive), [(0, [(0, 0), (1_000, 0)])], until: 100, arrival: 100, eta: 100)

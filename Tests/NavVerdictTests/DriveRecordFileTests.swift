@@ -1,7 +1,7 @@
 import NavVerdict
 import Testing
 
-/// Records of runs as bytes.
+/// The encoding of run records.
 struct DriveRecordFileTests {
     /// A record with a value in every field.
     private static var full: DriveRecord {
@@ -25,7 +25,7 @@ struct DriveRecordFileTests {
     }
 
     @Test func everyFieldRoundTrips() {
-        // A field that is added to the record must be in the file, and here.
+        // A field that is added to the record must also be added to the file and to this test.
         let fields = Mirror(reflecting: Self.full).children.compactMap(\.label)
         #expect(
             fields == ["events", "metrics", "unexpected", "unmeasured", "fixes", "notes", "keys", "failure"])
@@ -44,7 +44,7 @@ struct DriveRecordFileTests {
         #expect(runs[0].keys == runs[1].keys && runs[0].keys != runs[2].keys)
     }
 
-    @Test func damagedFileTrapsNowhere() {
+    @Test func damagedFileNeverTraps() {
         let bytes = DriveRecordFile([.init(Self.full), .init(Self.full)]).bytes
         for count in bytes.indices { #expect(DriveRecordFile(bytes: Array(bytes[..<count])).runs.isEmpty) }
         #expect(DriveRecordFile(bytes: bytes + [0]).runs.isEmpty)

@@ -1,9 +1,9 @@
 import NavVerdict
 import Testing
 
-/// Expectations about the time between events.
+/// Expectations on the time between events.
 struct ExpectationTests {
-    /// Returns the unmet expectations of a line about events at some times, written as in a line.
+    /// Returns the unmet expectations of a line, for events at the given times in the syntax of a line.
     private static func failures(
         _ line: String, _ events: [(time: Double, line: String)], until end: Double = .infinity
     ) throws -> [String] {
@@ -20,7 +20,7 @@ struct ExpectationTests {
     private static let forbidden = "never reroute APPLIED within 5 s of deviation OFF_ROUTE"
 
     @Test func eachEventIsFollowedInTime() throws {
-        // In time; of the same moment, in the other order; too late.
+        // In time; at the same time but in the other order; too late.
         let drive = [
             (10.0, "deviation OFF_ROUTE"), (15, "reroute APPLIED OFF_ROUTE"), (20, "deviation ON_ROUTE"),
             (30, "reroute APPLIED OFF_ROUTE"), (30, "deviation OFF_ROUTE"), (40, "deviation OFF_ROUTE"),
@@ -34,7 +34,7 @@ struct ExpectationTests {
         #expect(try Self.failures(Self.quick.replacing("5 s", with: "5.1 s"), drive).isEmpty)
     }
 
-    @Test func onlyWhatTheRecordingShowsIsJudged() throws {
+    @Test func eventsOutsideTheRecordingAreNotJudged() throws {
         let drive = [(1.0, "reroute APPLIED OFF_ROUTE"), (10, "deviation OFF_ROUTE")]
         #expect(try Self.failures(Self.quick, drive, until: 14).isEmpty)
         #expect(try Self.failures(Self.quick, drive, until: 15).count == 1)
@@ -48,9 +48,9 @@ struct ExpectationTests {
         #expect(try Self.failures(line, drive + [(70, "reroute APPLIED OFF_ROUTE")]).count == 1)
     }
 
-    /// Quotes distinguish a road's name from a word of the line.
+    /// Quotes distinguish a road's name from a keyword of the line.
     @Test(arguments: ["route via Road \"within\" Walls, Ring", "route via \"Road within\" Walls, *"])
-    func roadNameMayHaveAWordOfTheLine(line: String) throws {
+    func roadNameMayContainAKeyword(line: String) throws {
         for (text, count) in [
             ("Road within Walls, Ring", 0), ("Road \"within\" Walls, Ring", 0), ("Road without Walls, Ring", 1),
         ] {

@@ -2,7 +2,7 @@ import NavConfig
 import NavVerdict
 import Testing
 
-/// The fleet file.
+/// The parsing of fleet files.
 struct FleetTests {
     private static func fleet(_ text: String) throws -> Fleet {
         try Fleet(try YAMLValue(yaml: text, source: "fleet file 'f.yaml'"))

@@ -3,7 +3,7 @@ import NavMessages
 import NavVerdict
 import Testing
 
-/// Verdicts on records, references, classes and the result file.
+/// The verdicts on records, references, classes of changes, and the result file.
 struct VerdictTests {
     private static func event(_ time: Double, _ text: String) -> EventDiff.Event {
         EventDiff.Event(time: time, topic: "/t", text: text)
@@ -172,7 +172,7 @@ struct VerdictTests {
         #expect(tenths(-0.5) == "-0.5" && tenths(-12.34) == "-12.3" && tenths(0.04) == "0.0")
     }
 
-    /// Long lists are compared in parts.
+    /// Long lists are compared in sections.
     @Test(arguments: [0, 3, 700])
     func differencesTransformOneListIntoTheOther(period: Int) {
         let before = (0..<4_000).map { Self.event(Double($0), "say: \($0 % 97)") }
@@ -193,7 +193,7 @@ struct VerdictTests {
         #expect(before.count - removed.count == diff.commonCount && after.count - added.count == diff.commonCount)
         func counted(_ texts: [String]) -> [String: Int] { Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +) }
         #expect(counted(before.map(\.text) + added) == counted(after.map(\.text) + removed))
-        // Nothing in common, as with another language: this once took gigabytes, quadratic in the events.
+        // The lists have no common event, as with another language; quadratic memory would be gigabytes.
         let other = before.map { Self.event($0.time, "dire : " + $0.text) }
         #expect(EventDiff(before, other).changes.count == 8_000)
     }

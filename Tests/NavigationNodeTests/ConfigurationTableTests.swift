@@ -9,7 +9,7 @@ import NavigationNode
 import Testing
 import TileCacheNode
 
-/// The documented tables of configuration keys equal those of the nodes; `NAVBUS_REWRITE=1` rewrites them.
+/// The documented tables of configuration keys, which must equal those of the nodes; `NAVBUS_REWRITE=1` rewrites them.
 @Suite(.serialized)
 struct ConfigurationTableTests {
     static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -16,7 +16,7 @@ import NavigationNode
 import Testing
 import TileCacheNode
 
-/// What users write: keys, places, topics.
+/// The values that users configure: keys, places, topics.
 struct ConfigurationTests {
     @Test func everyKeyIsDocumentedAndAcceptsItsDefault() throws {
         try check(RunConfiguration<NavigationConfiguration>.self)
@@ -117,7 +117,7 @@ struct ConfigurationTests {
         #expect(try ConfigLoader.load(GNSSConfiguration.self, file: nil, overrides: ["source="]).source == nil)
     }
 
-    @Test func configurationsSayWhatTheirNodeLacks() {
+    @Test func configurationsReportMissingSettings() {
         var receiver = GNSSConfiguration()
         #expect(receiver.omission?.contains("source=") == true)
         receiver.source = .path("drive.csv")
@@ -169,7 +169,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func listsOfAFileAreThoseOfTheCommandLine() throws {
+    @Test func listsAreTheSameInAFileAndOnTheCommandLine() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/node.yaml"
             try
@@ -182,7 +182,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func filesOfTheProviderAreInputsOnlyIfItIsUsed() throws {
+    @Test func providerFilesAreInputsOnlyIfTheProviderIsUsed() throws {
         var configuration = NavigationConfiguration()
         configuration.online.tokenFile = "/token"
         configuration.online.directions.authorities = "/ca.pem"

@@ -11,27 +11,27 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Tiles that a route needs: missing ones are reported and requested from the tile cache.
+/// The tiles that a route needs: missing tiles are reported and requested from the tile cache.
 struct CoverageTests {
     private static var waypoints: [Waypoint] {
         [Helsinki.from, Helsinki.to].map { Waypoint(latitude: $0.latitude, longitude: $0.longitude) }
     }
 
-    /// Moves the files of a tile away.
+    /// Moves the files of a tile to another folder.
     private static func hide(_ tile: RoadTileID, in path: String) throws {
         for file in [tile.path, tile.ranksPath] {
             try FileManager.default.moveItem(atPath: "\(path)/\(file)", toPath: "\(path)/\(file).away")
         }
     }
 
-    /// Moves the files of the tile of a layer around a place away and returns the tile.
+    /// Moves the files of a layer's tile around a place to another folder and returns the tile.
     private static func hide(_ layer: RoadLayer, at place: NavGeo.Coordinate, in path: String) throws -> RoadTileID {
         let tile = RoadTileID(layer: layer, containing: place)
         try hide(tile, in: path)
         return tile
     }
 
-    /// A tile cache that restores requested tiles and records the requests.
+    /// Serves a tile cache that restores requested tiles and reports the requests.
     private static func serveTiles(_ table: ServiceTable, _ note: @escaping ([UInt32?]) -> Void) throws {
         let path = table.tiles.path
         let cache = ServiceDescription(name: TileCacheService.name, methods: [MethodDescription("GetTile")])
@@ -48,7 +48,7 @@ struct CoverageTests {
         }
     }
 
-    @Test("A complete tileset has no missing tiles, along a request and along the active route")
+    @Test("A complete tileset has no missing tiles, along a requested route and the active route")
     func completeTilesetHasNoMissingTiles() async throws {
         let table = try ServiceTable()
         let early = try await table.call(NavigationService.coverage, RouteCoverageRequest())
@@ -70,8 +70,8 @@ struct CoverageTests {
         #expect(wide.error?.code == .invalidRequest)
     }
 
-    @Test("A missing tile is named, and the error is missing tiles instead of no road nearby")
-    func missingTileIsNamed() async throws {
+    @Test("A missing tile is reported as such instead of as a place without roads")
+    func missingTileIsReported() async throws {
         var hidden: RoadTileID?
         let table = try ServiceTable(prepare: { hidden = try Self.hide(.local, at: Helsinki.to, in: $0) })
         let tile = try #require(hidden)
@@ -103,7 +103,7 @@ struct CoverageTests {
         #expect(reroutes.contains { $0.error?.code == .missingTiles })
     }
 
-    @Test("A node without any tile reports it, loads the tiles it needs, and finds the route")
+    @Test("A node without any tile reports this, requests the needed tiles, and finds the route")
     func emptyMapReportsAndLoadsItsTiles() async throws {
         let table = try ServiceTable(
             [("destination", Helsinki.to.text)],
@@ -122,14 +122,14 @@ struct CoverageTests {
         #expect(!table.node.node.findings(0).contains { $0.code == "no_tiles" })
     }
 
-    /// Returns the findings of the node's health with a code, if their condition has held for a minute from now on.
+    /// Returns the health findings with a code once their condition has lasted for a minute.
     private static func lastingFindings(_ code: String, of table: ServiceTable) -> [HealthFinding] {
         let now = Clocks.monotonic()
         _ = table.node.node.findings(now)
         return table.node.node.findings(now + 60_000_000_000).filter { $0.code == code }
     }
 
-    @Test("A route that lacks tiles for a while is a finding that names them, until they arrive")
+    @Test("Health reports the tiles that a route lacks for a while, until they arrive")
     func lastingLackOfTilesIsAFinding() async throws {
         var hidden: RoadTileID?
         let table = try ServiceTable(
@@ -154,7 +154,7 @@ struct CoverageTests {
     }
 
     @Test(
-        "A vehicle around which the map has no tiles is a finding; one far from the roads inside the map is none",
+        "Health reports a vehicle without map tiles around it, but not one far from the roads inside the map",
         arguments: [(0.0, 0.0, false), (0.1, 0.0, false), (0.0, 10.0, true)])
     func vehicleOutsideTheMapIsAFinding(north: Double, east: Double, isOutside: Bool) async throws {
         let table = try ServiceTable()

@@ -10,9 +10,9 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// Enums that the core and the wire both have.
+/// The enums that exist both in the core and on the wire.
 struct EnumBridgeTests {
-    /// All pairs, each with the cases that the wire does not have.
+    /// All pairs, each with the core's cases that the wire lacks.
     private static let pairs: [(any WireEnum.Type, Set<String>)] = [
         (NavNavigator.DeviationState.self, []), (NavNavigator.RerouteEvent.Reason.self, []),
         (NavNavigator.RerouteEvent.Rejection.self, []), (RouteFailure.Code.self, []),
@@ -38,7 +38,7 @@ struct EnumBridgeTests {
             let wire = Core.Wire(core)
             #expect(wire.isKnown && (wire.rawValue == 0) == missing.contains("\(core)"), "\(type).\(core)")
             #expect((Core.Wire(known: core) == nil) == missing.contains("\(core)"))
-            // A value of several cases is converted to the first of them.
+            // A wire value for several cases is converted to the first of them.
             if let back = Core(wire) { #expect(Core.Wire(back) == wire, "\(type).\(core)") }
         }
         #expect(Core(Core.Wire(rawValue: 0)) == nil && Core(Core.Wire(rawValue: 9_999)) == nil)

@@ -10,11 +10,11 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The time of the fixes in a live node: monotonic, and corrected by the next fix.
+/// The fix time of a live node: monotonic, and corrected by the next fix.
 @Suite struct FixClockTests {
     private static let second: Int64 = 1_000_000_000
 
-    /// A node's loop without a bus: fixes arrive, and the core is asked ten times a second.
+    /// A node's loop without a bus, which receives fixes and requests positions ten times a second.
     private struct Loop {
         let session: NavigationSession
         var clock = FixClock()
@@ -40,7 +40,8 @@ import Testing
             said += session.pass(to: overdue, newestOnly: true).messages
         }
 
-        /// Delivers fixes at moments, seconds, and ends a second after the last one; `isRunning` says when the process is not stopped.
+        /// Delivers fixes at the given seconds and ends a second after the last one; `isRunning` says when the process
+        /// is running.
         mutating func run(_ arrivals: [(at: Double, fix: GnssFix)], isRunning: (Double) -> Bool = { _ in true }) {
             var waiting = arrivals[...]
             let end = (arrivals.last?.at ?? 0) + 1
@@ -48,7 +49,7 @@ import Testing
                 let now = Double(tenth) / 10
                 guard isRunning(now) else { continue }
                 let ns = Int64(tenth) * 100_000_000
-                // The loop takes one message a turn.
+                // The loop takes one message per turn.
                 turn(at: ns, isInboxEmpty: waiting.first.map { $0.at > now } ?? true)
                 while let next = waiting.first, next.at <= now {
                     waiting = waiting.dropFirst()
@@ -93,14 +94,14 @@ import Testing
         #expect(loop.rejections.isEmpty)
     }
 
-    /// In a playback at 20 times the speed half a second of waiting would be ten of the drive.
+    /// At 20 times the speed, half a second of waiting would skip ten seconds of the drive.
     @Test(arguments: [false, true])
     func predictionsResumeAfterAStallOnceTheInboxIsEmpty(isPlayback: Bool) {
         var clock = FixClock()
         #expect(clock.turn(0, isInboxEmpty: true, isPlayback: isPlayback) == nil)
         clock.rest(until: Self.second / 10, from: 0)
         let resumed = 5 * Self.second
-        // Messages that arrived during the stall are handled first, however long that takes.
+        // Messages that arrived during the stall are handled first, however long this takes.
         #expect(clock.turn(resumed, isInboxEmpty: false, isPlayback: isPlayback) != nil)
         for step in 1...9 as ClosedRange<Int64> {
             clock.rest(until: .max, from: resumed)
@@ -109,7 +110,7 @@ import Testing
             #expect(clock.turn(now, isInboxEmpty: false, isPlayback: isPlayback) == max(now, settled))
         }
         #expect(clock.turn(resumed + Self.second, isInboxEmpty: true, isPlayback: isPlayback) == nil)
-        // An inbox that is empty at once may still be filling.
+        // Messages may still be arriving in an inbox that is empty right after the stall.
         clock.rest(until: resumed + Self.second, from: resumed + Self.second)
         let again = resumed + 10 * Self.second
         let wake = clock.turn(again, isInboxEmpty: true, isPlayback: isPlayback)
@@ -120,7 +121,7 @@ import Testing
 
     @Test func stoppedProcessPublishesNoPredictionsForThePast() throws {
         var loop = try Loop()
-        // Of the fixes of the minute in which the process was stopped, the last ten are queued.
+        // While the process was stopped for a minute, only the last ten fixes were queued.
         let fixes = try Self.fixes(120)
         let arrivals = fixes.enumerated().filter { !(20..<70).contains($0.offset) }
         loop.run(arrivals.map { (at: Double($0.offset), fix: $0.element) }) { !(20.05..<79.95).contains($0) }
@@ -164,7 +165,7 @@ import Testing
         let arrivals = fixes.enumerated().filter { !(30..<40).contains($0.offset) }
         loop.run(arrivals.map { (at: Double($0.offset), fix: $0.element) })
         #expect(loop.predicted > 3)
-        // As the journal has it, event by event.
+        // Replayed event by event, as from the journal.
         let again = NavigationSession(
             map: try Helsinki.map.get(), configuration: NavigationConfiguration(), nodeName: "test")
         var said: [OutgoingMessage] = []
@@ -198,7 +199,7 @@ import Testing
         }
     }
 
-    /// Without an origin the route waits for the first fix, even if a threshold changes in the meantime.
+    /// Without an origin the route waits for the first fix, even if a threshold changes meanwhile.
     @Test func routeWithoutOriginWaitsForTheFirstFix() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: NavigationConfiguration(), nodeName: "test")
@@ -207,7 +208,7 @@ import Testing
         let now = NavGeo.Timestamp(nanoseconds: Helsinki.start)
         let asked = session.handle(.setRoute(request), call: 1, caller: "call", at: now)
         #expect(asked.queries.isEmpty && asked.replies.map { $0.reply } == [.awaitingPosition])
-        // The call has its answer, and ends.
+        // The call has been answered and ends.
         _ = session.callEnded(1)
         var changed = NavigationConfiguration()
         changed.navigator.rerouteCooldown = 7

@@ -8,7 +8,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Fixes between the bus and the core.
+/// Conversion of fixes between the bus and the core.
 struct FixConversionTests {
     @Test func coreFixesSurviveTheRoundTrip() throws {
         for type in FixType.allCases where type != .noFix {
@@ -68,17 +68,17 @@ struct FixConversionTests {
         #expect(Fix(GnssFix(latitude: 1, longitude: 2, timestamp: beyond), sequence: 1) == nil)
     }
 
-    /// The σ per axis is the root of the mean of the variances east and north.
+    /// The σ per axis is the root of the mean of the east and north variances.
     @Test func covarianceTakesPrecedenceOverAccuracy() {
         var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), horizontalAccuracyM: 9)
         func sigma() -> Double? { Fix(message, sequence: nil)?.horizontalSigma }
         #expect(sigma() == 9)
         message.positionCovariance = [1, 0, 0, 0, 7, 0, 0, 0, 25]
-        #expect(sigma() == 9, "a covariance of unknown worth")
+        #expect(sigma() == 9, "a covariance of unknown type")
         message.positionCovarianceType = .diagonalKnown
         #expect(sigma() == 2)
         message.positionCovariance = [1, 0, 0, 0]
-        #expect(sigma() == 9, "four of nine values")
+        #expect(sigma() == 9, "a covariance with four of nine values")
         for bad in [Double.nan, -9, .infinity] {
             message.positionCovariance = [bad, 0, 0, 0, bad, 0, 0, 0, 1]
             #expect(sigma() == 9, "a variance of \(bad)")
@@ -110,7 +110,7 @@ struct FixConversionTests {
         for angle in [7, 10, 25, 325, -7, 1e300, .infinity, .nan] { #expect(course(angle) == nil, "\(angle)") }
     }
 
-    @Test func valuesOutOfRangeAreNamed() {
+    @Test func valuesOutOfRangeAreReported() {
         var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), speed: 3, course: 6.29)
         (message.hdop, message.horizontalAccuracyM, message.heading) = (0, 0, .nan)
         #expect(message.fieldDefect == nil)
@@ -128,7 +128,7 @@ struct FixConversionTests {
         }
     }
 
-    @Test func impossibleUncertaintiesAreNamed() {
+    @Test func impossibleUncertaintiesAreReported() {
         func defect(
             _ covariance: [Double], _ type: PositionCovarianceType? = .known, velocity: [Double] = []
         ) -> String? {
@@ -140,7 +140,7 @@ struct FixConversionTests {
         let usual: [Double] = [4, -1, 0, -1, 9, 0, 0, 0, 16]
         #expect(
             defect([]) == nil && defect(usual, velocity: usual) == nil && defect(Array(repeating: 0, count: 9)) == nil)
-        // Values that stand for an unknown one, and those that the type leaves out.
+        // Values that mean "unknown", and values that this covariance type leaves out.
         #expect(defect([.nan, .nan, 0, .nan, .infinity, 0, 0, 0, .nan]) == nil)
         #expect(defect([-1, 0, 0, 0, 0, 0, 0, 0, 0], .unspecified) == nil)
         #expect(defect([-1, 0, 0, 0, 0, 0, 0, 0, 0], nil) == nil)
@@ -156,7 +156,7 @@ struct FixConversionTests {
         #expect(message.fieldDefect?.description == "speed_accuracy_mps -1.0 (m/s, 0 or more)")
     }
 
-    @Test func odometryThatIsNotUsedIsNamed() {
+    @Test func unusedOdometryIsReported() {
         #expect(VehicleOdometry(stampNs: 1, speedMps: 0, yawRateRadps: .nan).fieldDefect == nil)
         #expect(VehicleOdometry(stampNs: 1, yawRateRadps: -1, standstill: true).fieldDefect == nil)
         let names = [

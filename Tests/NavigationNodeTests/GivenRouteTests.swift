@@ -5,9 +5,9 @@ import NavRouting
 import NavWire
 import Testing
 
-/// Routes that a client gives, read for guidance.
+/// Routes given by a client, converted for guidance.
 struct GivenRouteTests {
-    @Test func aWaypointMayBeAsFarFromItsRouteAsItsOwnRadius() async throws {
+    @Test func waypointMayBeWithinItsRadiusOfTheRoute() async throws {
         let table = try ServiceTable()
         let destination = NavMessages.Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
         try await table.drive(try Helsinki.drive.get().prefix(3))
@@ -19,7 +19,7 @@ struct GivenRouteTests {
             latitude: middle.latitude, longitude: middle.longitude, kind: .via, radiusM: 100)
         let order = CalculateRouteRequest(waypoints: [via, destination], preview: false)
         var route = try #require(try await table.routes(order).last?.routes.first)
-        // Off the line, to whichever side.
+        // A place beside the line, on either side.
         let place = try #require(
             [0, 0.5, 1, 1.5].map { Geodesy.destination(from: middle, bearing: $0 * .pi, distance: 8) }
                 .first { NavGeo.Polyline(line).project($0).map { $0.distance > 4 } ?? false })

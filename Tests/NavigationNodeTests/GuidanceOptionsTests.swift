@@ -10,7 +10,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Options of requests and answers that concern a trip under way.
+/// Route options in requests and answers during a trip.
 struct GuidanceOptionsTests {
     private static let destination = NavMessages.Waypoint(
         latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
@@ -25,7 +25,7 @@ struct GuidanceOptionsTests {
         let others = try await set(NavMessages.RouteOptions(alternatives: 2))
         #expect(others?.code == .invalidRequest)
         #expect(others?.message?.hasPrefix("calculate.options.alternatives: ") == true)
-        // No alternatives are what SetRoute gives, and a departure decides about rules for certain hours.
+        // Zero alternatives match what SetRoute returns, and a departure selects the rules for certain hours.
         let departure = Helsinki.start
         #expect(try await set(NavMessages.RouteOptions(alternatives: 0, departureNs: departure)) == nil)
         for (options, name) in [
@@ -41,7 +41,7 @@ struct GuidanceOptionsTests {
                 try NavNavigator.PolicyAnswer(owner, node: vehicle, of: RoutePreferences())
             }
             #expect(refusal?.message.hasPrefix(name) == true)
-            // A recorded answer was accepted then.
+            // A recorded answer was accepted when it was recorded.
             let recorded = NavNavigator.PolicyAnswer(
                 recorded: NavMessages.PolicyDecision(content: .rerouteOptions(owner)), as: nil, node: vehicle)
             #expect(recorded.content != nil)
@@ -56,7 +56,7 @@ struct GuidanceOptionsTests {
         #expect(found.contains { !$0.routes.isEmpty })
         let started = try await table.call(NavigationService.startNavigation, StartNavigationRequest())
         #expect(started.error == nil)
-        // A reroute does not lose them either.
+        // A reroute keeps them, too.
         for attempt in 1...2 {
             let routes = try table.messages("/nav/route", as: NavMessages.Route.self).filter { $0.geometry != nil }
             var options = try #require(routes.last?.options)
@@ -76,7 +76,7 @@ struct GuidanceOptionsTests {
         #expect(reroutes.count { $0.phase == .applied } == 2)
     }
 
-    @Test func recordedCommandsWithSuchOptionsAreCarriedOut() throws {
+    @Test func recordedCommandsWithUnsupportedOptionsAreReplayed() throws {
         let order = CalculateRouteRequest(
             waypoints: [Self.destination], options: NavMessages.RouteOptions(alternatives: 1))
         let requests: [Int: NavigationCommand.Request] = [

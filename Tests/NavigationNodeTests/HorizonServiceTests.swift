@@ -5,7 +5,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The electronic horizon on its topic and as the answer to GetHorizon.
+/// The electronic horizon on its topic and in the answer to GetHorizon.
 struct HorizonServiceTests {
     @Test func horizonIsPublishedWhileMovingAndOnRequest() async throws {
         let drive = try Helsinki.drive.get()
@@ -19,7 +19,7 @@ struct HorizonServiceTests {
         let last = try #require(published.last { !$0.paths.isEmpty })
         #expect(last.routeId == nil && last.pathId == last.paths[0].pathId && last.eventSequence != nil)
         #expect((last.paths[0].lengthM ?? 0) > 0 && (last.offsetM ?? -1) >= 0)
-        // Each event has a number of its own.
+        // Each event has a unique number.
         let numbers = published.compactMap(\.eventSequence) + positions.compactMap(\.eventSequence)
         #expect(Set(numbers).count == numbers.count)
 

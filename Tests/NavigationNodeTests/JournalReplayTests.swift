@@ -14,7 +14,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// A drive with new traffic on the way, recorded in a folder of its own.
+/// A drive with new traffic on the way, recorded in a separate folder.
 private final class RecordedDrive {
     private let tiles: Tiles
     private let folder: TemporaryFolder
@@ -26,7 +26,7 @@ private final class RecordedDrive {
         try Self.record(bag, tiles: tiles.path)
     }
 
-    /// A replay of the drive in Helsinki with new traffic on the way, as a bag.
+    /// Records a replay of the drive in Helsinki, with new traffic on the way, as a bag.
     private static func record(_ path: String, tiles: String) throws {
         let drive = try Helsinki.drive.get()
         let map = MapSnapshot(graph: try TilesetDirectory(path: tiles).loadGraph())
@@ -48,13 +48,13 @@ private final class RecordedDrive {
         try log.close()
         let trace = try TraceInput(path: path + ".in")
         var out = MessageLog(try BagWriter(path: path, overwrite: true))
-        // The replay also writes its input: its bag is as complete as a recording.
+        // The replay also writes its input, so its bag is as complete as a recording.
         _ = try Replay(map: map, configuration: Helsinki.configuration).run(
             trace.fixes, others: trace.others, into: &out)
         try out.close()
     }
 
-    /// Executes the journal as it was recorded.
+    /// Executes the journal unchanged.
     func execute() throws -> JournalReplay.Summary { try execute(bag) }
 
     private func execute(_ path: String) throws -> JournalReplay.Summary {
@@ -88,7 +88,7 @@ private final class RecordedDrive {
         return try execute(copy)
     }
 
-    /// Executes the journal of a copy that goes on after a clock jump, with the drive's start and first fix.
+    /// Executes the journal of a copy that continues after a clock jump with the drive's start and first fix.
     func executeBeyondAClockJump() throws -> JournalReplay.Summary {
         let copy = folder.path + "/jump.mcap"
         let reader = try BagReader(path: bag)
@@ -128,7 +128,7 @@ private final class RecordedDrive {
         return try execute(copy)
     }
 
-    /// Executes the journal of a copy that was recorded while the clock was set back by an hour, after half of the messages.
+    /// Executes the journal of a copy in whose second half the clock was set back by an hour.
     func executeAcrossAClockSetBack() throws -> JournalReplay.Summary {
         let copy = folder.path + "/back.mcap"
         let reader = try BagReader(path: bag)
@@ -147,7 +147,7 @@ private final class RecordedDrive {
         return try execute(copy)
     }
 
-    /// Executes the journal of a copy in which messages are changed or left out.
+    /// Executes the journal of a copy in which messages are changed or dropped.
     ///
     /// - Parameter change: returns the bytes that replace a message of a topic; nil drops it.
     func execute(_ change: (String, [UInt8]) throws -> [UInt8]?) throws -> JournalReplay.Summary {
@@ -222,7 +222,7 @@ struct JournalReplayTests {
         #expect(summary.difference == nil && summary.unrecorded == 3)
     }
 
-    @Test func messagesOfTwoRunsAreComparedApart() throws {
+    @Test func messagesOfTwoRunsAreComparedSeparately() throws {
         let drive = try RecordedDrive()
         let once = try drive.execute()
         let twice = try drive.executeTwice()

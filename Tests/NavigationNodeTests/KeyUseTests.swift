@@ -5,7 +5,7 @@ import Testing
 
 /// The configuration keys that a replay reads.
 struct KeyUseTests {
-    /// Returns the names of the keys that a replay reads which publishes some messages.
+    /// Returns the names of the keys that are read by a replay with the given published messages.
     private static func names(
         _ overrides: [String], _ messages: [any Message] = [], isCommanded: Bool = false
     ) throws -> Set<String> {
@@ -15,7 +15,7 @@ struct KeyUseTests {
         return Set(configuration.readKeys(isCommanded: isCommanded, use).map(\.name))
     }
 
-    @Test func replayReadsTheKeysThatItsMessagesShow() throws {
+    @Test func keysReadByAReplayFollowFromItsMessages() throws {
         let all = Set(NavigationConfiguration.replayedKeys.map(\.name))
         #expect(try Self.names([], isCommanded: true) == all)
         let free = try Self.names([])
@@ -52,7 +52,7 @@ struct KeyUseTests {
             try Self.names([destination, "faster.enabled=false"]).filter { $0.hasPrefix("faster.") } == [
                 "faster.enabled"
             ])
-        // Searches for faster routes refresh the durations, too.
+        // Searches for faster routes also refresh the durations.
         let unrefreshed = [destination, "refresh.enabled=false"]
         let shared = try Self.names(unrefreshed).filter { $0.hasPrefix("refresh.") }
         #expect(shared == ["refresh.enabled", "refresh.min_interval_s"])

@@ -3,7 +3,7 @@ import NavMessages
 import NavWire
 import Testing
 
-/// Lanes in messages.
+/// Conversion of lanes between messages and the core.
 struct LaneConversionTests {
     @Test func possibleValidAndPreferredLanesAreDistinguished() {
         var preferred = NavGuidance.Lane(indications: [.straight, .right], isValid: true, active: .right)
@@ -19,7 +19,7 @@ struct LaneConversionTests {
         preferred.isPossible = true
         let former = NavMessages.Lane(
             indications: [.straight, .right], valid: true, active: true, validIndication: .right)
-        #expect(NavGuidance.Lane(former) == preferred, "a sender without the field means what is valid")
+        #expect(NavGuidance.Lane(former) == preferred, "without the field, the valid indication counts")
     }
 
     @Test func closedLaneIsNeitherPossibleNorPreferred() {

@@ -32,7 +32,7 @@ struct LiveMapTests {
             let quiet = NodeLog(node: "test", level: .critical)
             ear = try InProcessBus(name: "ear", network: network)
             out = NodeLink(try InProcessBus(name: "source", network: network), log: quiet)
-            // Time comes from the drive, since the clock of a stalled machine would run ahead of it.
+            // Time comes from the drive, because the clock of a stalled machine would run ahead of it.
             var run = RunConfiguration(configuration)
             run.kit.simTime = true
             node = try NodeRunner<NavigationNode>(
@@ -78,7 +78,7 @@ struct LiveMapTests {
         return configuration
     }
 
-    /// The OSM nodes along a route.
+    /// Returns the OSM nodes along a route.
     private static func nodes(_ route: NavMessages.Route) -> [Int64] {
         route.legs.flatMap { $0.annotation?.nodeIds ?? [] }
     }
@@ -116,7 +116,7 @@ struct LiveMapTests {
         #expect(events.allSatisfy { $0.reason == .routeInvalidated })
         let second = try #require(try rig.routes().last)
         #expect(Self.passes(first, from, to) && !Self.passes(second, from, to))
-        // The drive was not interrupted, and the journal has the messages without the speeds.
+        // The drive was not interrupted, and the journal has the traffic messages without the speeds.
         let progress = try rig.all(NavMessages.RouteProgress.self, on: "/nav/progress")
         #expect(progress.count >= 13)
         #expect(Set(progress.compactMap(\.deviation)).isSubset(of: [.onRoute, .uncertain]))
@@ -125,7 +125,7 @@ struct LiveMapTests {
         }
         #expect(traffic.map(\.provider) == ["test"] && traffic.allSatisfy(\.speeds.isEmpty))
 
-        // The road opens again: no reroute is needed.
+        // The road opens again, which needs no reroute.
         try await rig.send(TrafficSpeeds(replacesAll: true))
         try await rig.send(drive[sent])
         #expect(try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").count == events.count)
@@ -141,7 +141,7 @@ struct LiveMapTests {
         #expect(usual.summary?.trafficDelayS == nil && usual.legs.allSatisfy { $0.annotation?.congestion == [] })
         #expect(usual.summary?.durationS == usual.summary?.durationTypicalS)
 
-        // Everything in the city at walking pace.
+        // Traffic at walking pace everywhere in the city.
         let graph = try Helsinki.map.get().graph
         var lines = ["from_node,to_node,speed_kmh"]
         for index in 0..<graph.edgeCount {
@@ -178,7 +178,7 @@ struct LiveMapTests {
         let failures = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").filter { $0.phase == .failed }
         #expect(!failures.isEmpty)
 
-        // First a damaged tile: the map is unchanged.
+        // A damaged tile arrives first and leaves the map unchanged.
         for file in hidden { try Data("not a tile".utf8).write(to: URL(fileURLWithPath: file)) }
         try await Self.wait(rig, for: 1.6)
         #expect(try !rig.all(JournalEntry.self, on: "/nav/journal").contains { Self.isArrival($0) })
@@ -191,7 +191,7 @@ struct LiveMapTests {
             try await Self.wait(rig, for: 0.1)
             if try rig.all(JournalEntry.self, on: "/nav/journal").contains(where: { Self.isArrival($0) }) { break }
         }
-        // The next attempt is timed by the stamps of the fixes, and its answer comes from another thread.
+        // The fixes' stamps determine the time of the next attempt; its answer comes from another thread.
         for fix in drive.dropFirst(5).prefix(40) {
             try await rig.send(fix)
             try await Self.wait(rig, for: 0.05)
@@ -234,7 +234,7 @@ struct LiveMapTests {
         }
     }
 
-    /// Moves the tile with most of the streets away and returns its files.
+    /// Moves the tile with most of the streets to another folder and returns its files.
     private static func hide(in path: String) throws -> [String] {
         let directory = try TilesetDirectory(path: path)
         let entry = try #require(directory.tileset.tiles.max { $0.bytes < $1.bytes })
@@ -286,12 +286,12 @@ struct LiveMapTests {
             #expect(first.reroutes >= 1)
             let (a, b) = (try content(of: folder + "/a.mcap"), try content(of: folder + "/b.mcap"))
             #expect(a == b)
-            // The fixes of a long bag are not kept, and the traffic still comes between the same ones.
+            // The fixes of a long bag are not kept in memory, yet the traffic is replayed between the same fixes.
             _ = try replay(try TraceInput(path: folder + "/in.mcap", keeping: 5), to: folder + "/b.mcap")
             #expect(try content(of: folder + "/b.mcap") == a)
             let entries = try a.filter { $0.topic == "/nav/journal" }.map { try JournalEntry(decoding: $0.data) }
             let traffic = entries.indices.filter { if case .traffic? = entries[$0].event { true } else { false } }
-            // The closure after the twelfth fix, its end before the forty-second.
+            // The closure follows the twelfth fix, and its end precedes the forty-second.
             let fixes = traffic.map { index in
                 entries[..<index].count { if case .fix? = $0.event { true } else { false } }
             }

@@ -16,21 +16,21 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Hours of driving, from incoming to outgoing messages, with every fault of receivers and wheels.
+/// Hours of driving with every fault of receivers and wheel sensors, from incoming to outgoing messages.
 ///
-/// `NAVBUS_TEST_HOURS` sets the number of hours; a few minutes by default. From six hours on the memory is checked, too, which needs a
-/// process without other tests.
+/// `NAVBUS_TEST_HOURS` sets the number of hours; the default is a few minutes. From six hours on, the memory is
+/// checked, too, which requires a process without other tests.
 @Suite(.serialized)
 struct LongSessionTests {
     private static let hours =
         ProcessInfo.processInfo.environment["NAVBUS_TEST_HOURS"].flatMap(Double.init) ?? 0.3
 
-    /// A summary of a drive: enough to compare two drives.
+    /// A summary of a drive, sufficient to compare two drives.
     private struct Summary: Equatable {
         var digest = RunDigest()
         var counts: [String: Int] = [:]
         var bytes = 0
-        /// The most bytes of one message.
+        /// The size of the largest message, bytes.
         var largest = 0
 
         mutating func add(_ message: OutgoingMessage) {
@@ -42,14 +42,14 @@ struct LongSessionTests {
         }
     }
 
-    /// Memory of this process, bytes.
+    /// The resident memory of this process, bytes.
     private static var resident: Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * 4_096
     }
 
-    /// One drive after another through Helsinki, in one session.
+    /// Runs one drive after another through Helsinki in one session.
     private static func drive(seed: UInt64, at hour: (Double) -> Void) throws -> Summary {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
@@ -85,7 +85,7 @@ struct LongSessionTests {
         var driven = 0.0
         while driven < hours * 3_600 {
             let places = (0..<2).map { _ in NavRouting.Waypoint(map.graph.randomPlace(&random)) }
-            // One drive in four goes to the destination.
+            // One drive in four goes to the configured destination.
             let goal = random.uniform() < 0.25 ? NavRouting.Waypoint(Helsinki.to) : places[1]
             let request = RouteRequest(waypoints: [places[0], goal])
             guard case .found(let route) = router.route(request, workspace: workspace), route.length > 300,
@@ -139,7 +139,7 @@ struct LongSessionTests {
             say(session.pass(to: now.advanced(bySeconds: end)))
             driven += end
             hour(driven / 3_600)
-            // At times the receiver's clock is wrong for a whole drive, or a recording starts over.
+            // Some drives have a receiver clock that is wrong throughout, or start a recording over.
             now = now.advanced(bySeconds: end + 10 + (random.uniform() < 0.05 ? -4_000 : 0))
             if hasArrived || random.uniform() < 0.02 {
                 say(session.startOver(at: now))

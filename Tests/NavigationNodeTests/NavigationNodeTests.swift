@@ -23,7 +23,7 @@ struct NavigationNodeTests {
         let quiet = NodeLog(node: "test", level: .critical)
         var configuration = Helsinki.configuration
         configuration.tiles = tiles.path
-        // Time comes from the drive, since the clock of a stalled machine would run ahead of it.
+        // Time comes from the drive, because the clock of a stalled machine would run ahead of it.
         var run = RunConfiguration(configuration)
         run.kit.simTime = true
         let node = try NodeRunner<NavigationNode>(
@@ -48,14 +48,14 @@ struct NavigationNodeTests {
         }
         tell(drive[0])
 
-        // An undecodable message is only counted.
+        // An undecodable message is counted and otherwise ignored.
         let noise = try InProcessBus(name: "noise", network: network)
         let publication = try noise.advertise(
             TopicDescription(
                 name: "/front/fix", typeName: GnssFix.fullName, schemaFingerprint: 0, qos: .keepLast(1),
                 maximumPayloadSize: 100))
         try noise.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 0)
-        // Traffic is decoded on another thread, and counted as well.
+        // Traffic is decoded on another thread and counted, too.
         let traffic = try noise.advertise(
             TopicDescription(
                 name: "/traffic/speeds", typeName: TrafficSpeeds.fullName, schemaFingerprint: 0, qos: .keepLast(1),
@@ -70,7 +70,7 @@ struct NavigationNodeTests {
             // A step ends once the time has advanced.
             for _ in 0..<3 { try node.step(waiting: .zero) }
             try listen()
-            // A route is found on another thread: the drive continues once it has arrived.
+            // Another thread finds the route; the drive continues once it has arrived.
             try await node.finishWork(listen)
         }
         #expect(count("/guide/progress") > 300 && count("/nav/progress") == 0)
@@ -81,7 +81,7 @@ struct NavigationNodeTests {
         #expect(healths.last?.topics.first { $0.topic == "/traffic/speeds" }?.rejectedCount == 1)
         #expect(healths.contains { $0.reasons.contains { $0.code == "messages_rejected" } })
         let latency = node.context.latency("fix_to_progress").recent(Clocks.monotonic())
-        // Covers only the last minute, which is not the whole drive if the machine stalls.
+        // The statistics cover the last minute only, which is not the whole drive if the machine stalls.
         #expect(latency.count > 0 && (latency.quantile(0.5) ?? 0) > 0)
         let arrivals = try heard.filter { $0.topic == "/nav/arrival" }.map {
             try ArrivalEvent(decoding: $0.payload.bytes)
@@ -140,12 +140,12 @@ struct NavigationNodeTests {
                 try await turn()
             }
         }
-        // Health is published in the time of the drive: one second per fix from its start, twice.
+        // Health is published in the time of the drive: one second per fix from its start, for both drives.
         let healths = heard.filter { $0.topic.hasPrefix("/health") }.dropFirst()
         #expect(healths.map(\.header.stampNanoseconds) == (drive.prefix(60) + drive.prefix(60)).map { $0.stampNs ?? 0 })
         #expect(try lastHealth().reasons.isEmpty)
 
-        // Both drives are equal, except that the first one's route and instruction are cleared between them.
+        // Both drives are equal, except that the route and instruction of the first are cleared in between.
         let starts = try heard.indices.filter { index in
             guard heard[index].topic == "/nav/journal",
                 case .start? = try JournalEntry(decoding: heard[index].payload.bytes).event
@@ -182,7 +182,7 @@ struct NavigationNodeTests {
     }
 }
 
-/// Tiles of Helsinki on disk for the lifetime of this object.
+/// The tiles of Helsinki on disk, for the lifetime of this object.
 final class Tiles {
     let path: String
     private let folder: TemporaryFolder

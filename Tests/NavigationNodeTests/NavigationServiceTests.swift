@@ -12,7 +12,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The Navigation service and the policy of the vehicle's owner, between messages.
+/// The Navigation service and the owner's policy, tested with messages.
 struct NavigationServiceTests {
     private static var destination: Waypoint {
         Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
@@ -40,7 +40,7 @@ struct NavigationServiceTests {
         #expect(preview.activeIndex == last && preview.routes.count == found.count)
 
         let started = try await table.call(NavigationService.startNavigation, StartNavigationRequest())
-        // A route id identifies one route for as long as the node runs, even if the route was only previewed.
+        // A route id is unique for as long as the node runs, even if the route was only previewed.
         #expect(started.error == nil && !found.map(\.routeId).contains(started.routeId))
         #expect(try table.messages("/nav/preview", as: RoutePreview.self).last?.routes.isEmpty == true)
         let route = try #require(try table.messages("/nav/route", as: Route.self).last)
@@ -71,7 +71,7 @@ struct NavigationServiceTests {
     @Test func routeIdSelectsThatRoute() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
-        // A preview opens unless it is declined.
+        // Unless it is declined, a preview opens.
         let order = CalculateRouteRequest(waypoints: [Self.destination], options: RouteOptions(alternatives: 2))
         let found = try #require(try await table.routes(order).last?.routes)
         let named = try #require(found.last)
@@ -94,7 +94,7 @@ struct NavigationServiceTests {
         let table = try ServiceTable()
         let drive = try Helsinki.drive.get()
         try await table.drive(drive.prefix(5))
-        // To a place just ahead there is only one sensible route.
+        // To a place just ahead, only one route is sensible.
         let near = try #require(drive.dropFirst(20).first)
         let order = CalculateRouteRequest(
             waypoints: [Waypoint(latitude: near.latitude, longitude: near.longitude)],
@@ -158,12 +158,12 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func longTextIsRejectedByNameAndTopicsGoOn() async throws {
+    @Test func longTextIsRejectedByNameAndTopicsContinue() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         func order(_ size: Int) -> CalculateRouteRequest {
             var destination = Self.destination
-            // Two bytes each, both of which count towards the limit.
+            // Each character has two bytes, both of which count towards the limit.
             destination.name = String(repeating: "ä", count: size / 2)
             return CalculateRouteRequest(waypoints: [destination])
         }
@@ -210,7 +210,7 @@ struct NavigationServiceTests {
     }
 
     @Test(arguments: [(0, 0, [0, 1]), (1, 0, [0, 0.5, 1]), (0, 1, [0, 0.5, 1])] as [(Int, UInt32, [Double])])
-    func progressOfACalculationIsThatOfItsSearches(stops: Int, alternatives: UInt32, wanted: [Double]) async throws {
+    func calculationProgressFollowsItsSearches(stops: Int, alternatives: UInt32, wanted: [Double]) async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         let stop = Waypoint(
@@ -248,7 +248,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func viaWithinASegmentIsNoNodeAndNoStop() async throws {
+    @Test func viaWithinASegmentAddsNeitherNodeNorStop() async throws {
         let table = try ServiceTable()
         let drive = try Helsinki.drive.get()
         try await table.drive(drive.prefix(5))
@@ -402,7 +402,7 @@ struct NavigationServiceTests {
         let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
         #expect(set.error == nil)
         let rerouted = try await table.call(NavigationService.reroute, RerouteRequest())
-        // The reason for a failed search is put into words: the course among them.
+        // The message of a failed search would contain the course.
         #expect(rerouted.requestId != nil)
         try await table.drive(try Helsinki.drive.get().dropFirst(3).prefix(3))
         #expect(try await table.call(NavigationService.getState, GetStateRequest()).state != nil)
@@ -411,7 +411,7 @@ struct NavigationServiceTests {
     private final class Owner: PolicyServiceProvider {
         var answers: [PolicyVerdict]
         let hold: Double
-        /// The failures of the first revisions.
+        /// The failures of the first instruction revisions.
         var failures: [CallStatus] = []
         private(set) var asked = 0
 
@@ -423,7 +423,7 @@ struct NavigationServiceTests {
                 PolicyAnswer(verdict: answers.isEmpty ? .yes : answers.removeFirst(), reason: "so", holdS: hold))
         }
         func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws {
-            throw CallStatus(.unimplemented, "asked about what is not decided here")
+            throw CallStatus(.unimplemented, "this node takes no such decision")
         }
         func acceptReroute(_ request: AcceptRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws {
             throw CallStatus(.unimplemented, "")
@@ -480,7 +480,7 @@ struct NavigationServiceTests {
         let reroutes = decisions.filter { $0.kind == .shouldReroute }
         #expect(reroutes.map(\.verdict) == [.no, .yes] && reroutes.allSatisfy { $0.decidedBy == .client })
         let failed = try #require(decisions.first { $0.kind == .rerouteOptions })
-        #expect(failed.decidedBy == .unavailable && failed.reason == "status 12: asked about what is not decided here")
+        #expect(failed.decidedBy == .unavailable && failed.reason == "status 12: this node takes no such decision")
         #expect(
             try table.messages("/nav/reroute", as: RerouteEvent.self).compactMap(\.phase)
                 == [.willReroute, .fetching, .fetched, .applied])
@@ -534,7 +534,7 @@ struct NavigationServiceTests {
     }
 
     /// The call ends before it has an id.
-    @Test func questionThatThePolicyNodeDoesNotServeIsDecidedAtOnce() async throws {
+    @Test func requestUnsupportedByThePolicyNodeIsDecidedAtOnce() async throws {
         let table = try ServiceTable([
             ("destination", Helsinki.to.text), ("policy.ask", "should_reroute"), ("policy.wait_ready_s", "0"),
         ])

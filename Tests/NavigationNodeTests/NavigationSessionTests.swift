@@ -18,9 +18,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The core between incoming and outgoing messages.
+/// The core behind its conversion of incoming and outgoing messages.
 struct NavigationSessionTests {
-    /// Runs fixes through a session with immediate routes, and returns its publications, by fix.
+    /// Runs fixes through a session that receives routes immediately, and returns the publications of each fix.
     private func run(_ fixes: [GnssFix], _ configuration: NavigationConfiguration = Helsinki.configuration) throws
         -> [[OutgoingMessage]]
     {
@@ -63,7 +63,7 @@ struct NavigationSessionTests {
             if case .fix(let fix)? = entry.event { fix } else { nil }
         }
         #expect(fixes == drive)
-        // Every received answer is journaled, for each requested route.
+        // Every received answer is journaled, one per requested route.
         let answers = journal.filter { if case .routeAnswer? = $0.event { true } else { false } }
         #expect(answers.count >= 2)
     }
@@ -97,7 +97,7 @@ struct NavigationSessionTests {
         let drive = try Helsinki.drive.get().prefix(40)
         for (index, fix) in drive.enumerated() { _ = session.handle(fix, sequence: UInt64(index + 1)) }
         let last = try #require(session.due)
-        // The odometry shows that the vehicle drives on, slightly to the left.
+        // The odometry reports that the vehicle continues, slightly to the left.
         let said = [-1.2, 0].map { second in
             let stamp = last.advanced(bySeconds: second).nanoseconds
             return session.handle(VehicleOdometry(stampNs: stamp, speedMps: 8, yawRateRadps: 0.01), sequence: 7)
@@ -218,7 +218,7 @@ struct NavigationSessionTests {
         #expect(try run(fixes).count == 40)
     }
 
-    @Test func nothingWaitsForAnAnswerAfterTheClockJumped() throws {
+    @Test func clockJumpCancelsPendingRequests() throws {
         let map = try Helsinki.map.get()
         var configuration = NavigationConfiguration()
         configuration.navigator.policy.asked = [.shouldDiscardFix]
@@ -242,7 +242,7 @@ struct NavigationSessionTests {
         #expect(outcome.replies.count == 1 && failure.code == .cancelled)
     }
 
-    /// The owner's node answers a question that it was asked on the old clock.
+    /// The policy node answers a request that was sent on the old clock.
     @Test func answerAfterTheClockWasSetHasTheTimeOfTheNewClock() throws {
         let map = try Helsinki.map.get()
         var configuration = Helsinki.configuration
@@ -278,11 +278,11 @@ struct NavigationSessionTests {
         let outcome = session.handle(NavNavigator.PolicyAnswer(verdict: true), to: question)
         let decision = try #require(outcome.messages.compactMap { $0.message as? NavMessages.PolicyDecision }.first)
         #expect(decision.decidedBy == .client && abs((decision.stampNs ?? 0) - now.nanoseconds) < 10_000_000_000)
-        // Nothing is kept on the old clock either.
+        // No stored time is of the old clock.
         takeSetBack(drive[10..<30])
         let end = try #require(session.time)
         for (path, moment) in StoredValues.moments(in: session) {
-            #expect(abs(moment.seconds(since: end)) < 1_800, "\(path) is of the old clock")
+            #expect(abs(moment.seconds(since: end)) < 1_800, "\(path) has a time of the old clock")
         }
     }
 

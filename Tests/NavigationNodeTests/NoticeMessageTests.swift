@@ -11,7 +11,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// What is published of notices and of new names on a road with a tunnel of 600 m.
+/// The published notices and street-name changes on a road with a tunnel of 600 m.
 struct NoticeMessageTests {
     private static let road = Result {
         try ASCIIMap(
@@ -23,7 +23,7 @@ struct NoticeMessageTests {
             ])
     }
 
-    /// The route, and what is spoken on the first 400 m.
+    /// Returns the route and the spoken instructions of the first 400 m.
     private static func drive(
         _ keys: [String]
     ) throws -> (route: NavMessages.Route, spoken: [NavMessages.SpokenInstruction]) {

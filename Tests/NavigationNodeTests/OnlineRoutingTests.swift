@@ -9,7 +9,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The keys under `directions`.
+/// The configuration keys under `directions`.
 struct OnlineRoutingTests {
     private func load(_ overrides: String...) throws -> OnlineRoutingKeys {
         try ConfigLoader.load(OnlineRoutingKeys.self, file: nil, overrides: overrides)

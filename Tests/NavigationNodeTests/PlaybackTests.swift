@@ -10,7 +10,7 @@ import Testing
 struct PlaybackTests {
     private let second: Int64 = 1_000_000_000
 
-    /// The time at which each fix is published, s, when the playback is polled at the moments it requests.
+    /// Returns the publication time of each fix, s, for a playback that is polled at the times it requests.
     private func times(_ playback: inout Playback, from start: Int64 = 0, subscriberAt: Int64 = 0) -> [Double] {
         var (now, out) = (start, [] as [Double])
         for _ in 0..<10_000 {
@@ -35,7 +35,7 @@ struct PlaybackTests {
     @Test func fixesWithoutStampsAreASecondApart() {
         var none = Playback(stamps: [nil, nil, nil, nil], rate: 1, loops: false)
         #expect(times(&none) == [0, 1, 2, 3])
-        // A receiver that knows the date only after its start.
+        // A receiver that gets the date only some time after its start.
         var leading = Playback(stamps: [nil, nil, 100 * second, 101 * second, nil], rate: 2, loops: false)
         #expect(times(&leading) == [0, 0.5, 1, 1.5, 2])
         let half = second / 2
@@ -51,15 +51,15 @@ struct PlaybackTests {
         #expect(times(&playback) == [0, 1, 1, 2, 2])
     }
 
-    /// Drives that are not in order, or a clock that was set back.
-    @Test func fixesAfterAStepBackAreAtTheirOwnPace() {
+    /// Files with unordered drives, or with a clock that was set back.
+    @Test func fixesAfterAStepBackKeepTheirIntervals() {
         func times(_ stamps: [Int64]) -> [Double] {
             var playback = Playback(stamps: stamps.map { $0 * second }, rate: 1, loops: false)
             return self.times(&playback)
         }
         #expect(times([0, 1, 2, 5_000, 3, 4, 5]) == [0, 1, 2, 2, 2, 3, 4])
         #expect(times([500, 501, 0, 1, 800]) == [0, 1, 1, 2, 801])
-        // A single wrong stamp does not move the others.
+        // A single wrong stamp does not shift the others.
         #expect(times([500, 501, 0, 502, 503]) == [0, 1, 1, 2, 3])
         #expect(times([500, 501, 0]) == [0, 1, 1])
     }
@@ -68,7 +68,7 @@ struct PlaybackTests {
         let stamps = (0...10).map { Optional(Int64($0) * second) }
         var playback = Playback(stamps: stamps, rate: 10, loops: false)
         #expect(playback.step(0, hasSubscriber: true) == .publish(0))
-        // Three seconds late: thirty fixes would be due.
+        // After a delay of three seconds thirty fixes would be due.
         #expect(playback.step(3 * second, hasSubscriber: true) == .publish(1))
         #expect(playback.step(3 * second, hasSubscriber: true) == .wait(until: 3 * second + second / 10))
     }
@@ -95,7 +95,7 @@ struct PlaybackTests {
         #expect(times(&empty).isEmpty)
     }
 
-    @Test func fileOfASingleMomentIsRepeatedOnceASecond() {
+    @Test func fileOfASingleInstantIsRepeatedOncePerSecond() {
         var one = Playback(stamps: [0], rate: 1, loops: true)
         #expect(times(&one).prefix(4) == [0, 1, 2, 3])
         var fast = Playback(stamps: [7, 7], rate: 10_000, loops: true)
@@ -108,7 +108,7 @@ struct PlaybackTests {
         for moment in 0...4 as ClosedRange<Int64> {
             #expect(playback.step(moment * second, hasSubscriber: true) == .publish(Int(moment)))
         }
-        // Half a second after the fifth fix, twice as fast: the sixth is due a quarter of a second later.
+        // Half a second after the fifth fix the rate doubles, so the sixth fix is due a quarter of a second later.
         playback.setRate(2, at: 4 * second + second / 2)
         #expect(
             playback.step(4 * second + second / 2, hasSubscriber: true) == .wait(until: 4 * second + second * 3 / 4))

@@ -11,7 +11,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// A node with policy questions waits for the policy node before it handles the first fix.
+/// A node with policy requests, which handles the first fix only once the policy node is ready.
 struct PolicyWaitTests {
     @Test func nodeStartsOncePolicyIsServed() throws {
         let tiles = try Tiles()

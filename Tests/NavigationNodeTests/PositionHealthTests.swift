@@ -12,7 +12,7 @@ import Testing
 
 /// The health of positioning on `/health/navigation-node` and `/nav/state`.
 struct PositionHealthTests {
-    /// A node whose clock follows the fixes that it is given.
+    /// A node whose clock follows the fixes it receives.
     private final class Bench {
         let node: NodeRunner<NavigationNode>
         private let player: NodeLink
@@ -98,7 +98,7 @@ struct PositionHealthTests {
         for fix in drive[28..<40] { try await bench.take(fix) }
         #expect(bench.codes.isEmpty)
         for fix in drive[40..<50] { try await bench.take(fix, isMissing: true) }
-        // For 0.3 s after a stall of this process the node predicts nothing.
+        // For 0.3 s after a stall of this process the node publishes no predictions.
         for fix in drive[50..<80] where !bench.codes.contains("gnss_no_fix") {
             try await bench.take(fix, isMissing: true)
             try await Task.sleep(for: .milliseconds(50))
@@ -130,7 +130,7 @@ struct PositionHealthTests {
         #expect(bench.counter("fixes_left_out") == 3)
     }
 
-    @Test func firstFixesWithoutATimeAreNotCalledMissing() async throws {
+    @Test func firstFixesWithoutATimeAreNotReportedAsMissing() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }
@@ -144,7 +144,7 @@ struct PositionHealthTests {
         #expect(missing.message == "no fix with a time has arrived yet")
     }
 
-    @Test func valuesThatAreNotUsedAreReportedWhileTheyCome() async throws {
+    @Test func unusedValuesAreReportedWhileTheyArrive() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }
@@ -158,7 +158,7 @@ struct PositionHealthTests {
         #expect(message("odometry_field_out_of_range")?.contains("speed_mps -5.0 (m/s, 0 to 150; reverse") == true)
         #expect((bench.counter("fix_fields_out_of_range") ?? 0) >= 18)
         #expect((bench.counter("odometry_fields_out_of_range") ?? 0) >= 18 && bench.counter("odometry_used") == 0)
-        // Odometry without a time of its own has that of its header.
+        // Odometry without a time takes the time of its header.
         for fix in drive[20..<35] { try await bench.take(fix, VehicleOdometry(speedMps: fix.speed)) }
         #expect(message("fix_field_out_of_range") == nil && message("odometry_field_out_of_range") == nil)
         #expect((bench.counter("odometry_used") ?? 0) >= 10)

@@ -18,11 +18,12 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// A session's handling of fixes and odometry as they arrive: late, often, from several receivers, with wheels or without.
+/// A session with fixes and odometry as they arrive: late, often, from several receivers, with wheel sensors or
+/// without.
 struct PositioningTests {
     // MARK: Drives
 
-    /// The bag of a drive through Helsinki.
+    /// Returns the inputs of a simulated drive through Helsinki.
     static func drive(
         rate: Double = 1, noise: ReceiverModel.Environment = .open, outages: [ClosedRange<Double>] = [],
         deviateAt: Double? = nil, _ change: (inout DriveSimulator.Plan) -> Void = { _ in }
@@ -41,7 +42,7 @@ struct PositioningTests {
         }
     }
 
-    /// The true position of the vehicle of a drive, every 20 ms.
+    /// Returns the true position of the vehicle every 20 ms of a drive.
     static func truth(backUp: Double = 0) throws -> [Int64: NavGeo.Coordinate] {
         let drive = try drive(rate: 50, noise: .none) { $0.backUp = backUp }
         var truth: [Int64: NavGeo.Coordinate] = [:]
@@ -52,7 +53,7 @@ struct PositioningTests {
         return truth
     }
 
-    /// The number of the 20 ms that are nearest to a stamp.
+    /// Returns the number of the 20 ms interval nearest to a stamp.
     private static func moment(_ stamp: Int64) -> Int64 { (stamp - Helsinki.start + 10_000_000) / 20_000_000 }
 
     private func error(_ position: NavMessages.MatchedPosition, _ truth: [Int64: NavGeo.Coordinate]) -> Double? {
@@ -80,7 +81,7 @@ struct PositioningTests {
 
     // MARK: Offline
 
-    /// `match`, `integrity` and the bench run the pipeline without a node around it.
+    /// `match`, `integrity` and the benchmark run the pipeline without a node.
     @Test(arguments: [0.0, 20])
     func offlinePipelineAgreesWithTheNodeBitForBit(odometryRate: Double) throws {
         let map = try Helsinki.map.get()
@@ -123,7 +124,7 @@ struct PositioningTests {
             $0.odometryRate = 50
             $0.latency = latency
         }
-        // The wheels are ahead of the fixes when these arrive.
+        // When fixes arrive, the odometry is ahead of them.
         var ahead: Int64 = 0
         var newest: Int64 = 0
         for input in drive.inputs {
@@ -138,7 +139,7 @@ struct PositioningTests {
         let measured = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
         let errors = measured.dropFirst(20).compactMap { error($0, truth) }.sorted()
         #expect(errors.count > 500)
-        // A second late at 10 m/s would be 10 m off.
+        // A second of latency would mean an error of 10 m at 10 m/s.
         #expect(errors[errors.count * 95 / 100] < 3, "p95 \(errors[errors.count * 95 / 100])")
     }
 
@@ -176,7 +177,7 @@ struct PositioningTests {
         let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for (index, fix) in drive.prefix(80).enumerated() {
-            // It has no receive stamp.
+            // The fix has no receive stamp.
             var fix = fix
             if index == 30 { fix.stampNs = fix.stampNs.map { $0 + Int64(seconds * 1e9) } }
             seat.take(.fix(fix))
@@ -188,7 +189,7 @@ struct PositioningTests {
         #expect(positions.allSatisfy { ($0.stampNs ?? 0) < Helsinki.start + 90_000_000_000 })
     }
 
-    /// More than an hour in which only odometry, or only fixes that are too poor to be used, tell that time passes.
+    /// Sends for more than an hour only odometry, or only fixes that are too inaccurate to be used.
     @Test(arguments: [true, false])
     func fixesAfterALongOutageAreUsedAtOnce(hasOdometry: Bool) throws {
         let seat = try SessionHarness(Helsinki.configuration)
@@ -216,7 +217,7 @@ struct PositioningTests {
         #expect(measured.count { ($0.stampNs ?? 0) > later } == 10)
     }
 
-    /// Some bridges fill in a speed of 0 with a good course.
+    /// Some bridges set a speed of 0 beside a valid course.
     @Test func constantSpeedOfZeroIsLeftOut() throws {
         let seat = try SessionHarness(Helsinki.configuration)
         for fix in try Helsinki.drive.get() {
@@ -226,14 +227,14 @@ struct PositioningTests {
         }
         let sigmas = seat.all(NavMessages.MatchedPosition.self).dropFirst(30).compactMap(\.alongSigmaM)
         #expect(sigmas.count > 200 && sigmas.allSatisfy { $0 < 30 }, "\(sigmas.max() ?? 0)")
-        // Until the contradiction is found, the signal is believed.
+        // Until the contradiction is detected, the signal is trusted.
         #expect(seat.all(FixRejected.self).count { $0.reason == .jump } <= 6)
         let states = seat.all(NavMessages.NavigationState.self)
         #expect(!states.contains { $0.gnss?.quality == .lost })
         #expect(states.contains { $0.gnss?.quality == .reduced && $0.gnss?.reasons == [.contradiction] })
     }
 
-    /// Some bridges fill in a course of 0, due north, in every fix; others keep sending an old one.
+    /// Some bridges set a course of 0, due north, in every fix; others repeat an old course.
     @Test(arguments: [0, 2.0], [true, false])
     func constantCourseIsLeftOut(course: Double, hasSpeed: Bool) throws {
         func drive(course: (Int, Double?) -> Double?) throws -> (edges: [Int64: UInt64], reroutes: Int) {
@@ -255,7 +256,7 @@ struct PositioningTests {
         let usual = try drive { _, _ in nil }
         let constant = try drive { index, given in course == 0 || index >= 30 ? course : given }
         let others = usual.edges.filter { constant.edges[$0.key] != $0.value }.count
-        // Until the contradiction is found, the signal is believed.
+        // Until the contradiction is detected, the signal is trusted.
         #expect(others <= (course == 0 ? 0 : 12) && usual.edges.count > 300, "\(others) on another road")
         #expect(constant.reroutes == usual.reroutes)
     }
@@ -276,7 +277,7 @@ struct PositioningTests {
     @Test func offRoadPredictionHasItsUncertainty() throws {
         let seat = try SessionHarness(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
-            // The same drive where there are no roads, and no position towards its end.
+            // The same drive where the map has no roads, with an outage towards its end.
             var fix = fix
             fix.latitude = fix.latitude.map { $0 - 3 }
             if index >= 40 { fix.fixType = .noFix }
@@ -351,14 +352,14 @@ struct PositioningTests {
         }
         #expect(seat.all(NavMessages.SimulationEvent.self).isEmpty)
         #expect(seat.session.positioning.odometryLeftOut == 4 && seat.session.positioning.odometry == 0)
-        // Odometry that continues without fixes is trusted after a while.
+        // Odometry that continues without fixes is accepted after a while.
         for step in 0..<200 as Range<Int64> {
             seat.take(.odometry(VehicleOdometry(stampNs: now + 20_000_000_000 + step * 20_000_000, speedMps: 5)))
         }
         #expect((90...110).contains(seat.session.positioning.odometry))
     }
 
-    /// A report ahead of its time would pass the stops up to there, and silence the positions until that time.
+    /// If it were used, a report from the future would pass the stops up to its time and suppress positions until then.
     @Test(arguments: [2.0, 9])
     func singleReportAheadOfOthersIsIgnored(lead: Double) throws {
         func positions(lead: Double?) throws -> (positions: [NavMessages.MatchedPosition], leftOut: UInt64) {
@@ -384,7 +385,7 @@ struct PositioningTests {
         #expect(spoiled.positions.map(\.matched) == plain.positions.map(\.matched))
     }
 
-    /// Odometry resumes after a silence: while positions are predicted without it, time is known to have passed.
+    /// Odometry resumes during an outage: predictions without it have already advanced the time.
     @Test func odometryThatResumesInAnOutageIsUsed() throws {
         let seat = try SessionHarness(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
@@ -415,7 +416,7 @@ struct PositioningTests {
                 return summary
             }
             let summary = try replay("/drive.mcap", "/1.mcap")
-            // Odometry before the first fix is not used; the last of it has the first fix's time.
+            // Odometry before the first fix is not used; only the last such report has the first fix's time.
             #expect(summary.fixes == report.fixes && report.odometry - summary.odometry <= 1)
             _ = try replay("/drive.mcap", "/2.mcap")
             _ = try replay("/1.mcap", "/3.mcap")
@@ -435,7 +436,7 @@ struct PositioningTests {
 
     // MARK: Time of receivers
 
-    /// A drive along a parallel at 10 m/s in NMEA 0183, `rate` epochs a second, around a leap second.
+    /// Returns a drive along a parallel at 10 m/s in NMEA 0183, with `rate` epochs per second, around a leap second.
     private static func leapSecond(rate: Int) -> [UInt8] {
         func sentence(_ content: String) -> String {
             "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
@@ -465,7 +466,7 @@ struct PositioningTests {
             let seat = try SessionHarness(NavigationConfiguration())
             try TraceInput(path: folder + "/leap.nmea").forEachInput { seat.take($0) }
             let positions = seat.all(NavMessages.MatchedPosition.self)
-            // The repeated second is rejected once, with its own reason.
+            // The repeated second is rejected once, with a separate reason.
             let rejected = seat.all(FixRejected.self)
             #expect(rejected.count <= rate)
             #expect(rejected.allSatisfy { $0.reason == .duplicate || $0.reason == .outOfOrder })
@@ -477,7 +478,7 @@ struct PositioningTests {
     }
 }
 
-/// A session with immediate routes, and its publications.
+/// A session that receives routes immediately, and its publications.
 final class SessionHarness {
     let session: NavigationSession
     private let map: MapSnapshot

@@ -11,13 +11,13 @@ import NavTestKit
 import NavigationNode
 import Testing
 
-/// Reroutes while the online provider is not asked, because it failed.
+/// Reroutes while the circuit breaker of the online provider is open after failures.
 struct ProviderRestTests {
     /// Returns the messages of a drive with a reroute.
     ///
     /// - Parameters:
-    ///   - jump: The fix before which the drive starts over, as after a clock jump.
-    ///   - rests: Whether the provider rests, before a fix.
+    ///   - jump: the fix before which the drive starts over, as after a clock jump.
+    ///   - rests: whether the provider rests before a fix.
     private func drive(
         _ map: MapSnapshot, jump: Int? = nil, rests: (Int) -> Bool
     ) throws -> (messages: [OutgoingMessage], asked: [Bool]) {
@@ -56,7 +56,7 @@ struct ProviderRestTests {
         messages.compactMap { $0.message as? NavMessages.RerouteEvent }.filter { $0.phase == .fetching }.map(\.provider)
     }
 
-    @Test func fetchingNamesTheRouterThatIsAsked() throws {
+    @Test func fetchingEventNamesTheRouter() throws {
         let map = try Helsinki.map.get()
         let (online, asked) = try drive(map) { _ in false }
         #expect(fetching(online) == [.online] && asked == [true] && changes(online).isEmpty)

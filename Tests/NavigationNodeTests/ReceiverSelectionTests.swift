@@ -10,9 +10,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Several receivers, one of which is used.
+/// Several receivers, of which one is selected.
 struct ReceiverSelectionTests {
-    /// Fixes of the drive by one receiver.
+    /// Returns the fixes of the drive from one receiver.
     private func fixes(_ name: String, accuracy: Double, _ range: Range<Int>, shift: Int64 = 0) throws -> [GnssFix] {
         try Helsinki.drive.get()[range].map { fix in
             var fix = fix
@@ -23,7 +23,7 @@ struct ReceiverSelectionTests {
         }
     }
 
-    /// Handles receivers by the times of their fixes.
+    /// Handles the fixes of several receivers in the order of their times.
     private func run(_ receivers: [GnssFix]..., configuration: NavigationConfiguration = Helsinki.configuration) throws
         -> SessionHarness
     {
@@ -53,7 +53,7 @@ struct ReceiverSelectionTests {
         #expect(selections.map(\.receiver) == ["front", "rear", "front"])
         #expect(selections.map(\.previous) == [nil, "front", "rear"])
         #expect(selections.last?.receivers == ["front", "rear"])
-        // The silent receiver is reported for a minute only.
+        // The silent receiver is reported only for a minute.
         #expect(seat.all(SimulationEvent.self).isEmpty)
     }
 
@@ -99,9 +99,9 @@ struct ReceiverSelectionTests {
         #expect(seat.all(MatchedPosition.self).count { $0.source == .predicted } <= 20)
     }
 
-    /// The preferred receiver fails, and shortly after it has resumed, both clocks are set back by an hour.
+    /// The preferred receiver fails; shortly after it has resumed, both clocks are set back by an hour.
     @Test(arguments: [-100_000_000, 100_000_000] as [Int64])
-    func setClockNeitherFailsAReceiverNorKeepsOneOut(rearAfterFront shift: Int64) throws {
+    func clockStepNeitherFailsNorExcludesAReceiver(rearAfterFront shift: Int64) throws {
         var configuration = Helsinki.configuration
         configuration.receivers = ["front", "rear"]
         let seat = try SessionHarness(configuration)
@@ -175,7 +175,7 @@ struct ReceiverSelectionTests {
         func counter(_ name: String) -> UInt64? { last.counters.first { $0.name == name }?.value }
         #expect(counter("receiver_switches") == 1)
         #expect((counter("fixes_used") ?? 0) >= 55 && (counter("fixes_standby") ?? 0) >= 29)
-        // A late joiner learns which receiver is used.
+        // A late joiner receives the selected receiver.
         let late = try InProcessBus(name: "late", network: network)
         _ = try late.subscribe(to: "/nav/receiver", qos: .latched, maximumPayloadSize: 1 << 16)
         let latched = try #require(try late.poll(timeout: .zero))

@@ -61,7 +61,7 @@ struct RecordedPolicyTests {
                 try fixes.write(fix, topic: "/gnss/fix", logTime: stamp, publishTime: stamp)
             }
             try fixes.close()
-            // Nobody is there to ask; then the recording is changed into that of an owner who refuses.
+            // In the first replay no policy node exists; its journal is then changed to a refusal by the owner.
             let first = try decisions(of: folder + "/fixes.mcap", to: folder + "/1.mcap") { entry in
                 guard case .policyDecision(var decision)? = entry.event, decision.kind == .shouldReroute else { return }
                 (decision.verdict, decision.decidedBy, decision.reason) = (.no, .client, "wait")

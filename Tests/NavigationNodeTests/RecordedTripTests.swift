@@ -7,9 +7,9 @@ import NavTestKit
 import NavigationNode
 import Testing
 
-/// Replays of parts of a drive, whose bags do not tell how the trip began.
+/// Replays of partial drives, whose bags lack the beginning of the trip.
 struct RecordedTripTests {
-    /// What a replay publishes.
+    /// The published messages of a replay.
     private struct Publications: ReplayOutput {
         static let takesInput = false
         var messages: [any Message] = []
@@ -72,12 +72,12 @@ struct RecordedTripTests {
             _ = try Replay(map: map, configuration: Helsinki.configuration)
                 .run(trace.fixes, others: trace.others, into: &configured)
             #expect(configured.routes.first?.reason == .started)
-            // Without the trip nothing is published on a route, which is noted.
+            // Without the trip no message refers to a route, and a note reports this.
             var free = Publications()
             let unguided = try Replay(map: map, configuration: NavigationConfiguration())
                 .run(trace.fixes, others: trace.others?.withoutCommands, into: &free)
             #expect(unguided.routes == 0 && trace.noteOfMissingGuidance(routes: unguided.routes, option: "--to") != nil)
-            // The journal of the whole drive has the trip's beginning.
+            // The journal of the whole drive contains the beginning of the trip.
             let beginning = try #require(try TraceInput(path: whole).others)
             #expect(beginning.configuredTrip != nil && beginning.tripUnderWay == nil)
         }
@@ -85,7 +85,7 @@ struct RecordedTripTests {
 
     // MARK: The first route and its state
 
-    /// A route to two stops, the first of them after a VIA point.
+    /// A route to two stops, with a via before the first.
     private static let route = Route(
         stampNs: 50, sessionId: 1, routeId: 3,
         geometry: Polyline((0...3).map { (latitude: 60 + Double($0), longitude: 25) }),
@@ -103,7 +103,7 @@ struct RecordedTripTests {
         return JournalEntry(stampNs: stamp, event: .command(command))
     }
 
-    /// Returns the trip in a bag of some messages before a fix.
+    /// Returns the trip of a bag that contains messages before a fix.
     private static func trip(_ messages: [any Message]) throws -> SavedTrip? {
         try withTemporaryFolder { folder in
             var log = MessageLog(try BagWriter(path: folder + "/a.mcap"))
@@ -123,17 +123,17 @@ struct RecordedTripTests {
         }
     }
 
-    @Test func waypointsAheadAreThoseOfTheRestOfTheRoute() throws {
+    @Test func savedTripHasTheRemainingWaypoints() throws {
         let cases: [(messages: [any Message], ahead: [Double])] = [
             ([Self.route], [61, 62, 63]), ([Self.route, Self.state()], [61, 62, 63]),
             ([Self.route, Self.state(leg: 1)], [63]),
-            // A recorder that starts during the trip may get the state first.
+            // A recorder that starts during the trip may receive the state first.
             ([Self.state(leg: 1), Self.route], [63]),
             ([Self.route, Self.state(isHeld: true)], [63]),
-            // Only the first state of the route is as old as the route.
+            // Only the first state is as old as the route, so later states are ignored.
             ([Self.route, Self.state(), Self.state(leg: 1)], [61, 62, 63]),
             ([Self.route, Self.state(route: 2, leg: 1)], [61, 62, 63]),
-            // The legs of a damaged state do not exist.
+            // A damaged state refers to a leg that does not exist.
             ([Self.route, Self.state(leg: .max, isHeld: true)], [61, 62, 63]),
             ([Self.route, Self.setRoute(at: 60)], [61, 62, 63]),
         ]
@@ -149,12 +149,12 @@ struct RecordedTripTests {
     @Test func bagWithoutATripUnderWayHasNone() throws {
         let cases: [[any Message]] = [
             [], [Self.state()],
-            // After an arrival the route is still the last one published.
+            // After an arrival the completed route is still the last published one.
             [Self.route, Self.state(leg: 1, .complete)],
             [Self.route, NavigationState(routeId: 3, phase: .preview)],
-            // The end of a route has no line.
+            // A route without geometry signals the end of guidance.
             [Route(stampNs: 50, sessionId: 1)], [Route(stampNs: 50, geometry: Self.route.geometry)],
-            // A recorded command led to the route.
+            // The route was set by a recorded command.
             [Self.setRoute(at: 40), Self.route], [Self.route, Self.setRoute(at: 50)],
         ]
         for messages in cases { #expect(try Self.trip(messages) == nil, "\(messages)") }

@@ -4,7 +4,7 @@ import NavNavigator
 import NavWire
 import Testing
 
-/// What an answer to ReviseInstruction replaces.
+/// The fields that an answer to ReviseInstruction replaces.
 struct RevisedInstructionTests {
     private func content(_ visual: NavMessages.VisualInstruction) throws -> NavNavigator.PolicyAnswer.Content? {
         try NavNavigator.PolicyAnswer(ReviseInstructionAnswer(instruction: .visual(visual))).content
@@ -35,13 +35,13 @@ struct RevisedInstructionTests {
         #expect(lanes.map { NavMessages.Lane(NavGuidance.Lane($0)) } == lanes)
     }
 
-    @Test func lineWithoutAbbreviationsHasOurs() throws {
+    @Test func lineWithoutAbbreviationsUsesTheDefaultOnes() throws {
         let plain = InstructionText(text: "Main Street", components: [InstructionComponent(text: "Main Street")])
         let line = try #require(RevisedInstruction.Line(plain))
         #expect(line.abbreviations == nil)
     }
 
-    @Test func maneuverWithoutTypeModifierAndExitIsNone() throws {
+    @Test func maneuverWithoutTypeModifierAndExitIsOmitted() throws {
         let visual = NavMessages.VisualInstruction(
             sub: InstructionText(text: "Then"),
             subManeuver: Maneuver(type: .unspecified, latitude: 1, roundaboutExit: 0))

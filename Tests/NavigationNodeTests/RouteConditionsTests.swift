@@ -21,8 +21,8 @@ private let road = ["highway": "residential"]
 
 /// Routes for the hour and the vehicle of the configuration.
 struct RouteConditionsTests {
-    /// From A to G, BC is the shortest way: closed at night, and too weak for more than 12 t. It may not be left for D in
-    /// the morning. From A to F, X is a short cut that only opens by day.
+    /// From A to G the shortest way is BC, which is closed at night and to vehicles above 12 t; at B the turn to D is
+    /// forbidden in the morning. From A to F, DF is a shortcut that is open only by day.
     private static let town = Result {
         try ASCIIMap(
             """
@@ -47,12 +47,12 @@ struct RouteConditionsTests {
             ])
     }
 
-    /// Monday, 2026-01-05 at an hour of UTC.
+    /// Returns an hour of Monday, 2026-01-05, UTC.
     private static func monday(_ hour: Int64) -> NavGeo.Timestamp {
         NavGeo.Timestamp(nanoseconds: (1_767_571_200 + hour * 3_600) * 1_000_000_000)
     }
 
-    /// Ten seconds from A towards B.
+    /// Returns ten seconds of driving from A towards B.
     private static func drive(_ map: ASCIIMap, at start: NavGeo.Timestamp) throws -> [GnssFix] {
         try (0..<10).map { second in
             GnssFix(
@@ -71,7 +71,7 @@ struct RouteConditionsTests {
             overrides: ["destination=\(try map.coordinate(place).text)"] + keys)
     }
 
-    /// The output of a replay of the drive.
+    /// Returns the output of a replay of the drive.
     private static func replay(
         to place: Character, at start: NavGeo.Timestamp, _ keys: [String], traffic: TrafficSpeeds? = nil
     ) throws -> [RecordedMessage] {
@@ -97,7 +97,7 @@ struct RouteConditionsTests {
         }
     }
 
-    /// The nodes of each route that came into force.
+    /// Returns the nodes of each route that came into force.
     private static func routes(_ messages: [RecordedMessage]) throws -> [String] {
         try messages.filter { $0.topic == "/nav/route" }.map { try NavMessages.Route(decoding: $0.data) }
             .filter { $0.geometry != nil }

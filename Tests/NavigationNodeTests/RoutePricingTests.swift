@@ -13,9 +13,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// A route keeps the source of its durations and the age of its traffic.
+/// The source of a route's durations and the age of its traffic.
 struct RoutePricingTests {
-    /// Two ways from B to E, the northern one the faster by far.
+    /// Two ways from B to E, of which the northern is much faster.
     private static let town = Result {
         try ASCIIMap(
             """
@@ -92,7 +92,7 @@ struct RoutePricingTests {
 
         func all<M: Message>(_ type: M.Type) -> [M] { messages.compactMap { $0.message as? M } }
 
-        /// Sets the northern way as an external route with this duration in seconds.
+        /// Sets the northern way as an external route with a duration in seconds.
         func setRoute(_ duration: Double?, _ options: NavMessages.RouteOptions? = nil) throws {
             let line = try "ABCDEF".map { try map.coordinate($0) }
             var route = NavMessages.Route(geometry: NavMessages.Polyline(line))
@@ -118,7 +118,7 @@ struct RoutePricingTests {
         #expect(harness.all(NavMessages.RouteRefresh.self).filter { $0.phase == .refreshed }.count >= 2)
         let before = try #require(harness.all(NavMessages.RouteProgress.self).last?.durationRemainingS)
         #expect(before > 1_300)
-        // Half as fast as the road usually is on the last street: its share doubles, the rest stays.
+        // On the last street traffic halves the usual speed, so the duration of that street doubles; the rest stays.
         harness.traffic("E", "F", 5)
         try harness.stand(10)
         let after = try #require(harness.all(NavMessages.RouteProgress.self).last?.durationRemainingS)
@@ -154,7 +154,7 @@ struct RoutePricingTests {
 
     @Test("routes with durations of two sources are compared by one source")
     func routesAreComparedByOnePricing() throws {
-        // The way that is slow by the external duration is the fastest by the map on board: a change gains nothing.
+        // The way with the long external duration is the fastest on the on-board map, so a change gains no time.
         let slow = try Harness([
             "faster.interval_s=20", "faster.min_remaining_s=10", "faster.min_gain_s=1",
             "alternatives.refresh_interval_s=30",
@@ -164,7 +164,7 @@ struct RoutePricingTests {
         try slow.stand(100)
         #expect(slow.queries.filter { $0.purpose == .fasterRoute }.count >= 4)
         #expect(slow.all(NavMessages.FasterRoute.self).isEmpty)
-        // With a jam on it there is a gain, of the size of the jam on board.
+        // With a jam on it there is a gain, as large as the delay on the on-board map.
         slow.traffic("C", "D", 2, stamp: Self.start.nanoseconds)
         try slow.stand(40)
         let found = try #require(slow.all(NavMessages.FasterRoute.self).first)
@@ -191,7 +191,7 @@ struct RoutePricingTests {
         #expect(first.summary?.trafficStampNs == nil && first.refreshCount == 0)
         let free = try #require(harness.all(NavMessages.RouteProgress.self).last)
         #expect(free.trafficDelayRemainingS == nil && free.trafficStampNs == nil)
-        // On to three quarters of the first street.
+        // The vehicle advances to three quarters of the first street.
         for share in [0.3, 0.45, 0.6, 0.75] { try harness.stand(4, at: share) }
         try harness.stand(20, at: 0.75)
         let measured = Self.start.nanoseconds - 7_000_000_000

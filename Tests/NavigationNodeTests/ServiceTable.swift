@@ -26,7 +26,7 @@ final class ServiceTable {
     private(set) var heard: [Delivery] = []
 
     /// - Parameters:
-    ///   - log: the node's log; by default, it logs next to nothing.
+    ///   - log: the node's log; the default is nearly silent.
     ///   - prepare: receives the folder of the tiles before the node reads it.
     init(
         _ settings: [(String, String)] = [], owner provider: (any PolicyServiceProvider)? = nil,
@@ -42,7 +42,7 @@ final class ServiceTable {
         let configuration = try ConfigLoader.load(
             NavigationConfiguration.self, file: nil, overrides: overrides)
         if let provider { try owner.serve(PolicyService.served(by: provider)) }
-        // Time comes from the drive, since the clock of a stalled machine would run ahead of it.
+        // Time comes from the drive, because the clock of a stalled machine would run ahead of it.
         var run = RunConfiguration(configuration)
         run.kit.simTime = true
         node = try NodeRunner<NavigationNode>(
@@ -79,7 +79,7 @@ final class ServiceTable {
         for fix in fixes { try await publish(fix, stampNs: fix.stampNs ?? 0) }
     }
 
-    /// Publishes a fix under a stamp, which the fix itself may lack.
+    /// Publishes a fix with a message stamp; the fix itself may have no stamp.
     func publish(_ fix: GnssFix, stampNs: Int64) async throws {
         tell(stampNs)
         out.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: stampNs))

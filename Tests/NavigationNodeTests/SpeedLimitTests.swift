@@ -13,7 +13,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The published speed limit applies to this vehicle at this time.
+/// The published speed limit, which must apply to the vehicle at the time.
 struct SpeedLimitTests {
     private static let street = Result {
         try ASCIIMap(
@@ -27,7 +27,7 @@ struct SpeedLimitTests {
             ])
     }
 
-    /// The publications about one road.
+    /// The published limit of one road.
     private struct Limit: Equatable, CustomStringConvertible {
         var kmh: Int?
         var source: LimitSource?
@@ -41,10 +41,11 @@ struct SpeedLimitTests {
         var description: String { "\(kmh.map(String.init) ?? "-") \(source.map { "\($0)" } ?? "-")" }
     }
 
-    /// 2026-01-05, seconds since 1970.
+    /// 2026-01-05 00:00 UTC, seconds since 1970.
     private static let midnight: Int64 = 1_767_571_200
 
-    /// Returns what a session publishes about a vehicle that drives eastwards, whose place and speed `vehicle` gives for each second.
+    /// Returns the publications of a session for a vehicle that drives eastwards; `vehicle` returns its place and speed
+    /// for each second.
     private static func run(
         _ map: ASCIIMap, from start: NavGeo.Timestamp, _ keys: [String],
         _ vehicle: (Int) throws -> (place: NavGeo.Coordinate, speed: Double)?
@@ -71,7 +72,7 @@ struct SpeedLimitTests {
         return messages
     }
 
-    /// The positions, progress and route annotations on each of the three roads.
+    /// Returns the positions, progress and route annotations on each of the three roads.
     private static func drive(at hour: Int64, _ keys: [String]) throws -> (
         position: [Limit], progress: [Limit], spans: [Limit]
     ) {
@@ -88,7 +89,7 @@ struct SpeedLimitTests {
         let positions = messages.compactMap { $0.message as? NavMessages.MatchedPosition }
         let progress = messages.compactMap { $0.message as? NavMessages.RouteProgress }
         func seen(_ way: Int64, _ limit: (NavMessages.MatchedPosition) -> Limit?) -> Limit? {
-            // Near the nodes two roads are close.
+            // Near the nodes two roads are close to the vehicle.
             positions.filter { $0.road?.wayId == way && (100...500).contains($0.road?.edgeOffsetM ?? 0) }
                 .compactMap(limit).first
         }
@@ -120,7 +121,7 @@ struct SpeedLimitTests {
         #expect(night.spans == [Limit(60, .signed), Limit(80, .signed)])
         let day = try Self.drive(at: 12, ["utc_offset_min=0"])
         #expect(day.position.first == Limit(80, .signed) && day.progress.first == Limit(80, .signed))
-        // Local time decides, not UTC.
+        // The local time counts, not UTC.
         let east = try Self.drive(at: 20, ["utc_offset_min=180"])
         #expect(east.position.first == Limit(60, .signed))
     }
@@ -153,7 +154,7 @@ struct SpeedLimitTests {
             ])
     }
 
-    /// The limits of a kind of message, with the seconds since the start of the drive.
+    /// Returns the limits in one kind of message, with the seconds since the start of the drive.
     private static func limits<M: Message>(
         _ type: M.Type, in messages: [OutgoingMessage], from start: NavGeo.Timestamp, _ limit: (M) -> Limit?
     ) -> [(second: Int, limit: Limit)] {
@@ -163,7 +164,7 @@ struct SpeedLimitTests {
         }
     }
 
-    /// The limit at the beginning of the horizon's main path.
+    /// Returns the limit at the beginning of the horizon's main path.
     private static func limit(_ horizon: NavMessages.Horizon) -> Limit? {
         for span in horizon.paths.first?.spans ?? [] {
             if case .speedLimitMps(let speed)? = span.attribute { return Limit(mps: speed, span.limitSource) }

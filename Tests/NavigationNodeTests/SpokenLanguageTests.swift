@@ -13,7 +13,7 @@ import Testing
 
 /// Drives with spoken instructions in every language.
 @Suite(.serialized) struct SpokenLanguageTests {
-    /// All spoken texts of a drive with a deviation under a configuration, and its options.
+    /// Returns all spoken texts of a drive with a deviation, and its options.
     private static func drive(
         _ wording: Wording, resuming trip: SavedTrip? = nil, from first: Int = 0, to last: Int = .max
     ) throws -> (said: [OutgoingMessage], trip: SavedTrip?) {
@@ -59,7 +59,7 @@ import Testing
 
     @Test func resumedTripKeepsItsLanguage() throws {
         var trip = try #require(try Self.drive(Wording(), to: 100).trip)
-        // As requested by a call.
+        // The trip was requested by a call.
         trip.configured = nil
         trip.order?.options?.language = "fi"
         trip.route?.options?.language = "fi"
@@ -92,14 +92,14 @@ import Testing
 
     private static let speaker = "/usr/bin/espeak-ng"
 
-    /// A line, its time, and the time by which it must be over; seconds since the drive's start.
+    /// A line with its start, and the time by which it must end; seconds since the drive's start.
     private struct Line {
         var text: String
         var start: Double
         var maneuver: Double?
     }
 
-    /// The lines of a drive: a maneuver is where the progress enters the next step of the same route.
+    /// Returns the lines of a drive; a maneuver is located where the progress enters the next step of the same route.
     private static func lines(_ said: [OutgoingMessage]) -> [Line] {
         var lines: [Line] = []
         var open: [(line: Int, route: UInt64?, leg: UInt32, step: UInt32)] = []
@@ -134,13 +134,13 @@ import Testing
         for (index, line) in lines.enumerated() {
             let said = try Programs.run(Self.speaker, ["-v", voice, "-w", sound, line.text])
             #expect(said.status == 0, "\(said.errors)")
-            // 22,050 samples of two bytes a second behind a header of 44 bytes.
+            // After a header of 44 bytes, the file has 22,050 samples of two bytes per second.
             let bytes = try #require(
                 try FileManager.default.attributesOfItem(atPath: sound)[.size] as? NSNumber
             ).doubleValue
             let end = line.start + (bytes - 44) / 44_100
             if let maneuver = line.maneuver {
-                #expect(end <= maneuver, "\(language): '\(line.text)' ends \(end - maneuver) s behind its maneuver")
+                #expect(end <= maneuver, "\(language): '\(line.text)' ends \(end - maneuver) s after its maneuver")
             }
             if index + 1 < lines.count {
                 let next = lines[index + 1]

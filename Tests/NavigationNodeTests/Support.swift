@@ -16,7 +16,7 @@ import NavWire
 import NavigationNode
 import TileCacheNode
 
-/// Central Helsinki and a drive through it with a wrong turn, made once.
+/// Central Helsinki and a drive through it with a wrong turn, generated once.
 enum Helsinki {
     static let from = NavGeo.Coordinate(latitude: 60.1655, longitude: 24.9375)
     static let to = NavGeo.Coordinate(latitude: 60.1765, longitude: 24.9505)
@@ -31,7 +31,7 @@ enum Helsinki {
             let plan = DriveSimulator.Plan(
                 waypoints: [NavRouting.Waypoint(from), NavRouting.Waypoint(to)], deviateAt: 500,
                 receiver: ReceiverModel(.open), rate: 1, seed: 1, start: NavGeo.Timestamp(nanoseconds: start))
-            // The router of the node, which chooses the same of two routes that cost the same.
+            // The node's router chooses the same of two routes with equal costs.
             _ = try DriveSimulator(router: .fastest(map.metric)).run(plan, into: folder + "/drive.mcap")
             return try TraceInput(path: folder + "/drive.mcap").fixes.all()
         }
@@ -40,14 +40,14 @@ enum Helsinki {
     /// The start of the drive, ns.
     static let start: Int64 = 1_767_258_000_000_000_000
 
-    /// Builds the tiles and returns their folder; those of another country have other speeds.
+    /// Builds the tiles and returns their folder; `country` changes the default speeds.
     static func buildTiles(in folder: String, country: String? = nil) throws -> String {
         _ = try MapBuilder(MapBuilder.Options(jobs: 1, country: country)).build(
             input: TestData.fixture("helsinki.osm.pbf"), output: folder + "/tiles")
         return folder + "/tiles"
     }
 
-    /// Guidance to the drive's destination.
+    /// The configuration for guidance to the drive's destination.
     static var configuration: NavigationConfiguration {
         var configuration = NavigationConfiguration()
         configuration.destination = to
@@ -64,7 +64,7 @@ extension RecordedFixes {
 }
 
 extension NodeRunner<NavigationNode> {
-    /// Steps until no work is pending, and does `afterStep` after each step.
+    /// Steps until no work is pending, and calls `afterStep` after each step.
     func finishWork(_ afterStep: () throws -> Void = {}) async throws {
         try await eventually("the node has no work", pause: 5) {
             guard node.pendingCount > 0 else { return true }

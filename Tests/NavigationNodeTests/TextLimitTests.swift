@@ -4,7 +4,7 @@ import NavNavigator
 import NavWire
 import Testing
 
-/// What is accepted of the texts in answers of the policy node.
+/// The limits for texts in answers of the policy node.
 struct TextLimitTests {
     @Test func longReasonIsRejected() throws {
         func answer(_ size: Int) -> NavMessages.PolicyAnswer {

@@ -21,9 +21,9 @@ struct TilesetDirectoryTests {
         }
     }
 
-    /// A tileset must not name files outside its directory.
+    /// A tileset must not refer to files outside its directory.
     @Test(arguments: ["../secret", "/etc/passwd", "9/291/149.road", ""])
-    func tileFileOutsideItsPlaceIsRejected(file: String) throws {
+    func tileFileOutsideTheTilesetIsRejected(file: String) throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let json = URL(fileURLWithPath: path + "/tileset.json")
@@ -56,17 +56,17 @@ struct TilesetDirectoryTests {
             let one = #expect(throws: NodeError.self) { try directory.loadGraph() }?.description ?? ""
             #expect(one.contains(entries[0].file) && one.contains("rebuild the tiles"), "\(one)")
             #expect(try directory.loadPresentTiles(entries).map(\.id) == entries.dropFirst().compactMap(\.tile))
-            // The folder of a tile cache lacks many.
+            // The folder of a tile cache may lack many tiles.
             try FileManager.default.removeItem(atPath: "\(path)/\(entries[1].ranks.file)")
             let two = #expect(throws: NodeError.self) { try directory.loadTile(entries[1]) }?.description ?? ""
             #expect(two.contains("incomplete") && !two.contains("rebuild"), "\(two)")
-            // A damaged tile is not left out.
+            // A damaged tile is reported, not skipped.
             try Data([1]).write(to: URL(fileURLWithPath: "\(path)/\(entries[0].file)"))
             #expect(throws: NodeError.self) { try directory.loadPresentTiles(entries) }
         }
     }
 
-    /// A mapped file would raise a signal here, which ends the process.
+    /// A memory-mapped file would raise a signal here and end the process.
     @Test func fileChangesDoNotAffectLoadedTiles() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
@@ -110,7 +110,7 @@ struct TilesetDirectoryTests {
             let cut = refresh()
             #expect(cut.change == nil && cut.problems.count == 1 && cut.problems.first?.contains(entry.file) == true)
             #expect(supply.problem != nil && supply.graph().edgeCount == edges)
-            #expect(refresh().problems == [], "it is reported once")
+            #expect(refresh().problems == [], "a problem is reported once")
 
             try content.write(to: file)
             #expect(refresh().problems == [] && supply.problem == nil)
@@ -120,7 +120,7 @@ struct TilesetDirectoryTests {
         }
     }
 
-    /// A tileset that is copied over another, file by file, takes effect only when it is complete.
+    /// A tileset copied over another, file by file, takes effect only when it is complete.
     @Test func tilesetCopiedOverAnotherTakesEffectAsAWhole() throws {
         try withTemporaryFolder { folder in
             let old = try Helsinki.buildTiles(in: folder + "/old")

@@ -10,7 +10,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Fixes from files of every kind.
+/// Reading fixes from files of every kind.
 struct TraceInputTests {
     private static let csv =
         "t_s,lat,lon,speed_mps,heading_deg,hdop\n1767258000,60.17,24.94,5,90,0.8\n1767258001,60.18,24.95,,,\n"
@@ -58,12 +58,12 @@ struct TraceInputTests {
             try log.write(
                 [0xff], topic: "/gnss/fix", type: GnssFix.fullName, sequence: 1, logTime: .max, publishTime: 0)
             try log.close()
-            // The extension of the name is ignored.
+            // The file is recognized by its content, not by its extension.
             try FileManager.default.moveItem(atPath: path, toPath: folder + "/a.csv")
             let trace = try TraceInput(path: folder + "/a.csv")
             #expect(try trace.fixes.all() == drive)
             #expect(trace.rejected.map(\.count) == [1])
-            // The fixes of a long bag are read again.
+            // The fixes of a long bag are not kept but read again.
             let long = try TraceInput(path: folder + "/a.csv", keeping: 3)
             #expect(try long.fixes.count == drive.count && long.fixes.all() == drive)
             #expect(long.rejected.map(\.count) == [1])
@@ -90,11 +90,11 @@ struct TraceInputTests {
                 return try TraceInput(path: folder + "/a.mcap").notes(about: folder + "/a.mcap")
             }
         }
-        // A part of a drive has no hole.
+        // A partial drive has no gap.
         #expect(try notes([0, 1, 2], [41, 42, 43]) == [])
         let missing = "/gnss/fix: 71 messages are missing from the sequence"
         #expect(try notes([0, 1, 73], [1, 2, 74]) == [missing, "the longest time without input is 72 s"])
-        // Other writers number messages in their own way.
+        // Other writers use sequence numbers differently.
         #expect(try notes([0, 1, 73], [1, 2, 74], publisher: nil) == [])
         let back = try notes([0, 100, 101, 2, 3], [1, 2, 3, 4, 5])
         #expect(back.count == 1 && back[0].hasPrefix("1 inputs have an earlier log time"), "\(back)")
@@ -149,7 +149,7 @@ struct TraceInputTests {
 
     private static func rounded(_ value: Double?) -> Double? { value.map { ($0 * 1e6).rounded() / 1e6 } }
 
-    /// NMEA with the checksums that its sentences need.
+    /// Returns NMEA sentences with their checksums.
     private static func checked(_ text: String) -> String {
         guard text.hasPrefix("$") else { return text }
         return text.split(whereSeparator: \.isNewline).map { line in

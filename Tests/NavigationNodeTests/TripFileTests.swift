@@ -18,7 +18,7 @@ import Testing
 
 /// Trips that are resumed after a restart.
 @Suite struct TripFileTests {
-    /// A session with immediate answers, and the trip that it saves.
+    /// A session that receives answers immediately, and the trip that it saves.
     private struct SessionHarness {
         let session: NavigationSession
         var said: [OutgoingMessage] = []
@@ -73,10 +73,10 @@ import Testing
         #expect(route.edgeIds == before.edgeIds)
         let ids = Set(second.all(NavMessages.RouteProgress.self).compactMap(\.sessionId))
         #expect(ids == [before.sessionId ?? 0])
-        // The deviation occurs later in the drive: its route has the next number.
+        // The deviation occurs later in the drive, so its route has the next number.
         let last = try #require(second.all(NavMessages.Route.self).last { $0.geometry != nil })
         #expect(last.reason == .rerouted && (last.routeId ?? 0) > (before.routeId ?? 0))
-        #expect(second.trip == nil, "no trip is saved past the destination")
+        #expect(second.trip == nil, "no trip is saved after the arrival")
     }
 
     @Test func tripThatWasSavedWithAViaAtItsEndIsResumed() throws {
@@ -90,7 +90,7 @@ import Testing
         #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
     }
 
-    @Test func routeOfATripInProgressIsMappedForNow() throws {
+    @Test func resumedRouteIsMappedForTheCurrentTime() throws {
         var kept = try Self.keptTrip()
         kept.order?.options = NavMessages.RouteOptions(departureNs: 1_767_654_000_000_000_000)
         var wanted: [RoutePreferences] = []
@@ -145,7 +145,7 @@ import Testing
         for (provider, factor) in [(NavMessages.RouteProvider.onBoard, 1.0), (.online, 3.0), (.external, 3.0)] {
             var kept = try #require(first.trip)
             kept.route?.provider = provider
-            // The traffic of the previous run.
+            // Durations with the traffic of the previous run.
             for leg in before.legs.indices {
                 let durations = before.legs[leg].annotation?.durationsS ?? []
                 kept.route?.legs[leg].durationS = before.legs[leg].durationS.map { $0 * 3 }
@@ -250,7 +250,7 @@ import Testing
             func after(days: Double) -> NavGeo.Timestamp { kept.advanced(bySeconds: days * 86_400) }
             #expect(try file.load(maximumAge: 86_400, now: after(days: 1)) == trip)
             #expect(try file.load(maximumAge: 0, now: after(days: 1_000)) == trip)
-            // Before the machine's clock is set, it is behind the file.
+            // Before the machine's clock is set, the time is earlier than that of the file.
             #expect(try file.load(maximumAge: 86_400, now: NavGeo.Timestamp(nanoseconds: 0)) == trip)
             let refusal = #expect(throws: NodeError.self) { try file.load(maximumAge: 86_400, now: after(days: 2)) }
             #expect(refusal.map { "\($0)" }?.contains("48 h ago, more than state.max_age_s") == true)

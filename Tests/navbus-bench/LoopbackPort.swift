@@ -1,7 +1,7 @@
 import Glibc
 import NavBench
 
-/// Free loopback ports, for programs that take one as an argument.
+/// Free loopback ports for programs that take a port as an argument.
 enum LoopbackPort {
     /// Returns a port that is currently free.
     static func free() throws -> UInt16 {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NavKit
 
-/// The benchmarks: `navbus-bench SUITE`.
+/// The program of the benchmarks: `navbus-bench SUITE`.
 @main
 struct NavbusBench: ParsableCommand {
     static let configuration = CommandConfiguration(

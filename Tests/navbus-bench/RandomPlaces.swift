@@ -3,9 +3,9 @@ import NavMap
 import NavRouting
 import NavSimulation
 
-/// Random places on a map's roads and the fastest routes between them: the same for the same map and seed.
+/// Random places on a map's roads and the fastest routes between them, determined by map and seed.
 struct RandomPlaces {
-    /// Finds the ways.
+    /// The router of the routes.
     let router: Router
     private var random: SeededRandom
     private let workspace = SearchWorkspace()
@@ -18,7 +18,7 @@ struct RandomPlaces {
     /// Returns a random seed for another purpose.
     mutating func seed() -> UInt64 { random.next() }
 
-    /// Returns the beginning of a random edge; nil when it is closed to the vehicle.
+    /// Returns the beginning of a random edge; nil if the edge is closed to the vehicle.
     mutating func place() -> Coordinate? {
         let graph = router.metric.turns.graph
         guard graph.edgeCount > 0 else { return nil }
@@ -26,7 +26,7 @@ struct RandomPlaces {
         return router.metric.allows(edge) ? graph.position(at: 0, of: edge).coordinate : nil
     }
 
-    /// Returns the fastest route; nil when there is none, or the straight distance is outside `distances`, metres.
+    /// Returns the fastest route; nil if there is none or the straight distance is outside `distances`, metres.
     func route(from start: Coordinate, to end: Coordinate, apart distances: ClosedRange<Double>) -> Route? {
         guard distances.contains(Geodesy.distance(start, end)),
             case .found(let route) = router.route(
@@ -37,7 +37,7 @@ struct RandomPlaces {
 }
 
 extension BoundingBox {
-    /// Metres from corner to corner.
+    /// The distance from corner to corner of the map, metres.
     var diagonal: Double {
         Geodesy.distance(
             Coordinate(latitude: south, longitude: west), Coordinate(latitude: north, longitude: east))

@@ -3,7 +3,7 @@ import Foundation
 import NavBench
 import NavKit
 
-/// The options of every suite.
+/// The options common to all suites.
 struct SuiteOptions: ParsableArguments {
     @Flag(help: "Print one JSON line per figure; the report's header goes to standard error.") var json = false
 
@@ -25,7 +25,7 @@ struct SuiteOptions: ParsableArguments {
 /// Runs a suite's comparisons and prints the results.
 struct Report {
     let options: SuiteOptions
-    /// Lines about the peers, below those about the machine.
+    /// Lines about the peers, printed below those about the machine.
     let peers: [String]
 
     func run(_ comparisons: [Comparison]) throws {

@@ -2,7 +2,7 @@ import Glibc
 
 /// The clock of a measurement.
 struct Stopwatch {
-    /// Whether it measures the processor time of this thread, which other work on the machine affects least, instead of
+    /// Whether the processor time of this thread is measured, which other work on the machine affects least, instead of
     /// elapsed time.
     let countsProcessorTime: Bool
 

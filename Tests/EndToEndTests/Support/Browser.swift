@@ -6,7 +6,7 @@ enum Browser {
     /// The path of the program; nil if it is not installed.
     static let path = Project.find("chromium") ?? Project.find("chromium-browser")
 
-    /// Opens a page and returns its document after its script has run, and its console output.
+    /// Opens a page and returns its document after its script has run, with the console output.
     static func open(_ address: String, in box: Sandbox) async throws -> (document: String, console: [String]) {
         guard let path else { throw Failure("Chromium is not installed") }
         let result = try await box.succeed(
@@ -22,7 +22,7 @@ enum Browser {
         return (result.output, console.map(String.init))
     }
 
-    /// Opens a page, and waits for one condition after the other, each a JavaScript expression. Needs Python with websockets.
+    /// Opens a page and waits for each condition in turn, a JavaScript expression. Needs Python with websockets.
     ///
     /// - Parameter options: options of browser.py.
     static func follow(
@@ -35,14 +35,14 @@ enum Browser {
                 + conditions)
     }
 
-    /// The final state of a page that was followed.
+    /// The final state of a page loaded with `follow`.
     struct Page: Decodable {
         struct Times: Decodable {
-            /// Milliseconds to the first paint of content.
+            /// The time to the first contentful paint, ms.
             var paint: Double?
-            /// Milliseconds to the drawn drive.
+            /// The time until the drive is drawn, ms.
             var drawn: Double?
-            /// Whether a frame showed the drive in numbers before the script read the data.
+            /// Whether a frame showed the drive as text before the script read the data.
             var isTextFirst: Bool
         }
 

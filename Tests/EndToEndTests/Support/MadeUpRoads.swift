@@ -1,13 +1,13 @@
 import Foundation
 import NavTestSystem
 
-/// A folder with synthetic road tiles of several editions around 41.15, -8.61; their content is never decoded.
+/// A folder of synthetic road tiles in several editions around 41.15, -8.61; their content is never decoded.
 struct MadeUpRoads {
     /// A tile by its place in the pyramid.
     struct Tile: Hashable {
         var zoom, x, y: Int
 
-        /// Its file below an edition's folder, without the extension.
+        /// The path of the tile's file below an edition's folder, without the extension.
         var path: String { "\(zoom)/\(x)/\(y)" }
 
         /// Returns the content of a tile in an edition; every third tile is the same in all editions.
@@ -18,7 +18,7 @@ struct MadeUpRoads {
         }
     }
 
-    /// All tiles: eight by eight of the lowest layer and those above them.
+    /// All tiles: eight by eight of the lowest layer, and those above them.
     static let tiles: [Tile] =
         (1944..<1952).flatMap { x in (1528..<1536).map { Tile(zoom: 12, x: x, y: $0) } }
         + [Tile(zoom: 9, x: 243, y: 191), Tile(zoom: 6, x: 30, y: 23)]
@@ -37,7 +37,7 @@ struct MadeUpRoads {
     /// The version string of an edition.
     static func version(_ edition: Int) -> String { "edition\(edition)" }
 
-    /// Creates an edition and serves it.
+    /// Creates an edition and makes it the one served.
     func publish(_ edition: Int) async throws {
         let folder = folder(edition)
         var files: [String] = []
@@ -71,9 +71,9 @@ struct MadeUpRoads {
             },
         ]
         try JSONSerialization.data(withJSONObject: list).write(to: URL(fileURLWithPath: folder + "/tileset.json"))
-        // Atomically, as a server's owner would.
+        // Replaced atomically, as on a real server.
         let link = served + "-next"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder)
-        guard rename(link, served) == 0 else { throw Failure("\(served) cannot be made") }
+        guard rename(link, served) == 0 else { throw Failure("\(served) cannot be created") }
     }
 }

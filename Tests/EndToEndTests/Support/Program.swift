@@ -3,7 +3,7 @@ import Glibc
 import NavTestKit
 import NavTestSystem
 
-/// A started process. Its output goes to files, so that a full pipe never blocks it.
+/// A started process; its output goes to files, because a pipe could fill up and block it.
 final class Program: Sendable {
     /// The exit status and the output of a process.
     typealias Result = Programs.Result
@@ -39,10 +39,10 @@ final class Program: Sendable {
 
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Limits the process to its open files, or restores the usual limit.
+    /// Limits the process to the files that it has open, or restores the default limit.
     func mayOpenFiles(_ isAllowed: Bool) throws {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/fd").compactMap { Int($0) }
-        // A file gets the lowest free descriptor.
+        // A new file gets the lowest free descriptor.
         let limit = isAllowed ? 1_024 : (0...1_024).first { !open.contains($0) } ?? 1_024
         guard Programs.succeeds("/usr/bin/prlimit", ["--pid", "\(process.id)", "--nofile=\(limit):"]) else {
             throw Failure("prlimit cannot change what \(name) may open")
@@ -57,26 +57,26 @@ final class Program: Sendable {
 
     /// Waits until the process has printed a text, on either stream.
     func says(_ text: String, times: Int = 1, seconds: Int = 300) async throws {
-        try await eventually("\(name) says '\(text)'", seconds: seconds, detail: { self.transcript }) {
+        try await eventually("\(name) prints '\(text)'", seconds: seconds, detail: { self.transcript }) {
             let isOver = exitStatus != nil
             if (output + errors).ranges(of: text).count >= times { return true }
-            guard !isOver else { throw Failure("\(name) has ended without saying '\(text)':\n\(transcript)") }
+            guard !isOver else { throw Failure("\(name) ended without printing '\(text)':\n\(transcript)") }
             return false
         }
     }
 
     private var transcript: String { "status \(exitStatus.map(String.init) ?? "running")\n\(errors)\n\(output)" }
 
-    /// Ends the process and its children, whatever their state.
+    /// Ends the process and its children in whatever state.
     func end() { process.end() }
 }
 
-/// A file's content as text; nil when it cannot be read.
+/// Returns a file's content as text; nil if it cannot be read.
 func readFile(_ path: String) -> String? {
     readBytes(path).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// A file's content; nil when it cannot be read.
+/// Returns a file's content; nil if it cannot be read.
 func readBytes(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -12,7 +12,7 @@ enum Project {
     /// Python with pyzmq, protobuf, mcap and mcap-protobuf-support: `NAVBUS_PYTHON`, else the system's.
     static let python = Python.path
 
-    /// Whether Python has the packages for the tests with real peers.
+    /// Whether Python has the packages for the tests with Python peers.
     static let hasPython = Python.has("google.protobuf, mcap, mcap_protobuf, zmq")
 
     /// Whether Python can write extracts of OpenStreetMap.

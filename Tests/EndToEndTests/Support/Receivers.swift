@@ -13,9 +13,9 @@ final class GPSDServer: Sendable {
     private let finished = DispatchSemaphore(value: 0)
     private let isStopped = Atomic<Bool>(false)
 
-    /// Serves `reports` to one client after the other, from the beginning each time, until it is stopped.
+    /// Serves `reports` to one client at a time, always from the beginning, until the server is stopped.
     ///
-    /// - Parameter port: 0 takes a free one.
+    /// - Parameter port: the port, or 0 for a free one.
     init(_ reports: [UInt8], port wanted: UInt16 = 0) throws {
         (listener, port) = try LoopbackSocket.listen(port: wanted)
         Thread { [self] in serve(reports) }.start()
@@ -24,7 +24,7 @@ final class GPSDServer: Sendable {
     /// The requests of the clients so far.
     var asked: String { requests.withLock { $0 } }
 
-    /// Closes every connection and the port, like a daemon that dies.
+    /// Closes every connection and the port, like a crashed daemon.
     func stop() {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         shutdown(listener, Int32(SHUT_RDWR))
@@ -55,14 +55,14 @@ final class GPSDServer: Sendable {
             request += String(decoding: buffer[..<count], as: UTF8.self)
         }
         requests.withLock { $0 += request }
-        // One report at a time, like a receiver, so that subscribers of the client have time to connect.
+        // One report at a time, as from a receiver, so that subscribers of the client have time to connect.
         for report in reports.split(separator: UInt8(ascii: "\n")) {
             guard !isStopped.load(ordering: .relaxed), write(report + [UInt8(ascii: "\n")], to: connection) else {
                 return
             }
             usleep(5_000)
         }
-        // The connection stays open until the client leaves or the server is stopped.
+        // The connection stays open until the client closes it or the server is stopped.
         while recv(connection, &buffer, buffer.count, 0) > 0 {}
     }
 
@@ -80,11 +80,11 @@ final class GPSDServer: Sendable {
     }
 }
 
-/// A pseudo-terminal whose device stands for the port of a serial receiver.
+/// A pseudo-terminal whose device acts as the port of a serial receiver.
 final class SerialReceiver {
     let device: String
     private let descriptor: Int32
-    /// The device's own end, open so that the line stays up without a reader.
+    /// A descriptor of the device itself, which keeps the line up while no reader is connected.
     private let plug: Int32
 
     init() throws {
@@ -102,7 +102,7 @@ final class SerialReceiver {
         close(plug)
     }
 
-    /// Sends as much as fits into the line; a reader that does not read loses the rest, as with a real receiver.
+    /// Sends as much as fits into the line; the rest is lost, as with a real receiver whose reader is too slow.
     func send(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

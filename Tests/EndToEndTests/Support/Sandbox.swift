@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Synchronization
 
-/// A folder of one test with a bus of its own, and the processes that the test starts in it.
+/// A temporary folder of one test with a separate bus, and the processes that the test starts in it.
 final class Sandbox: Sendable {
     private let folder: TemporaryFolder
     var path: String { folder.path }
@@ -15,7 +15,7 @@ final class Sandbox: Sendable {
         for program in programs.withLock({ $0 }).reversed() { program.end() }
     }
 
-    /// The environment of the processes: the test's own without any setting of navbus, and a bus in the folder.
+    /// The environment of the processes: the test's environment without navbus settings, and a bus in the folder.
     var environment: [String: String] {
         var result = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("NAVBUS_") }
         result["NAVBUS_DIR"] = path + "/b"
@@ -23,7 +23,7 @@ final class Sandbox: Sendable {
         return result
     }
 
-    /// Starts a program of this project by its name, or any other by its path.
+    /// Starts a program of this project by name, or any other by path.
     @discardableResult
     func start(
         _ tool: String, _ arguments: [String] = [], in folder: String? = nil, environment extra: [String: String] = [:]
@@ -39,14 +39,14 @@ final class Sandbox: Sendable {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program until it ends.
     func run(
         _ tool: String, _ arguments: [String] = [], in folder: String? = nil, environment: [String: String] = [:]
     ) async throws -> Program.Result {
         try await start(tool, arguments, in: folder, environment: environment).wait()
     }
 
-    /// Runs a program to its end and expects success.
+    /// Runs a program until it ends and throws if it fails.
     @discardableResult
     func succeed(_ tool: String, _ arguments: [String] = [], environment: [String: String] = [:]) async throws
         -> Program.Result
@@ -85,14 +85,14 @@ final class Sandbox: Sendable {
     }
 }
 
-/// Runs a test in a sandbox; its processes end with it, also when it fails.
+/// Runs a test in a sandbox, whose processes are ended afterwards, whether the test passes or fails.
 func withSandbox<Result>(_ body: (Sandbox) async throws -> Result) async throws -> Result {
     let sandbox = try Sandbox()
     defer { sandbox.end() }
     return try await body(sandbox)
 }
 
-/// A drive through Helsinki with a wrong turn, made once for all tests.
+/// A drive through Helsinki with a wrong turn, generated once for all tests.
 actor Town {
     static let shared = Town()
     /// Start and destination of the demo.
@@ -112,7 +112,7 @@ actor Town {
         }
     }
 
-    /// The road tiles; read-only.
+    /// The folder of the road tiles, which tests must not modify.
     var tiles: String {
         get async throws { try await made.value.path + "/tiles" }
     }

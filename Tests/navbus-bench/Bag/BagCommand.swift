@@ -7,7 +7,7 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// `navbus-bench bag`.
+/// The command `navbus-bench bag`.
 struct BagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bag", abstract: "Measure bags: recording, writing, reading and replay, against Python's mcap.",
@@ -44,7 +44,7 @@ struct BagCommand: ParsableCommand {
     }
 }
 
-/// The same messages, recorded, written and read by both sides.
+/// The recording, writing and reading of the same messages by both sides.
 final class BagSuite {
     private let count: Int
     private let rate: Int
@@ -62,7 +62,7 @@ final class BagSuite {
         python = probe?["ok"] == nil ? nil : path
     }
 
-    /// The description of the measurements, for the head of the report.
+    /// The description of the measurements for the report's header.
     var lines: [String] {
         ["bag      \(count) messages of \(fix.count) bytes, zstd", "peer     " + (python ?? "none: it has no mcap")]
             + (drive.map { [$0.line] } ?? [])
@@ -159,7 +159,7 @@ final class BagSuite {
         let end = MonotonicClock.now() + .seconds(1)
         while MonotonicClock.now() < end { _ = try bus.poll(timeout: .milliseconds(20)) }
         if let id = workers.processID(of: "recorder") { kill(id, SIGINT) }
-        // The recorder exits with 1 when messages were lost, which the bag shows as well.
+        // The recorder exits with 1 if messages are lost, which the bag also shows.
         try? workers.finish(within: 60)
         let recorded = try BagReader(path: path).index.messageCount ?? 0
         return ["rate": Double(recorded) / seconds, "lost": Double(count) - Double(recorded)]

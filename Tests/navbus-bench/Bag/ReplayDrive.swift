@@ -10,7 +10,7 @@ import NavSimulation
 import NavWire
 import NavigationNode
 
-/// A simulated drive to a destination, which is replayed into a bag.
+/// A simulated drive to a destination that is replayed into a bag.
 final class ReplayDrive {
     private let map: MapSnapshot
     private let configuration: NavigationConfiguration
@@ -19,14 +19,14 @@ final class ReplayDrive {
     /// The number of replays of the drive in a round.
     private let repetitions: Int
 
-    /// The shortest distance between the ends of the drive in a straight line, metres; less on a map smaller than four
-    /// times that.
+    /// The minimum distance between the ends of the drive in a straight line, metres; less on a map smaller than four
+    /// times this distance.
     private static let reach = 20_000.0
     private static let attempts = 20_000
 
     /// Simulates a drive between random places.
     ///
-    /// - Parameter count: The minimum number of fixes in a round.
+    /// - Parameter count: the minimum number of fixes in a round.
     init(tiles: String, seed: UInt64, fixes count: Int) throws {
         let directory = try TilesetDirectory(path: tiles)
         map = MapSnapshot(graph: try directory.loadGraph(), model: CostModel())
@@ -53,10 +53,10 @@ final class ReplayDrive {
         throw NodeError(.missing, "the map is too small for a drive of \(Int(reach / 1_000)) km")
     }
 
-    /// The description of the drive, for the head of the report.
+    /// The description of the drive for the report's header.
     var line: String { "replay   a drive of \(fixes.count) fixes, \(repetitions) times" }
 
-    /// Measures the fixes replayed in a second of this thread's processor time.
+    /// Measures the number of fixes replayed per second of this thread's processor time.
     func run() throws -> [String: Double] {
         let folder = try ScratchFolder(in: "/tmp")
         let watch = Stopwatch(processorTime: true)

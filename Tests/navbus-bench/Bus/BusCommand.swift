@@ -3,7 +3,7 @@ import Foundation
 import NavBench
 import NavKit
 
-/// `navbus-bench bus`.
+/// The command `navbus-bench bus`.
 struct BusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bus", abstract: "Measure the bus against plain C on libzmq.",
@@ -12,8 +12,8 @@ struct BusCommand: ParsableCommand {
             paced at 1 kHz. A ratio is our figure divided by the peer's: lower is better for latencies, higher for rates.
             """)
 
-    /// The parts of the suite; `tail` compares our paced round trip under scheduler settings with C libzmq's under the
-    /// default.
+    /// The parts of the suite. `tail` compares the paced round trip of navbus under several scheduler settings with
+    /// that of C libzmq under the default settings.
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case pubsub, throughput, rpc, fanout, tail
     }

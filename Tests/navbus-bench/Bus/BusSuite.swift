@@ -15,7 +15,7 @@ struct BusSuite {
     private let isQuick: Bool
     private let build: String
 
-    /// Finds both programs in `folder`, and queries the peer for libzmq's version.
+    /// Finds both programs in `folder` and queries the peer for the version of libzmq.
     init(folder: String, scheduling: Scheduling, isQuick: Bool) throws {
         ours = [folder + "/navbus-bench", "bus-worker"]
         theirs = [folder + "/navbus-bench-peer"]
@@ -32,13 +32,13 @@ struct BusSuite {
         build = words["build"] ?? "unknown"
     }
 
-    /// Lines for the head of the report.
+    /// Lines for the report's header.
     var peers: [String] { ["peer     \(peer), \(build)", "threads  \(scheduling.description)"] }
 
     func comparisons(of part: BusCommand.Part) -> [Comparison] {
         switch part {
         case .pubsub: roundTrips
-        // Long enough to make the start of a connection, with empty buffers and untouched memory, negligible.
+        // Long enough that the start of a connection, with empty buffers and untouched memory, is negligible.
         case .throughput: [throughput(200, count: 1_000_000), throughput(100_000, count: 10_000)]
         case .rpc: [unary(rate: 0), unary(rate: 1000), stream]
         case .fanout: (isQuick ? [1, 3] : [1, 8, 32]).flatMap { [fanOut($0), pacedFanOut($0)] }
@@ -50,13 +50,13 @@ struct BusSuite {
 
     private func scaled(_ count: Int) -> Int { isQuick ? max(20, count / 200) : count }
 
-    /// A process of one side; the `index`-th of its measurement.
+    /// Returns the command of a side's process, the `index`-th of its measurement.
     private func command(_ side: Side, _ index: Int, _ role: String, _ options: [String: String]) -> [String] {
         scheduling.prefix(index) + (side == .ours ? ours : theirs) + [role]
             + options.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
     }
 
-    /// Starts processes that take part in one measurement, waits for their end, and reads their results.
+    /// Starts the processes of one measurement, waits until they end, and reads their results.
     private func run<Result>(
         _ side: Side, _ roles: [(name: String, role: String, more: [String: String])], _ options: [String: String],
         _ read: (Workers) throws -> Result
@@ -126,7 +126,7 @@ struct BusSuite {
             .merging(ways.map { ("oneway." + $0.key, $0.value) }) { $1 }
     }
 
-    /// `InProcessBus` runs in one thread; so does the peer, with a high-water mark that a single thread cannot reach.
+    /// `InProcessBus` runs in one thread, as does the peer, with a high-water mark that a single thread cannot reach.
     private func inProcess(_ size: Int) -> Comparison {
         var options = tripOptions("inproc", size, size > 1000 ? 2000 : 20_000, 0)
         options["--hwm"] = "100000"
@@ -158,7 +158,8 @@ struct BusSuite {
             ours: { try measure(.ours) }, theirs: { try measure(.theirs) })
     }
 
-    /// Fan-out at full speed: messages delivered to all subscribers, and the publisher's cost of a publication.
+    /// Measures fan-out at full speed: messages delivered to all subscribers, and the publisher's cost of a
+    /// publication.
     private func fanOut(_ subscribers: Int) -> Comparison {
         let count = scaled(1_280_000) / subscribers
         return Comparison(
@@ -167,7 +168,7 @@ struct BusSuite {
             theirs: { try broadcast(.theirs, to: subscribers, 200, count, rate: 0) })
     }
 
-    /// Fan-out at 500 Hz: one-way latency over all subscribers.
+    /// Measures fan-out at 500 Hz: the one-way latency over all subscribers.
     private func pacedFanOut(_ subscribers: Int) -> Comparison {
         let count = scaled(250)
         return Comparison(
@@ -242,7 +243,8 @@ struct BusSuite {
 
     // MARK: The tail
 
-    /// Our paced round trips of 200 B under scheduler settings, compared with C libzmq's under the default.
+    /// Measures paced round trips of 200 B of navbus under scheduler settings, compared with C libzmq under the
+    /// default.
     private func tail(_ name: String, _ scheduling: Scheduling) -> Comparison {
         let options = tripOptions("ipc", 200, 1000, 1000)
         var (set, unset) = (self, self)

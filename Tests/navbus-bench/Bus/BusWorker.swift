@@ -3,7 +3,7 @@ import Foundation
 import NavBus
 import NavKit
 
-/// One process of a measurement on our side, with the roles and options of `navbus-bench-peer`.
+/// One process of a measurement of navbus, with the roles and options of `navbus-bench-peer`.
 struct BusWorker: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bus-worker", abstract: "One process of a measurement; navbus-bench bus starts it.",
@@ -54,13 +54,14 @@ struct BusWorker: ParsableCommand {
 
     // MARK: Shared by the roles
 
-    /// Joins the bus of the measurement.
+    /// Joins the measurement's bus.
     func makeNode(_ name: String) throws -> BusNode {
         var configuration = BusConfiguration(directory: try BusDirectory(path: folder + "/bus"))
         switch transport {
         case "ipc": break
         case "tcp":
-            // Each is a separate host: in one directory they would connect over ipc.
+            // Each node has a separate directory, as on separate hosts, because nodes in one directory connect over
+            // ipc.
             configuration.directory = try BusDirectory(path: "\(folder)/\(name)-bus")
             configuration.hosts = try loopbackHosts(name, other: name == "echo" ? "ping" : "echo")
         default: throw NodeError(.usage, "this measurement supports ipc and tcp, not '\(transport)'")
@@ -75,12 +76,12 @@ struct BusWorker: ParsableCommand {
         TopicDescription(name: name, typeName: "bench.Bytes", maximumPayloadSize: size)
     }
 
-    /// A queue with the capacity of the sockets.
+    /// A queue as large as those of the sockets.
     var queue: QoS { .keepLast(min(QoS.maximumDepth, count + warmup + 2048)) }
 
     var payload: [UInt8] { [UInt8](repeating: 7, count: size) }
 
-    /// Nanoseconds between messages; nil when they are not paced.
+    /// The nanoseconds between messages; nil if they are not paced.
     var interval: Int64? { rate > 0 ? 1_000_000_000 / Int64(rate) : nil }
 
     /// Writes samples, 64-bit nanoseconds, to `<folder>/<name>.<kind>`.

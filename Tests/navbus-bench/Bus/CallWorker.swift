@@ -2,7 +2,7 @@ import Foundation
 import NavBus
 import NavKit
 
-// Calls: unary round trips, and a stream under the credit that the bus grants.
+// Calls: unary round trips, and a stream with the credit granted by the bus.
 extension BusWorker {
     private static let service = "bench.Echo"
 
@@ -32,7 +32,7 @@ extension BusWorker {
         node.close()
     }
 
-    /// Sends as many messages as requested, as credit permits.
+    /// Sends the requested number of messages as credit permits.
     private static func stream(_ call: ServerCall, _ message: [UInt8]) {
         var left = call.request.withUnsafeBytes { $0.count >= 8 ? $0.loadUnaligned(as: UInt64.self) : 0 }
         func proceed() {

@@ -1,7 +1,7 @@
 import Foundation
 import NavBus
 
-// One publisher, any number of subscribers, each a process of its own: throughput, fan-out, one-way latency.
+// One publisher and any number of subscribers, each in a separate process: throughput, fan-out, one-way latency.
 extension BusWorker {
     private static let dataTopic = "/bench/data"
 
@@ -24,7 +24,7 @@ extension BusWorker {
         }
         let end = Clocks.monotonic()
         print("count \(count)\nstart \(start)\nend \(end)")
-        // Subscribers exit when they have received everything.
+        // Subscribers exit once they have received all messages.
         while try node.subscriberCount(of: data) > 0 { _ = try node.poll(timeout: .milliseconds(20)) }
         node.close()
     }

@@ -2,10 +2,10 @@ import Foundation
 import NavBus
 import NavKit
 
-// Two workers as two hosts that are peers of each other.
+// Two workers as hosts that are peers of each other.
 extension BusWorker {
-    /// Listens at free loopback ports and has `other` as its peer; both hosts write their addresses and wait for the
-    /// other's.
+    /// Returns a configuration that listens at free loopback ports and has `other` as a peer; each host writes its
+    /// addresses and waits for those of the other.
     func loopbackHosts(_ name: String, other: String) throws -> HostConfiguration {
         let ports = try LoopbackPort.free(2)
         let endpoint = "tcp://127.0.0.1:\(ports[0]),\(ports[1])"

@@ -43,7 +43,8 @@ extension BusWorker {
         node.close()
     }
 
-    /// Sends until an echo arrives, then waits for silence, so that both directions are connected and empty.
+    /// Sends until an echo arrives, then waits until no message arrives, so that both directions are connected and
+    /// empty.
     private func meet(_ node: BusNode, _ ping: Publication) throws {
         let payload = payload
         for _ in 0..<1000 {
@@ -79,7 +80,7 @@ extension BusWorker {
     private func measure(
         _ payload: inout [UInt8], _ trip: (UnsafeRawBufferPointer, Int64) throws -> Delivery
     ) throws {
-        // Read once, because each access to an option goes through the argument parser's generic storage, which is
+        // The options are read once, because each access goes through the argument parser's generic storage, which is
         // noticeable at 100 us.
         let (size, count, warmup, interval) = (size, count, warmup, interval)
         var trips: [Int64] = []

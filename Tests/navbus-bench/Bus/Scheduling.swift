@@ -7,21 +7,21 @@ import Foundation
 struct Scheduling {
     /// The processors on which processes run.
     enum Pinning: String, CaseIterable, ExpressibleByArgument {
-        /// The processors that the kernel chooses.
+        /// Processors chosen by the kernel.
         case none
-        /// All on the first processor.
+        /// The first processor for all processes.
         case one
-        /// Each on one processor, in turn.
+        /// One processor for each process, in turn.
         case split
     }
 
     var pin = Pinning.none
-    /// Priority under `SCHED_RR`, 0 for the default policy.
+    /// The priority under `SCHED_RR`; 0 for the default policy.
     var realtime = 0
-    /// Niceness; below 0 only with privileges.
+    /// The niceness; below 0 only with privileges.
     var nice = 0
 
-    /// The prefix of the command of the `index`-th process.
+    /// Returns the command prefix of the `index`-th process.
     func prefix(_ index: Int) -> [String] {
         var words: [String] = []
         if realtime > 0 { words += ["/usr/bin/chrt", "-r", "\(realtime)"] }
@@ -35,12 +35,13 @@ struct Scheduling {
         return words
     }
 
-    /// A description for the head of a report.
+    /// A description for the report's header.
     var description: String {
         "processors \(pin.rawValue), " + (realtime > 0 ? "SCHED_RR \(realtime)" : "default policy")
     }
 
-    /// The settings compared in the suite's tail, by name; the first is the default, to show random variation.
+    /// The settings compared in the suite's tail, by name; the first is the default again, which shows random
+    /// variation.
     static let variants: [(name: String, scheduling: Scheduling)] = [
         ("default", Scheduling()),
         ("nice", Scheduling(nice: -20)),

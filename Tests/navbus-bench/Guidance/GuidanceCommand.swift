@@ -1,7 +1,7 @@
 import ArgumentParser
 import NavBench
 
-/// `navbus-bench guidance`.
+/// The command `navbus-bench guidance`.
 struct GuidanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "guidance", abstract: "Measure guidance: the cost of a route's instructions and of each fix.",

@@ -7,7 +7,7 @@ import NavMap
 import NavRouting
 import NavigationNode
 
-/// Random routes with their guidance, and drives along them.
+/// The guidance of random routes and of drives along them.
 final class GuidanceSuite {
     private let graph: RoadGraph
     private let router: Router
@@ -15,12 +15,12 @@ final class GuidanceSuite {
     private let options: GuidanceOptions
     private let language: String
 
-    /// The shortest distance between the ends of a route in a straight line, metres; less on a map smaller than four times
-    /// that.
+    /// The minimum distance between the ends of a route in a straight line, metres; less on a map smaller than four
+    /// times this distance.
     private static let reach = 2_000.0
     /// The number of random ends tried for each route before the map counts as too small.
     private static let attempts = 200
-    /// Metres between two fixes.
+    /// The distance between two fixes, metres.
     private static let step = 14.0
 
     init(tiles: String, count: Int, language: String, seed: UInt64) throws {
@@ -46,7 +46,7 @@ final class GuidanceSuite {
         self.routes = routes
     }
 
-    /// The description of the measurements, for the head of the report.
+    /// The description of the measurements for the report's header.
     var lines: [String] {
         let kilometres = routes.reduce(0) { $0 + $1.route.length } / 1_000
         return ["routes   \(routes.count), \(Int(kilometres)) km in all, language \(language)"]
@@ -72,7 +72,7 @@ final class GuidanceSuite {
             let start = Clocks.monotonic()
             _ = router.route(request, workspace: workspace)
             let found = Clocks.monotonic()
-            // A node caches the junctions of earlier routes, most of which a reroute passes again.
+            // A node caches the junctions of earlier routes, and a reroute passes most of them again.
             let junctions = JunctionModel(graph, for: router.metric.model.profile.access)
             let guidance = RouteGuidance(route: route, junctions: junctions, options: options)
             let first = Clocks.monotonic()

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NavBench
 
-/// `navbus-bench match`.
+/// The command `navbus-bench match`.
 struct MatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "match", abstract: "Measure the matcher: points per second and time per fix.",

@@ -10,9 +10,9 @@ import NavSimulation
 import NavWire
 import NavigationNode
 
-/// Drives through a map, and the matcher on them.
+/// The matching of drives through a map.
 final class MatchSuite {
-    /// One drive: the received fixes, and the edges truly driven.
+    /// One drive: the received fixes, and the edges that were actually driven.
     private struct Trace {
         var fixes: [Fix]
         var edges: [EdgeIndex]
@@ -23,7 +23,7 @@ final class MatchSuite {
     private let stopwatch: Stopwatch
     private var points: Int { traces.reduce(0) { $0 + $1.fixes.count } }
 
-    /// Metres between the ends of a drive, in a straight line.
+    /// The distance between the ends of a drive in a straight line, metres.
     private static let distances = 1_000.0...20_000.0
     /// The number of random pairs tried for each drive before the map counts as too small.
     private static let attempts = 200
@@ -36,7 +36,7 @@ final class MatchSuite {
         traces = try MatchSuite.draw(metric, count: count, rate: rate, seed: seed)
     }
 
-    /// The description of the measurements, for the head of the report.
+    /// The description of the measurements for the report's header.
     var lines: [String] {
         ["drives   \(traces.count) with \(points) fixes, half of them in the noise of streets"]
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NavBench
 
-/// `navbus-bench nav`.
+/// The command `navbus-bench nav`.
 struct NavCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nav", abstract: "Measure the navigation node: from a fix to its progress on the bus.",

@@ -10,7 +10,7 @@ import NavRouting
 import NavSimulation
 import NavigationNode
 
-/// Routes of several lengths, and a node that follows them.
+/// A node that follows routes of several lengths.
 final class NavSuite {
     /// A route by its waypoints, and the drive along its beginning.
     private struct Tour {
@@ -25,8 +25,8 @@ final class NavSuite {
     private let rate: Double
     private let tours: [Tour]
 
-    /// The shortest distance between two places of a route in a straight line, metres; less on a map smaller than four times
-    /// that.
+    /// The minimum distance between two places of a route in a straight line, metres; less on a map smaller than four
+    /// times this distance.
     private static let reach = 5_000.0
     /// The number of random places tried before the map counts as too small.
     private static let attempts = 20_000
@@ -46,7 +46,7 @@ final class NavSuite {
         }
     }
 
-    /// The description of the measurements, for the head of the report.
+    /// The description of the measurements for the report's header.
     var lines: [String] {
         tours.map {
             "route    \(Int($0.length / 1_000)) km over \($0.waypoints.count - 1) legs, \($0.fixes.count) fixes at \(rate) Hz"
@@ -102,14 +102,14 @@ final class NavSuite {
         return result
     }
 
-    /// Stays at the start until the node guides.
+    /// Stays at the start until the node is guiding.
     private func waitForGuidance(_ link: NodeLink, _ bus: BusNode, _ fixes: [GnssFix]) throws {
         let deadline = Clocks.monotonic() + 60_000_000_000
         while Clocks.monotonic() < deadline {
             guard let first = fixes.first else { break }
             let start = publish(first, link)
             if try progress(of: start.stamp, bus, within: 200_000_000) != nil {
-                // The requests made at the start (alternatives) continue; the queue is empty.
+                // Waits until the requests made at the start, such as alternatives, cause no further messages.
                 while try bus.poll(timeout: .milliseconds(300)) != nil {}
                 return
             }
@@ -129,7 +129,7 @@ final class NavSuite {
         return (wall, start)
     }
 
-    /// Returns the arrival time of a fix's progress, monotonic ns; nil when it did not arrive in time.
+    /// Returns the arrival time of a fix's progress, monotonic ns; nil if it did not arrive in time.
     private func progress(of stamp: Int64, _ bus: BusNode, within limit: Int64 = 1_000_000_000) throws -> Int64? {
         let deadline = Clocks.monotonic() + limit
         while Clocks.monotonic() < deadline {
@@ -160,7 +160,7 @@ final class NavSuite {
                 places = [place]
                 continue
             }
-            // Roads are some 1.3 times as long as the straight line.
+            // Roads are about 1.3 times as long as the straight line.
             let longest = max((kilometres * 1_000 - length) / 1.3, 1.5 * reach)
             guard let leg = random.route(from: last, to: place, apart: reach...longest) else { continue }
             if driven.isEmpty {

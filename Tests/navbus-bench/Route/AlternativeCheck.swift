@@ -1,7 +1,7 @@
 import NavMap
 import NavRouting
 
-/// A check of alternatives against ``AlternativeCriteria`` from the routes alone, with plain searches, independent of
+/// A check of alternatives against ``AlternativeCriteria`` that uses only the routes and plain searches, independent of
 /// the code that found them.
 final class AlternativeCheck {
     private let metric: Metric
@@ -29,7 +29,7 @@ final class AlternativeCheck {
         var edges: [EdgeKey: UInt64] = [:]
     }
 
-    /// Returns the violations by the alternatives of one request; empty when there are none.
+    /// Returns the criteria violated by the alternatives of one request.
     func faults(_ routes: AlternativeRoutes) -> [Fault] {
         guard let main = layOut(routes.main) else { return [.isNoPath] }
         var faults: [Fault] = main.costs.last == routes.main.cost ? [] : [.costs]
@@ -58,8 +58,8 @@ final class AlternativeCheck {
 
     /// Whether every part that costs up to `reach` is a cheapest path between its ends.
     ///
-    /// Parts begin and end at the ends of edges; a part that ends inside the destination's edge is a cheapest path if
-    /// and only if it is one with the rest of that edge.
+    /// Parts begin and end at the ends of edges. A part that ends inside the destination's edge is a cheapest path if
+    /// and only if it is one together with the rest of that edge.
     private func isLocallyOptimal(_ route: CostedRoute, _ reach: UInt64) -> Bool {
         for first in route.states.indices {
             var last = first

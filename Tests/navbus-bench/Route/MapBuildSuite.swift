@@ -2,7 +2,7 @@ import Foundation
 import NavBench
 import NavKit
 
-/// Builds of a map, each in its own process.
+/// Builds of a map, each in a separate process.
 struct MapBuildSuite {
     private let map: String
     private let output: String
@@ -17,7 +17,7 @@ struct MapBuildSuite {
         program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
     }
 
-    /// Builds once and returns the directory.
+    /// Builds the map once and returns the directory.
     func build() throws -> String {
         _ = try run(jobs: nil)
         return output

@@ -17,8 +17,8 @@ final class PlainDijkstra {
         distances = ContiguousArray(repeating: Self.unreached, count: metric.turns.stateCount)
     }
 
-    /// Returns the cost of the cheapest path from a state with its start cost to a state with its end cost; nil without
-    /// one.
+    /// Returns the cost of the cheapest path from a state with its start cost to a state with its end cost; nil if
+    /// there is none.
     func cost(from origins: [HierarchySeed], to destinations: [HierarchySeed]) -> UInt64? {
         var ends: [TurnState: UInt64] = [:]
         for seed in destinations { ends[seed.state] = min(ends[seed.state] ?? .max, UInt64(seed.cost)) }
@@ -33,7 +33,7 @@ final class PlainDijkstra {
     /// Computes the costs from one state to all states within `limit`, for ``cost(to:)``.
     func reach(from state: TurnState, limit: UInt64) { run(from: [(state, 0)]) { _, cost in cost <= limit } }
 
-    /// Returns the cost found by the last search; ``unreached`` for a state that was not reached.
+    /// Returns a cost found by the last search; ``unreached`` if the state was not reached.
     func cost(to state: TurnState) -> UInt64 { distances[Int(state)] }
 
     /// Settles states in the order of their costs until `goesOn` returns false.

@@ -3,7 +3,7 @@ import Foundation
 import NavBench
 import NavKit
 
-/// `navbus-bench route`.
+/// The command `navbus-bench route`.
 struct RouteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route", abstract: "Measure routing: queries, full results, alternatives, new traffic, map build.",

@@ -7,7 +7,7 @@ import NavSimulation
 
 /// The origins and destinations of routes, the same for every measured system.
 struct RoutePairs {
-    /// Origin and destination.
+    /// An origin and a destination.
     struct Pair {
         var from: Coordinate
         var to: Coordinate
@@ -15,18 +15,18 @@ struct RoutePairs {
         var request: RouteRequest { RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]) }
     }
 
-    /// 5 to 30 km apart as the crow flies; on a map too small for that, at least a quarter of its extent.
+    /// Pairs 5 to 30 km apart in a straight line; on a map too small for this, at least a quarter of its extent apart.
     var local: [Pair] = []
-    /// Anywhere on the map.
+    /// Pairs anywhere on the map.
     var random: [Pair] = []
 
-    /// Metres.
+    /// The range of the distances of local pairs, metres.
     private static let localReach = 5_000.0...30_000.0
-    /// The greatest distance of a place from its road, degrees to either side: some 10 m.
+    /// The maximum distance of a place from its road, degrees to either side: about 10 m.
     private static let scatter = 0.0001
 
-    /// Draws `count` pairs of each kind: places on edges open to cars, each edge equally likely, a few metres off, like
-    /// fixes.
+    /// Draws `count` pairs of each kind: places on edges open to cars, with equal probability, a few metres off the
+    /// edge like fixes.
     init(_ graph: RoadGraph, count: Int, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let usable = (0..<graph.edgeCount).map { EdgeIndex($0) }.filter {
@@ -58,12 +58,12 @@ struct RoutePairs {
         }
     }
 
-    /// Rounds degrees to seven digits, as in the file and in the other systems.
+    /// Returns degrees rounded to seven digits, as in the file and in the other systems.
     private static func rounded(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
 
     private static let header = "kind,from_lat,from_lon,to_lat,to_lon"
 
-    /// Reads the output of ``write(to:)``.
+    /// Reads pairs written by ``write(to:)``.
     init(path: String) throws {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw BenchError("'\(path)' cannot be read: does it exist?")

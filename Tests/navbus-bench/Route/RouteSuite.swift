@@ -9,7 +9,7 @@ import NavigationNode
 
 /// The comparisons of `navbus-bench route`, over one set of tiles and one list of pairs.
 ///
-/// It runs on one thread; the closures of its comparisons share the workspace.
+/// The suite runs on one thread; the closures of its comparisons share the workspace.
 final class RouteSuite {
     let pairs: RoutePairs
     let directory: String
@@ -27,8 +27,8 @@ final class RouteSuite {
     static let snapRadius = RouteRequest.defaultSnapRadius
 
     /// - Parameters:
-    ///   - pairs: A file of pairs; nil to draw `count` of each kind from `seed`.
-    ///   - verify: The number of pairs to check by plain searches.
+    ///   - pairs: a file of pairs; nil to draw `count` of each kind from `seed`.
+    ///   - verify: the number of pairs to check by plain searches.
     init(directory: String, pairs: String?, count: Int, seed: UInt64, verify: Int, processorTime: Bool) throws {
         let set = try TilesetDirectory(path: directory)
         self.directory = directory
@@ -50,7 +50,7 @@ final class RouteSuite {
         stopwatch = Stopwatch(processorTime: processorTime)
     }
 
-    /// Lines for the head of the report.
+    /// Lines for the report's header.
     var lines: [String] {
         let turns = hierarchy.hierarchy.turns
         return [
@@ -105,7 +105,7 @@ final class RouteSuite {
 
     // MARK: Queries
 
-    /// Snaps both ends of each pair.
+    /// Snapping of both ends of each pair.
     private var snap: Comparison {
         alone("route.snap") { [self] in
             time(local) { request in
@@ -114,7 +114,7 @@ final class RouteSuite {
         }
     }
 
-    /// Snaps the ends, searches, and lists the edges.
+    /// Measures snapping the ends, searching, and listing the edges.
     private func path(_ name: String, _ requests: [RouteRequest]) -> Comparison {
         alone(name) { [self] in
             time(requests) { request in
@@ -123,7 +123,7 @@ final class RouteSuite {
         }
     }
 
-    /// Searches between one state at each end, and lists the edges.
+    /// The search between one state at each end, with the list of edges.
     private var query: Comparison {
         let measures = ["p50", "p99"].map { Comparison.Measure($0, "ms") }
         let unpacking = ["unpack.p50", "unpack.p99"].map { Comparison.Measure($0, "ms") }
@@ -183,7 +183,7 @@ final class RouteSuite {
     /// Geometry, legs, attributes and times of every edge, summary, and maneuvers with their instructions.
     private var full: Comparison {
         alone("route.full", Self.times + [.init("steps", "mean")]) { [self] in
-            // As in a node, which caches the junctions of earlier routes.
+            // As in a node, the junctions of earlier routes are cached.
             let junctions = JunctionModel(router.metric.turns.graph, for: router.metric.model.profile.access)
             var steps = 0
             let times = time(local) { request in
@@ -213,7 +213,7 @@ final class RouteSuite {
         }
     }
 
-    /// Stretch, sharing and local optimality of alternatives, by plain searches.
+    /// The stretch, sharing and local optimality of alternatives, checked by plain searches.
     private var alternativeChecks: Comparison {
         alone("route.alternatives.check", [.init("checked", "routes"), .init("violations", "routes")]) { [self] in
             let check = AlternativeCheck(router.metric, AlternativeCriteria())
@@ -238,7 +238,7 @@ final class RouteSuite {
 
     private var updates: [Comparison] {
         let overlay = overlay
-        // Created once for each map, in the background.
+        // The node creates this once per map in the background.
         router.metric.turns.prepareForTraffic()
         return [
             single("route.customise.all") { [self] in
@@ -258,7 +258,7 @@ final class RouteSuite {
         ]
     }
 
-    /// One update per round; the body returns a part of its result, which is at least 1.
+    /// Measures one update per round; the body returns a part of its result, which is at least 1.
     private func single(_ name: String, _ body: @escaping () -> Int) -> Comparison {
         alone(name, [.init("", "ms")]) {
             let wall = Stopwatch(processorTime: false)
@@ -302,7 +302,7 @@ final class RouteSuite {
         }
     }
 
-    /// The search for tiles without ranks.
+    /// The search on tiles without ranks.
     private var plain: Comparison {
         alone("route.bidirectional") { [self] in
             let plain = Router(router.metric)

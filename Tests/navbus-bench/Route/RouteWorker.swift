@@ -3,7 +3,7 @@ import Foundation
 import NavKit
 import NavMapBuild
 
-/// One map build in a separate process, to measure the memory of the build alone: prints time, memory and bytes.
+/// One map build in a separate process, which isolates the memory of the build; prints time, memory and bytes.
 struct RouteWorker: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route-worker", abstract: "One process of a measurement.", shouldDisplay: false)
@@ -26,7 +26,7 @@ struct RouteWorker: ParsableCommand {
         print("bytes \(report.bytes)")
     }
 
-    /// Returns the peak memory of this process, KiB, without its parent's before the fork.
+    /// Returns the peak memory of this process, KiB, excluding its parent's before the fork.
     private static func greatestResidentSize() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -5,10 +5,11 @@ import NavMap
 import NavRouting
 
 extension RouteSuite {
-    /// Writes the turn graph in a form for other libraries, and one state at each end of each local pair.
+    /// Writes the turn graph for other libraries, and one state at each end of each local pair.
     ///
-    /// Little-endian 32-bit words: the numbers of states, arcs and pairs; the arcs' tails, heads and costs (ms, the
-    /// head's edge included); the states' latitudes and longitudes (floats); the pairs' origins and destinations.
+    /// The file consists of little-endian 32-bit words: the numbers of states, arcs and pairs; the arcs' tails, heads
+    /// and costs (ms, including the head's edge); the states' latitudes and longitudes (floats); the pairs' origins and
+    /// destinations.
     func export(to path: String) throws {
         let turns = hierarchy.hierarchy.turns
         var (tails, heads, costs): ([UInt32], [UInt32], [UInt32]) = ([], [], [])

@@ -6,7 +6,7 @@ private final class Outcome<Value: Sendable>: Sendable {
     let value = Mutex<Result<Value, any Error>?>(nil)
 }
 
-/// Waits for asynchronous work on this thread, which does not belong to a task.
+/// Blocks this thread, which does not belong to a task, until asynchronous work has finished, and returns the result.
 func finish<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
     let outcome = Outcome<Value>()
     let done = DispatchSemaphore(value: 0)

@@ -6,9 +6,9 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// A tile-cache-node that receives a vehicle's route and positions as from a navigation-node.
+/// A tile-cache-node that receives a vehicle's route and positions as if from a navigation-node.
 final class CacheNode {
-    /// The folder of its store.
+    /// The folder of the node's store.
     var store: String { workers.folder + "/store" }
     private let workers: Workers
     private let bus: BusNode
@@ -49,7 +49,7 @@ final class CacheNode {
     private static let folder =
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 
-    /// Ends it.
+    /// Ends the node.
     func close() {
         bus.close()
         workers.close()
@@ -95,7 +95,7 @@ final class CacheNode {
             on: Topics.position, stamp: stamp)
     }
 
-    /// Drains the node's messages, so that it does not wait for a slow reader.
+    /// Drains the node's messages, so that the node does not wait for a slow reader.
     func drain() throws { while try bus.poll(timeout: .nanoseconds(0)) != nil {} }
 
     private var stamp: NavGeo.Timestamp { NavGeo.Timestamp(nanoseconds: Clocks.wall()) }

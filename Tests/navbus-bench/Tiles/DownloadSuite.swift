@@ -9,10 +9,11 @@ import NavTileStore
 import NavigationNode
 import TileCacheNode
 
-/// The rate of tiles through the queue, compared with curl from the same nginx with equally many connections. Our tiles are checked (road
-/// tiles are hashed, map tiles are decompressed, inspected and hashed); curl's are discarded after decompression.
+/// The rate of tiles through the queue, compared with curl from the same nginx with as many connections. Our tiles are
+/// checked (road tiles are hashed; map tiles are decompressed, inspected and hashed); curl's are discarded after
+/// decompression.
 final class DownloadSuite {
-    /// The files that both sides fetch.
+    /// The files downloaded by both sides.
     private struct Load {
         var name: String
         /// The address of the server.
@@ -22,14 +23,14 @@ final class DownloadSuite {
         /// Paths on the server; the tiles themselves have `bytes` in total.
         var files: [String]
         var bytes: Int
-        /// Whether the server compresses the files, and both sides decompress them.
+        /// Whether the server compresses the files and both sides decompress them.
         var isPacked = false
     }
 
     private static let connections = 6
-    /// A good mobile network: bytes per second, and seconds of a round trip.
+    /// A good mobile network: the rate in bytes per second, and the round-trip time in seconds.
     private static let mobile = (rate: 25e6, roundTrip: 0.02)
-    /// The number of files over the mobile network, so that a transfer takes some seconds.
+    /// The number of files over the mobile network; large enough that a transfer takes several seconds.
     private static let mobileCount = 600
 
     private let server: TileServer
@@ -98,7 +99,7 @@ final class DownloadSuite {
         loads.map { load in
             Comparison(
                 "tiles.download.\(load.name)", peer: "curl --parallel" + (load.isPacked ? " --compressed" : ""),
-                // The link runs in this process and uses its processor time.
+                // The link runs in this process and would add its processor time, so that is not measured.
                 [.init("", "MB/s"), .init("files", "1/s")]
                     + (load.url == self.server.url ? [.init("processor", "us/file")] : []),
                 ours: { try self.ours(load) }, theirs: { try self.curl(load) })
@@ -163,7 +164,7 @@ final class DownloadSuite {
         }
     }
 
-    /// - Parameter whose: processor time of this process, or of its children that have ended.
+    /// - Parameter whose: the process whose processor time is measured: this one, or its children that have ended.
     private static func measure(_ load: Load, _ whose: Int32, _ work: () throws -> Void) throws -> [String: Double] {
         let (began, processor) = (Clocks.monotonic(), processorTime(whose))
         try work()
@@ -175,7 +176,7 @@ final class DownloadSuite {
         ]
     }
 
-    /// Seconds of processor time.
+    /// Returns the processor time, seconds.
     private static func processorTime(_ whose: Int32) -> Double {
         var usage = rusage()
         getrusage(__rusage_who_t(whose), &usage)

@@ -11,38 +11,38 @@ import NavTileStore
 import NavigationNode
 import TileCacheNode
 
-/// Whether tiles arrive before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at 130
-/// km/h, and another process that inspects the store ten times per second of the drive.
+/// The share of tiles that arrive before the vehicle: a tile-cache-node with an empty store behind a slow link, a
+/// vehicle at 130 km/h, and another process that inspects the store ten times per second of the drive.
 ///
-/// A hit is a tile, of any layer, that is on board and that the vehicle is on or will reach within 2 km. The vehicle
-/// waits at the start until all tiles needed there are on board. Speed and bandwidth may be a multiple of the real
-/// ones: the bytes per metre stay the same, while the time of a request or a disk access has more weight.
+/// A hit is a tile, of any layer, that is stored and that the vehicle is on or will reach within 2 km. The vehicle
+/// waits at the start until all tiles needed there are stored. Speed and bandwidth may be a multiple of the real ones:
+/// the bytes per metre stay the same, while the time of a request or a disk access has more weight.
 final class DriveSuite {
     /// The conditions of a drive: its route and its link.
     struct Conditions {
         /// The factor by which time passes faster than the clock.
         var pace = 10.0
-        /// Bandwidth of the link, Mbit/s.
+        /// The bandwidth of the link, Mbit/s.
         var bandwidth = 2.0
-        /// Latency of the link, seconds; not shortened by `pace`.
+        /// The round-trip time of the link, seconds; not shortened by `pace`.
         var roundTrip = 0.05
-        /// Number of concurrent requests.
+        /// The number of concurrent requests.
         var concurrency = 6
-        /// Speed of the vehicle, m/s.
+        /// The speed of the vehicle, m/s.
         var speed = 130 / 3.6
-        /// Greatest length of the route, metres.
+        /// The maximum length of the route, metres.
         var length = Double.infinity
     }
 
     private let conditions: Conditions
     private let server: TileServer
-    /// Bytes of the tiles.
+    /// The sizes of the tiles, bytes.
     private let sizes: [TileID: Int]
     private let trips: [(name: String, trip: DriveTrip)]
 
-    /// Number of random routes, of which the one with the highest mean speed is driven.
+    /// The number of random routes, of which the one with the highest mean speed is driven.
     private static let drawnCount = 40
-    /// Seconds of the drive between two positions, and between two inspections.
+    /// The seconds of the drive between two positions, and between two inspections.
     private static let (fixInterval, lookInterval) = (1.0, 0.1)
 
     init(tiles path: String, nginx: String, seed: UInt64, conditions: Conditions) throws {
@@ -92,7 +92,7 @@ final class DriveSuite {
         }
     }
 
-    /// The fastest of some long routes: the one with the most motorway.
+    /// Returns the fastest of several long routes, which is the one with the most motorway.
     private static func draw(_ router: Router, reach: Double, seed: UInt64) throws -> Route {
         var places = RandomPlaces(router, seed: seed)
         var routes: [Route] = []
@@ -110,17 +110,17 @@ final class DriveSuite {
 
     // MARK: The drive
 
-    /// The observations so far.
+    /// The observations during a drive.
     private struct Watch {
         let reader: TileStoreReader
         let edition: EditionKey
         let needs: [DriveTrip.Need]
-        /// The time when each tile was first on board, seconds of the drive; negative before the start.
+        /// The time at which each tile was first found stored, seconds of the drive; negative before the start.
         var arrivals: [TileID: Double] = [:]
 
-        /// Checks which tiles are on board.
+        /// Checks which tiles are stored.
         ///
-        /// - Returns: the numbers of needed tiles at a place that are on board, and that are missing.
+        /// - Returns: the numbers of tiles needed at a place that are stored, and that are missing.
         mutating func look(at offset: Double, _ time: Double) throws -> (hits: Int, misses: Int) {
             let absent = Set(try reader.absent(needs.map(\.tile), in: edition))
             var (hits, misses) = (0, 0)
@@ -149,7 +149,7 @@ final class DriveSuite {
         let listed = link.passed
         let standing = try stand(trip, node, &watch)
         let driving = try go(trip, node, &watch)
-        // A tile that never arrived was not on board when the vehicle left it.
+        // A tile that never arrived was still missing when the vehicle left it.
         let spare = trip.needs.filter { $0.range.lowerBound > 0 && $0.range.lowerBound < end(of: trip) }.map { need in
             let due = need.range.lowerBound / conditions.speed
             let arrival = watch.arrivals[need.tile] ?? need.range.upperBound / conditions.speed
@@ -168,12 +168,12 @@ final class DriveSuite {
 
     private func end(of trip: DriveTrip) -> Double { min(trip.line.length, conditions.length) }
 
-    /// Seconds of the drive since a moment, monotonic ns.
+    /// Returns the seconds of the drive since a time, monotonic ns.
     private func time(since began: Int64) -> Double { Double(Clocks.monotonic() - began) / 1e9 * conditions.pace }
 
     private func wait() { sleep(until: Clocks.monotonic() + Int64(Self.lookInterval / conditions.pace * 1e9)) }
 
-    /// Waits at the start until all tiles needed there are on board.
+    /// Waits at the start until all tiles needed there are stored.
     private func stand(
         _ trip: DriveTrip, _ node: CacheNode, _ watch: inout Watch
     ) throws -> (hits: Int, misses: Int, seconds: Double) {

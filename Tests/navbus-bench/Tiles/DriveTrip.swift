@@ -5,25 +5,25 @@ import NavSimulation
 
 /// A drive, and the routes that the node receives on the way.
 struct DriveTrip {
-    /// A route, published when the vehicle has driven a given distance.
+    /// A route that is published when the vehicle has driven a given distance.
     struct Announcement {
-        /// Metres along the driven line.
+        /// The distance along the driven line at which the route is published, metres.
         var at: Double
         var route: Polyline
-        /// Metres along the driven line at the route's start.
+        /// The distance along the driven line at which the route starts, metres.
         var origin: Double
-        /// Metres along the driven line up to which the route is in force.
+        /// The distance along the driven line up to which the route is in force, metres.
         var end: Double
     }
 
-    /// A tile, and the part of the line where it is needed.
+    /// A tile and the part of the line on which it is needed.
     struct Need {
         var tile: TileID
-        /// Metres along the driven line.
+        /// The range of distances along the driven line, metres.
         var range: ClosedRange<Double>
     }
 
-    /// The plan of a drive.
+    /// The driven line.
     var line: Polyline
     /// The announcements, in order.
     var announcements: [Announcement]
@@ -32,12 +32,12 @@ struct DriveTrip {
 
     /// The distance ahead at which a tile is needed, metres.
     private static let ahead = 2_000.0
-    /// Metres between two places of the line at which tiles are looked up.
+    /// The distance between two places of the line at which tiles are looked up, metres.
     private static let step = 5.0
-    /// Seconds from a wrong turn to the new route: the time to detect it and to find a route.
+    /// The time from a wrong turn to the new route, seconds, which covers detection and routing.
     private static let reaction = 5.0
 
-    /// A drive along a route.
+    /// Creates a drive along a route.
     ///
     /// - Parameter tiles: the existing tiles.
     init(_ route: Route, tiles: Set<TileID>) {
@@ -46,9 +46,9 @@ struct DriveTrip {
         needs = Self.needs(along: line, tiles)
     }
 
-    /// A drive that leaves the route halfway; nil if that is impossible.
+    /// Creates a drive that leaves the route halfway; nil if that is impossible.
     ///
-    /// - Parameter speed: metres per second.
+    /// - Parameter speed: the vehicle's speed, metres per second.
     init?(_ route: Route, leavingWith planner: DetourPlanner, metric: Metric, speed: Double, tiles: Set<TileID>) {
         guard let path = planner.path(along: route, wrongTurnAfter: route.length / 2), let left = path.deviation,
             let drive = Drive(metric, edges: path.edges, from: path.start, to: path.end)
@@ -64,7 +64,8 @@ struct DriveTrip {
         needs = Self.needs(along: line, tiles)
     }
 
-    /// The tiles of all layers that a line crosses, from where they are first needed to where the line leaves them.
+    /// Returns the tiles of all layers that a line crosses, each with the range from where it is first needed to where
+    /// the line leaves it.
     private static func needs(along line: Polyline, _ tiles: Set<TileID>) -> [Need] {
         var ranges: [TileID: (first: Double, last: Double)] = [:]
         for offset in stride(from: 0, through: line.length, by: step) {

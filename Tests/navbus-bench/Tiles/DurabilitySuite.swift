@@ -5,14 +5,14 @@ import NavBus
 import NavTileStore
 import Synchronization
 
-/// The time until a batch of new files is durable on the disk: by the store's method, and by `syncfs`, which waits for
+/// The time until a batch of new files is durable on the disk, by the store's method and by `syncfs`, which waits for
 /// the whole file system; alone, and beside a program that writes without syncing.
 final class DurabilitySuite {
     private let workers: Workers
     private let scratch: ScratchFolder
     private let batchCount: Int
 
-    /// The number of files of a batch, as many as a commit waits for at once, and the bytes of each.
+    /// The number of files in a batch, as many as a commit waits for at once, and the size of each, bytes.
     private static let (fileCount, size) = (128, 20_000)
 
     private typealias SyncFS = @convention(c) (Int32) -> Int32
@@ -65,7 +65,7 @@ final class DurabilitySuite {
         return (descriptor, path)
     }
 
-    /// The C library declares `syncfs` only for C programs that request it.
+    /// The C library declares `syncfs` only with a feature macro.
     private func syncAll(_ files: [(descriptor: Int32, path: String)]) throws {
         defer { for file in files { close(file.descriptor) } }
         guard let first = files.first, let symbol = dlsym(nil, "syncfs") else { throw BenchError("syncfs is missing") }
@@ -75,13 +75,14 @@ final class DurabilitySuite {
     }
 }
 
-/// Writes continuously, like a program that copies a file.
+/// A continuous writer, like a program that copies a file.
 private final class BusyWriter: Sendable {
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
     private let path: String
 
-    /// Bytes of a piece, pieces of the file before it is restarted, and the pause between two pieces, ns: 20 MB/s.
+    /// The bytes of a piece, the pieces of the file before it is restarted, and the pause between two pieces, ns: 20
+    /// MB/s.
     private static let (piece, pieces, pause) = (1 << 20, 64, Int64(50_000_000))
 
     init(_ path: String) throws {

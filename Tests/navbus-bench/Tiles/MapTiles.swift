@@ -5,11 +5,11 @@ import NavSimulation
 
 /// Small map tiles as on a server: vector tiles of one layer, plain and compressed with gzip.
 enum MapTiles {
-    /// The extensions of their files.
+    /// The extensions of the plain and of the compressed files.
     static let (plain, packed) = (".pbf", ".pbf.gz")
-    /// Size of a tile, bytes.
+    /// The range of tile sizes, bytes.
     private static let sizes = 500...30_000
-    /// Number of different words in its layer: it compresses to two thirds.
+    /// The number of different words in the layer, with which it compresses to two thirds.
     private static let wordCount = 3_000
 
     /// Writes both forms of `count` tiles below a folder.
@@ -29,7 +29,7 @@ enum MapTiles {
         return tiles
     }
 
-    /// Bytes of some files.
+    /// Returns the total size of files, bytes.
     static func size(_ files: [String]) throws -> Int {
         try files.reduce(0) { sum, path in
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
@@ -37,7 +37,7 @@ enum MapTiles {
         }
     }
 
-    /// A vector tile of one layer of a given size, bytes.
+    /// Returns a vector tile with one layer and a given size, bytes.
     static func content(_ size: Int, seed: UInt64) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var bytes: [UInt8] = [0x1a]
@@ -54,7 +54,7 @@ enum MapTiles {
         return bytes
     }
 
-    /// Of 2 to 9 bytes each.
+    /// Words of 2 to 9 bytes each.
     private static let words: [[UInt8]] = {
         var random = SeededRandom(seed: 1)
         return (0..<wordCount).map { _ in

@@ -8,18 +8,19 @@ import NavTileCache
 import NavTileStore
 import TileCacheNode
 
-/// The cost of a new route and of each fix for the node, as processor time of the thread that plans: reading messages, planning,
-/// querying the store for missing tiles, filling the queue.
+/// The node's cost of a new route and of each fix, as processor time of the planning thread: reading messages,
+/// planning, querying the store for missing tiles, filling the queue.
 ///
-/// A server that lists every tile and delivers none is the most expensive case: all tiles stay missing. With a working server, all tiles
-/// are on board, because the line is driven twice and only the second drive is measured: storing is not included.
+/// A server that lists every tile and delivers none is the most expensive case: all tiles stay missing. With a working
+/// server, all tiles are stored, because the line is driven twice and only the second drive is measured: storing is not
+/// included.
 final class NodePlanSuite {
     private let line: Polyline
     private let server: TileServer
     private let fixCount: Int
     private let kilometres: Int
 
-    /// The time between two fixes, ns: long enough for the work of one.
+    /// The time between two fixes, ns: long enough for the work of one fix.
     private static let pause: Int64 = 10_000_000
 
     init(nginx: String, seed: UInt64, isQuick: Bool) throws {
@@ -52,7 +53,7 @@ final class NodePlanSuite {
         ]
     }
 
-    /// The list of all road tiles along a line, all with the same content.
+    /// Returns the list of all road tiles along a line, all with the same content.
     private static func list(of line: Polyline, _ content: [UInt8]) throws -> Data {
         var planner = CachePlanner(PredictiveKeys().navigationProfile)
         var tiles = Set(planner.follow(PlannedLine(line)).added.map(\.tile))
@@ -82,7 +83,7 @@ final class NodePlanSuite {
         defer { node.close() }
         let before = try settled(node)
         node.follow(line.coordinates[...])
-        // On a busy machine the node may not be scheduled for a while, and would seem idle.
+        // On a busy machine the node may not be scheduled for a while and would appear idle.
         for _ in 0..<100 {
             guard try node.planningTime() - before < Self.idleWork else { break }
             sleep(until: Clocks.monotonic() + 300_000_000)
@@ -123,7 +124,7 @@ final class NodePlanSuite {
         }
     }
 
-    /// Drives the beginning of the line; returns the cost of each fix.
+    /// Drives the beginning of the line and returns the cost of each fix.
     private func drive(_ node: CacheNode) throws -> [String: Double] {
         var nanoseconds: [Int64] = []
         var (due, last) = (Clocks.monotonic(), try node.planningTime())
@@ -135,7 +136,7 @@ final class NodePlanSuite {
             sleep(until: due)
             try node.drain()
             var now = try node.planningTime()
-            // On a busy machine it may not have been scheduled.
+            // On a busy machine the node may not have been scheduled yet.
             for _ in 0..<1_000 where now == last {
                 sleep(until: Clocks.monotonic() + Self.pause / 10)
                 now = try node.planningTime()
@@ -150,10 +151,10 @@ final class NodePlanSuite {
         ]
     }
 
-    /// The most time that a thread uses while it is idle, ns: it checks once a second for due work.
+    /// The maximum time that the thread uses while idle, ns, for its check of due work once a second.
     private static let idleWork: Int64 = 300_000
 
-    /// The thread's time once it is idle.
+    /// Returns the thread's processor time once it is idle.
     private func settled(_ node: CacheNode) throws -> Int64 {
         var last = try node.planningTime()
         for _ in 0..<200 {

@@ -5,13 +5,13 @@ import TileCacheNode
 
 /// The pure planner: the cost of a new route, and of each fix on it.
 struct PlanSuite {
-    /// Lengths of the routes, kilometres.
+    /// The lengths of the routes, kilometres.
     private static let kilometres = [50, 500, 5_000]
-    /// The length on which fixes are measured, kilometres.
+    /// The length of the route on which fixes are measured, kilometres.
     static let fixKilometres = 500
-    /// Metres between two fixes: 130 km/h at 1 Hz.
+    /// The distance between two fixes, metres: 130 km/h at 1 Hz.
     static let spacing = 130 / 3.6
-    /// The total length planned in each round, kilometres: equal work for each length of route.
+    /// The total length planned in each round, kilometres, which is the same work for each length of route.
     private static let effort = 50 * 500
 
     private let lines: [(kilometres: Int, line: Polyline)]
@@ -19,7 +19,7 @@ struct PlanSuite {
     private let stopwatch: Stopwatch
     private let profiles: (roads: CacheProfile, maps: CacheProfile)
 
-    /// Uses the node's own profiles, with the default values of the keys.
+    /// Creates the suite with the node's own profiles, with the default values of the keys.
     init(seed: UInt64, processorTime: Bool, isQuick: Bool) {
         stopwatch = Stopwatch(processorTime: processorTime)
         self.isQuick = isQuick
@@ -72,7 +72,7 @@ struct PlanSuite {
         ]
     }
 
-    /// A drive along the line, both kinds of tiles planned at each fix.
+    /// Drives along the line and plans both kinds of tiles at each fix.
     private func follow(_ line: Polyline) -> [String: Double] {
         let planned = PlannedLine(line)
         var (roads, maps) = (CachePlanner(profiles.roads), CachePlanner(profiles.maps))

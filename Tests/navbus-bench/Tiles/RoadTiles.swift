@@ -5,9 +5,9 @@ import NavigationNode
 
 /// Road tiles as on the server of a country: those of a directory, repeated under other numbers.
 enum RoadTiles {
-    /// Approximate total size, bytes: large enough to make the time for the first and the last tile negligible.
+    /// The approximate total size, bytes: large enough that the time for the first and the last tile is negligible.
     private static let size = 200_000_000
-    /// Tiles in a row of the country.
+    /// The number of tiles in a row of the country.
     private static let width: UInt32 = 64
 
     /// Writes links to a directory's tiles below a folder, with their list.

@@ -1,11 +1,11 @@
 import Foundation
 import NavKit
 
-/// A separate folder, removed with its last reference.
+/// A separate folder, removed when its last reference is released.
 final class ScratchFolder {
     let path: String
 
-    /// Creates it in another folder.
+    /// Creates the folder in another one.
     init(in parent: String) throws {
         var template = Array((parent + "/nvb-XXXXXX").utf8CString)
         guard let made = mkdtemp(&template) else {

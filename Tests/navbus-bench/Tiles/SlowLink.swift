@@ -7,9 +7,9 @@ import Synchronization
 /// A link of a given rate between a client and a server, independent of the client's own limits.
 ///
 /// Data from the server passes packet by packet at that rate, over all connections together, including the headers of
-/// Ethernet, IP and TCP; data from the client is delayed by the time of a round trip.
+/// Ethernet, IP and TCP; data from the client is delayed by the round-trip time.
 final class SlowLink: Sendable {
-    /// The port that the client connects to.
+    /// The port to which the client connects.
     let port: UInt16
     private let server: UInt16
     private let rate: Double
@@ -18,19 +18,19 @@ final class SlowLink: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The time when the link becomes free, monotonic ns.
+        /// The time at which the link becomes free, monotonic ns.
         var free: Int64 = 0
         var passed: Int64 = 0
         var connections: Set<Int32> = []
         var isClosed = false
     }
 
-    /// The greatest size of a packet, and the size of its headers, bytes.
+    /// The maximum size of a packet, and the size of its headers, bytes.
     private static let (packet, headers) = (1_448, 66)
 
     /// - Parameters:
     ///   - bytesPerSecond: the rate of the link.
-    ///   - roundTrip: the time of a round trip, seconds.
+    ///   - roundTrip: the round-trip time, seconds.
     init(to server: UInt16, bytesPerSecond: Double, roundTrip: Double) throws {
         (listener, port) = try LoopbackSocket.listen()
         self.server = server
@@ -39,7 +39,7 @@ final class SlowLink: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// Bytes that have passed, without headers.
+    /// The number of bytes transferred, without headers.
     var passed: Int64 { state.withLock { $0.passed } }
 
     /// Ends all connections.
@@ -89,7 +89,7 @@ final class SlowLink: Sendable {
         Glibc.close(upstream)
     }
 
-    /// Waits until the link has transferred a packet that follows all others.
+    /// Waits until the link has transferred a packet, which is queued behind all others.
     private func pass(_ count: Int) {
         let due = state.withLock { state in
             state.passed += Int64(count)
@@ -99,7 +99,7 @@ final class SlowLink: Sendable {
         sleep(until: due)
     }
 
-    /// Forwards data until one of the two ends is closed.
+    /// Forwards data until one of the two sockets is closed.
     private func forward(from source: Int32, to target: Int32, waiting wait: (Int) -> Void) {
         var buffer = [UInt8](repeating: 0, count: Self.packet)
         reading: while true {

@@ -4,7 +4,7 @@ import NavGeo
 import NavSimulation
 import NavTileStore
 
-/// The cost of a large store: created once by a separate process, then read from this one.
+/// The cost of a large store, created once by a separate process and then read from this one.
 final class StoreSuite {
     private let count: Int
     private let lookupCount: Int
@@ -15,7 +15,7 @@ final class StoreSuite {
 
     /// - Parameters:
     ///   - count: the number of tiles.
-    ///   - parent: the folder in which its folder is created; nil for the system's temporary files.
+    ///   - parent: the folder in which a separate folder is created; nil for the system's temporary files.
     init(count: Int, parent: String?, processorTime: Bool, isQuick: Bool) throws {
         stopwatch = Stopwatch(processorTime: processorTime)
         self.count = count
@@ -36,7 +36,7 @@ final class StoreSuite {
         ]
     }
 
-    /// Creates the store at the first request.
+    /// Creates the store on the first call and returns the cost.
     private func made() throws -> [String: Double] {
         if let costs { return costs }
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
@@ -48,7 +48,7 @@ final class StoreSuite {
         return found
     }
 
-    /// Looks up tiles that are on board, or tiles that never existed.
+    /// Looks up stored tiles, or tiles that never existed.
     private func lookUp(isThere: Bool) throws -> [String: Double] {
         _ = try made()
         let reader = try TileStoreReader(folder: scratch.path + "/store")

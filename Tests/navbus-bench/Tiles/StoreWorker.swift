@@ -8,7 +8,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Creates a tile store in a separate process, to measure the memory of the store alone; prints the cost.
+/// Creates a tile store in a separate process, which isolates the memory of the store; prints the cost.
 struct StoreWorker: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store-worker", abstract: "One process of a measurement.", shouldDisplay: false)
@@ -19,17 +19,17 @@ struct StoreWorker: ParsableCommand {
         .init("statistics", "ms"), .init("open", "ms"), .init("check", "s"),
     ]
 
-    /// Number of tiles that are evicted: the first ones.
+    /// The number of evicted tiles, which are the first ones.
     static let evictedCount = 50
-    /// Size of a tile, bytes.
+    /// The size of a tile, bytes.
     private static let size = 1_000
-    /// Number of tiles of a commit.
+    /// The number of tiles in a commit.
     private static let batch = 256
 
     @Option var folder: String
     @Option var count: Int
 
-    /// The `number`th tile.
+    /// Returns the address of the `number`th tile.
     static func address(_ number: Int) -> TileAddress {
         let side = 1 << 14
         let tile = TileID(zoom: 14, x: UInt32(number % side), y: UInt32(number / side % side))
@@ -69,7 +69,7 @@ struct StoreWorker: ParsableCommand {
         say("index", Double(try indexSize()) / 1e6)
     }
 
-    /// Each tile has different content.
+    /// Inserts tiles, each with different content.
     private func insert(into store: TileStore) throws {
         for first in stride(from: 0, to: count, by: Self.batch) {
             let tiles = try (first..<min(first + Self.batch, count)).map { number in
@@ -87,7 +87,7 @@ struct StoreWorker: ParsableCommand {
         }
     }
 
-    /// Size of the index, including its log, bytes.
+    /// Returns the size of the index, including its log, bytes.
     private func indexSize() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("index.sqlite") }
             .reduce(0) { sum, name in
@@ -103,7 +103,7 @@ struct StoreWorker: ParsableCommand {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    /// Memory in use by this process, without file caches of the system.
+    /// Returns the memory in use by this process, MB, without the system's file caches.
     private func residentMegabytes() throws -> Double {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         let pages = text.split(separator: " ").compactMap { Double($0) }

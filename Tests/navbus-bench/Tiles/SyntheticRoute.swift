@@ -4,7 +4,7 @@ import NavSimulation
 
 /// Routes of any length that are as winding as roads: a point every 30 m, each a bend.
 enum SyntheticRoute {
-    /// Metres between two points.
+    /// The distance between two points, metres.
     private static let spacing = 30.0
     /// The start and the direction, radians clockwise from north: from Porto across Europe.
     private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
@@ -12,11 +12,11 @@ enum SyntheticRoute {
     /// The turn of a bend, radians, and the fraction of a bend that continues at the next point.
     private static let bend = Angle.radians(3)
     private static let memory = 0.9
-    /// The fraction of its deviation from the course that a point corrects: after some 2 km the line follows the course
-    /// again.
+    /// The fraction of its deviation from the course that a point corrects; the line follows the course again after
+    /// about 2 km.
     private static let pull = 0.015
 
-    /// A line of a given length, metres; the same for the same seed.
+    /// Returns a line of a given length, metres; the same for the same seed.
     static func line(metres: Double, seed: UInt64) -> Polyline {
         var random = SeededRandom(seed: seed)
         var coordinates = [start]

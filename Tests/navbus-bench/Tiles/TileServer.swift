@@ -4,18 +4,18 @@ import NavBus
 import NavKit
 import TileCacheNode
 
-/// nginx with a folder of tiles, reachable only from this machine; it ends with the measurement.
+/// An nginx that serves a folder of tiles, reachable only from this machine; it ends with the measurement.
 final class TileServer {
-    /// The address on which it listens.
+    /// The port on which nginx listens.
     let port: UInt16
-    /// The folder that it serves in addition to the given locations.
+    /// The folder that nginx serves in addition to the given locations.
     var root: String { workers.folder + "/www" }
     var url: String { "http://127.0.0.1:\(port)" }
     private let workers: Workers
 
     /// Starts nginx.
     ///
-    /// - Parameter locations: further directives of its server block.
+    /// - Parameter locations: additional directives of the server block.
     init(_ program: String, locations: String = "") throws {
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw NodeError(.missing, "'\(program)' is missing: install nginx or pass --nginx")
@@ -24,7 +24,7 @@ final class TileServer {
         port = try LoopbackPort.free()
         let home = workers.folder
         try FileManager.default.createDirectory(atPath: home + "/www", withIntermediateDirectories: true)
-        // One process, so that nothing remains when it is killed; as root, it must not drop its privileges, to read
+        // A single process, so that none remains when it is killed; as root, nginx must keep its privileges to read
         // files of root.
         let configuration = """
             \(getuid() == 0 ? "user root;" : "")

@@ -2,7 +2,7 @@ import ArgumentParser
 import NavBench
 import NavKit
 
-/// `navbus-bench tiles`.
+/// The command `navbus-bench tiles`.
 struct TilesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tiles",
