@@ -116,6 +116,24 @@ struct FollowingTests {
         #expect(MatchedDrive(map, fixes).visited == ["AB"])
     }
 
+    @Test("the uncertainty across a road has the distance that the receiver's error does not explain")
+    func besideTheRoad() throws {
+        let map = try DrawnMap("A--------------------B", scale: 20, roads: ["AB"])
+        func sigmas(sideways: Double) -> [Double] {
+            let fixes = map.drive("AB", sideways: sideways).map { fix in
+                var fix = fix
+                fix.horizontalSigma = 10
+                return fix
+            }
+            // The first fixes leave open whether the vehicle is on the road.
+            return MatchedDrive(map, fixes).positions.suffix(20).compactMap { $0.road?.crossSigma }
+        }
+        // Up to three standard deviations are an error, here 30 m.
+        let (near, far) = (sigmas(sideways: 25), sigmas(sideways: 38))
+        #expect(near.count == 20 && near.allSatisfy { $0 < 3 })
+        #expect(far.count == 20 && far.allSatisfy { $0 > 7.9 && $0 < 10 })
+    }
+
     @Test("a roundabout is followed to its exit")
     func roundabout() throws {
         let map = try DrawnMap(
