@@ -171,6 +171,10 @@ package struct RoadFinder: Sendable {
 
     private mutating func project(_ tile: TileView, _ item: IndexItemRecord, _ query: Query) {
         let local = Int(item.edge)
+        let edge = EdgeIndex(tile.firstEdge + local)
+        let opposite = graph.edgeOpposites[edge.index]
+        // A tile's index has one direction of each road, but a road between two tiles is in the indexes of both.
+        guard edge < opposite else { return }
         let record = tile.edges[local]
         let last = Int(record.shapeStart) + Int(record.shapeCount) - 1
         let isReversed = record.flags & EdgeRecord.reversedShape != 0
@@ -198,7 +202,6 @@ package struct RoadFinder: Sendable {
         }
         guard let best else { return }
         let distance = squared.squareRoot()
-        let edge = EdgeIndex(tile.firstEdge + local)
         var place = hits.count
         for index in hits.indices where hits[index].edge == edge {
             guard distance < hits[index].distance else { return }
@@ -213,9 +216,7 @@ package struct RoadFinder: Sendable {
         }
         let length = Double(record.length)
         let hit = Hit(
-            edge: edge,
-            opposite: record.opposite == TileLayout.noIndex
-                ? RoadGraph.noEdge : EdgeIndex(tile.firstEdge + Int(record.opposite)),
+            edge: edge, opposite: opposite,
             offset: min(before, length), length: length, distance: distance, point: best.point, along: best.along,
             segment: best.segment, segmentCount: Int(record.shapeCount) - 1)
         if place == hits.count { hits.append(hit) } else { hits[place] = hit }

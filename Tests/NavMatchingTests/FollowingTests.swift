@@ -1,6 +1,8 @@
 import NavGeo
 import NavMap
 import NavMatching
+import NavRouting
+import NavTestSupport
 import Testing
 
 @Suite("Following a vehicle along roads")
@@ -81,6 +83,29 @@ struct FollowingTests {
         #expect(drive.positions[2].confidence > 0.9)
     }
 
+    @Test("a drive from a dead end is matched equally whether its road crosses a tile border or not")
+    func deadEndAcrossTiles() throws {
+        func roads(_ placement: ASCIIMap.Placement) throws -> [[Double]] {
+            let map = try ASCIIMap(
+                "A------B------C", placement: placement,
+                ways: ["AB": ["highway": "residential"], "BC": ["highway": "residential"]])
+            var matcher = StreamingMatcher(metric: Metric(map.turns, model: CostModel()))
+            return try (0..<12).map { second in
+                let metres = Double(second * second) / 2
+                let fix = Fix(
+                    stamp: Timestamp(nanoseconds: 1_700_000_000_000_000_000).advanced(bySeconds: Double(second)),
+                    coordinate: try map.coordinate("A", east: metres - 2, north: 1), horizontalSigma: 4,
+                    speed: Double(second), course: second == 0 ? nil : .pi / 2)
+                let position = matcher.match(fix)
+                let road = try #require(position.road)
+                return [road.offset, road.bearing, position.confidence].map { ($0 * 100).rounded() / 100 }
+            }
+        }
+        let inside = try roads(.insideTiles)
+        #expect(inside[2...].allSatisfy { abs($0[1] - .pi / 2) < 0.1 })
+        #expect(try roads(.localTileCorner) == inside)
+    }
+
     @Test("a course determines the direction on a two-way road at the first fix")
     func courseAtFirstFix() throws {
         let map = try cross()
@@ -114,6 +139,24 @@ struct FollowingTests {
             fixes[index].coordinate = Geodesy.destination(from: fixes[index].coordinate, bearing: .pi, distance: 13)
         }
         #expect(MatchedDrive(map, fixes).visited == ["AB"])
+    }
+
+    @Test("the uncertainty across a road has the distance that the receiver's error does not explain")
+    func besideTheRoad() throws {
+        let map = try DrawnMap("A--------------------B", scale: 20, roads: ["AB"])
+        func sigmas(sideways: Double) -> [Double] {
+            let fixes = map.drive("AB", sideways: sideways).map { fix in
+                var fix = fix
+                fix.horizontalSigma = 10
+                return fix
+            }
+            // The first fixes leave open whether the vehicle is on the road.
+            return MatchedDrive(map, fixes).positions.suffix(20).compactMap { $0.road?.crossSigma }
+        }
+        // Up to three standard deviations are an error, here 30 m.
+        let (near, far) = (sigmas(sideways: 25), sigmas(sideways: 38))
+        #expect(near.count == 20 && near.allSatisfy { $0 < 3 })
+        #expect(far.count == 20 && far.allSatisfy { $0 > 7.9 && $0 < 10 })
     }
 
     @Test("a roundabout is followed to its exit")

@@ -63,6 +63,9 @@ import Testing
             said.compactMap { $0.message as? NavMessages.MatchedPosition }
         }
         var predicted: Int { positions.count { $0.source == .predicted } }
+        var simulations: [SimulationPhase] {
+            said.compactMap { ($0.message as? NavMessages.SimulationEvent)?.phase }
+        }
         var rejections: [FixRejected] { said.compactMap { $0.message as? FixRejected } }
     }
 
@@ -82,7 +85,8 @@ import Testing
             fixes.enumerated().map { (at: (20..<24).contains($0.offset) ? 23.5 : Double($0.offset), fix: $0.element) })
         let after = loop.positions.filter { ($0.stampNs ?? 0) > (fixes[28].stampNs ?? 0) }
         #expect(after.count > 60 && after.allSatisfy { $0.source != .predicted })
-        #expect(loop.predicted < 4)
+        #expect((1..<4).contains(loop.predicted))
+        #expect(loop.simulations == [.willBegin, .began, .willEnd, .ended])
     }
 
     @Test func latencyStepIsAbsorbedByTheNextFixes() throws {

@@ -68,6 +68,21 @@ struct NavigationServiceTests {
         #expect(positions.map(\.stampNs) == drive.map(\.stampNs))
     }
 
+    @Test func derivedMessagesHaveTheStampOfTheirFixInTheHeader() async throws {
+        let table = try ServiceTable([("destination", Helsinki.to.text)])
+        let drive = try Helsinki.drive.get().prefix(60)
+        // The node handles each fix 0.1 s after its time.
+        for fix in drive { try await table.publish(fix, stampNs: try #require(fix.stampNs) + 100_000_000) }
+        func stamps(_ topic: String) -> [Int64] {
+            table.heard.filter { $0.topic == topic }.map(\.header.stampNanoseconds)
+        }
+        let stampsOfFixes = drive.compactMap(\.stampNs)
+        #expect(stamps("/nav/position") == stampsOfFixes)
+        for topic in ["/nav/progress", "/nav/instruction/visual", "/nav/instruction/spoken"] {
+            #expect(!stamps(topic).isEmpty && Set(stamps(topic)).isSubset(of: stampsOfFixes), "\(topic)")
+        }
+    }
+
     @Test func routeIdSelectsThatRoute() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
@@ -551,26 +566,43 @@ struct NavigationServiceTests {
                 == [.willReroute, .fetching, .fetched, .applied])
     }
 
-    @Test func failureOfThePolicyNodeIsLoggedWhenItChanges() async throws {
+    /// Returns the warnings of a node that asks an owner during the drive.
+    private func warnings(asking questions: String, _ owner: Owner) async throws -> String {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        let table = try ServiceTable(
+            [("destination", Helsinki.to.text), ("policy.deadline_s", "5"), ("policy.ask", questions)],
+            owner: owner, log: NodeLog(node: "test", level: .warning, output: ends[1]))
+        try await table.drive(try Helsinki.drive.get())
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let size = read(ends[0], &bytes, bytes.count)
+        return String(decoding: bytes[..<max(size, 0)], as: UTF8.self)
+    }
+
+    @Test func failureOfThePolicyNodeIsLoggedWhenItChanges() async throws {
         let owner = Owner([])
         owner.failures = [
             CallStatus(.internal, "first"), CallStatus(.internal, "second"), CallStatus(.notFound, "third"),
         ]
-        let table = try ServiceTable(
-            [
-                ("destination", Helsinki.to.text), ("policy.deadline_s", "5"), ("policy.ask", "revise_instruction"),
-            ], owner: owner, log: NodeLog(node: "test", level: .warning, output: ends[1]))
-        try await table.drive(try Helsinki.drive.get())
+        let text = try await warnings(asking: "revise_instruction", owner)
         #expect(owner.failures.isEmpty)
-        var bytes = [UInt8](repeating: 0, count: 65_536)
-        let size = read(ends[0], &bytes, bytes.count)
-        let text = String(decoding: bytes[..<max(size, 0)], as: UTF8.self)
         #expect(text.contains("status 13: first") && text.contains("status 5: third"), "\(text)")
         #expect(!text.contains("status 13: second"))
+    }
+
+    @Test func eachMethodOfThePolicyNodeThatFailsIsLoggedOnce() async throws {
+        let owner = Owner([])
+        // Distinct texts, because the log collapses repeated lines.
+        owner.failures = (1...1_000).map { CallStatus(.internal, "failure \($0)") }
+        // The options of the reroute fail between revisions that fail.
+        let text = try await warnings(asking: "reroute_options,revise_instruction", owner)
+        #expect(owner.failures.count < 990)
+        let lines = text.split(separator: "\n")
+        for method in ["reroute_options", "revise_instruction"] {
+            #expect(lines.count { $0.contains("'\(method)'") } == 1, "\(text)")
+        }
     }
 
     @Test func absentPolicyNodeChangesOnlyTheDecider() async throws {

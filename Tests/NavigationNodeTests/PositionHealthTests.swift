@@ -3,6 +3,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavNavigator
 import NavRecording
 import NavReplay
 import NavTestBus
@@ -21,12 +22,13 @@ struct PositionHealthTests {
         private(set) var health = NodeHealth()
         private(set) var states: [NavigationState] = []
 
-        init() throws {
+        init(_ configure: (inout NavigationConfiguration) -> Void = { _ in }) throws {
             tiles = try Tiles()
             let network = InProcessNetwork(pipeDepth: 10_000)
             let quiet = NodeLog(node: "test", level: .critical)
             var configuration = Helsinki.configuration
             configuration.tiles = tiles.path
+            configure(&configuration)
             var run = RunConfiguration(configuration)
             run.kit.simTime = true
             ear = try InProcessBus(name: "ear", network: network)
@@ -162,6 +164,28 @@ struct PositionHealthTests {
         for fix in drive[20..<35] { try await bench.take(fix, VehicleOdometry(speedMps: fix.speed)) }
         #expect(message("fix_field_out_of_range") == nil && message("odometry_field_out_of_range") == nil)
         #expect((bench.counter("odometry_used") ?? 0) >= 10)
+    }
+
+    /// The route is the fastest, so no search finds a faster one.
+    @Test(arguments: [1.0, 1_000_000]) func searchesForFasterRoutesAreCounted(minimumRemaining: Double) async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench {
+            $0.navigator.faster.interval = 5
+            $0.navigator.faster.minimumRemaining = minimumRemaining
+        }
+        defer { bench.node.finish() }
+        for fix in drive[..<32] { try await bench.take(fix) }
+        let requests = try #require(bench.counter("faster_route_requests"))
+        let heldBack = try #require(bench.counter("faster_route_held_back"))
+        let notWorthIt = try #require(bench.counter("faster_route_not_worth_it"))
+        #expect(bench.counter("faster_route_detected") == 0)
+        if minimumRemaining == 1 {
+            // The answer to the last one may come after the report.
+            #expect((3...6).contains(requests) && (requests - 1...requests).contains(notWorthIt))
+        } else {
+            // A search that is due is held back once, however long.
+            #expect(requests == 0 && heldBack == 1 && notWorthIt == 0)
+        }
     }
 
     @Test func odometryOfAnotherClockIsReported() async throws {

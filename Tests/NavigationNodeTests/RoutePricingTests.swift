@@ -174,6 +174,26 @@ struct RoutePricingTests {
         #expect(told.allSatisfy { $0.trafficStampNs == Self.start.nanoseconds })
     }
 
+    @Test(
+        "an external route has alternatives, and the durations of both are by one source",
+        arguments: [nil, 1_500] as [Double?])
+    func externalRouteHasAlternatives(duration: Double?) throws {
+        func offered(_ keys: [String] = []) throws -> [NavMessages.Alternative] {
+            let harness = try Harness(["faster.enabled=false"] + keys)
+            try harness.stand(3)
+            try harness.setRoute(duration)
+            for share in [0.3, 0.45, 0.6, 0.75] { try harness.stand(4, at: share) }
+            return harness.all(NavMessages.Alternatives.self).last?.alternatives ?? []
+        }
+        let alternatives = try offered()
+        #expect(alternatives.count == 1)
+        let southern = try #require(alternatives.first)
+        // By the map on board, the southern way takes about half a minute longer than the northern one.
+        #expect((20..<60).contains(southern.durationDeltaS ?? 0))
+        #expect((southern.durationFromHereS ?? 0) - (southern.durationFromForkS ?? 0) < 30)
+        #expect(try offered(["alternatives.accept=faster"]).isEmpty)
+    }
+
     @Test("refreshes are counted, start at the vehicle, and carry the age of the traffic")
     func refreshesAreCounted() throws {
         let harness = try Harness(["alternatives.enabled=false", "faster.enabled=false", "refresh.min_interval_s=0"])

@@ -27,6 +27,12 @@ struct SpeedLimitTests {
             ])
     }
 
+    /// Streets without signs in Finland, where 50 km/h is the general limit within towns.
+    private static let village = Result {
+        let tags = ["highway": "residential", "addr:country": "FI"]
+        return try ASCIIMap("A-----B-----C-----D", ways: ["AB": tags, "BC": tags, "CD": tags])
+    }
+
     /// The published limit of one road.
     private struct Limit: Equatable, CustomStringConvertible {
         var kmh: Int?
@@ -73,10 +79,10 @@ struct SpeedLimitTests {
     }
 
     /// Returns the positions, progress and route annotations on each of the three roads.
-    private static func drive(at hour: Int64, _ keys: [String]) throws -> (
-        position: [Limit], progress: [Limit], spans: [Limit]
-    ) {
-        let map = try street.get()
+    private static func drive(
+        at hour: Int64, _ keys: [String], on road: Result<ASCIIMap, any Error> = street
+    ) throws -> (position: [Limit], progress: [Limit], spans: [Limit]) {
+        let map = try road.get()
         let start = NavGeo.Timestamp(nanoseconds: (midnight + hour * 3_600) * 1_000_000_000)
         let messages = try run(map, from: start, ["destination=\(try map.coordinate("D").text)"] + keys) { second in
             guard second < 85 else { return nil }
@@ -131,6 +137,14 @@ struct SpeedLimitTests {
         let drive = try Self.drive(at: 12, [])
         #expect(drive.position == [Limit(nil, .unknown), Limit(80, .signed), Limit(nil, .unknown)])
         #expect(drive.progress == drive.position)
+    }
+
+    @Test("a street without a sign gets the general limit of the country")
+    func implied() throws {
+        let drive = try Self.drive(at: 12, [], on: Self.village)
+        let general = Limit(50, .implied)
+        #expect(drive.position == [general, general, general] && drive.progress == drive.position)
+        #expect(!drive.spans.isEmpty && drive.spans.allSatisfy { $0 == general })
     }
 
     @Test("a truck gets the limit for trucks")
