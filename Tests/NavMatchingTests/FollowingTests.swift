@@ -98,12 +98,15 @@ struct FollowingTests {
                     speed: Double(second), course: second == 0 ? nil : .pi / 2)
                 let position = matcher.match(fix)
                 let road = try #require(position.road)
-                return [road.offset, road.bearing, position.confidence].map { ($0 * 100).rounded() / 100 }
+                return [road.offset, road.bearing, position.confidence]
             }
         }
         let inside = try roads(.insideTiles)
         #expect(inside[2...].allSatisfy { abs($0[1] - .pi / 2) < 0.1 })
-        #expect(try roads(.localTileCorner) == inside)
+        // Coordinates are multiples of about a centimetre, and differ between the two places.
+        for (across, inside) in zip(try roads(.localTileCorner), inside) {
+            #expect(zip(across, inside).allSatisfy { abs($0 - $1) < 0.05 }, "\(across) differs from \(inside)")
+        }
     }
 
     @Test("a course determines the direction on a two-way road at the first fix")
