@@ -107,7 +107,7 @@ enum TurnAngles {
 /// Returns the smaller angle between two directions, degrees.
 func angularGap(_ first: Double, _ second: Double) -> Double {
     let turn = abs(first - second)
-    let gap = turn < 360 ? turn : turn.truncatingRemainder(dividingBy: 360)
+    let gap = turn < 360 ? turn : withoutTurns(turn)
     return gap > 180 ? 360 - gap : gap
 }
 
