@@ -27,6 +27,11 @@ struct Turn: Equatable {
         if case .maneuver(let type) = kind { type } else { nil }
     }
 
+    func isType(_ type: ManeuverType) -> Bool { self.type == type }
+    var isSilent: Bool { kind == .silent }
+    /// Whether the road simply continues: under another name, or straight on.
+    var continuesAhead: Bool { isType(.newName) || isTurnAhead }
+    var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && modifier == .straight }
     /// Whether the driver has something to do there.
     var isManeuver: Bool { kind != .none && kind != .silent }
     /// Whether the driver follows the road without an instruction, or hears only its new name.
