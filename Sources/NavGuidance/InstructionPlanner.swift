@@ -71,16 +71,18 @@ struct InstructionPlanner {
         let edge = min(steps[step].maneuver.edge, route.edges.count - 1)
         let local = edge < 0 ? nil : DistanceScale.ofRoads(in: route.edges[edge].country)
         switch options.units {
-        case .ofCountry: return local ?? options.text.scale
+        case .ofCountry:
+            if let local { return local }
+            return options.text.scale
         case .metric: return .metric
         case .imperial: return local == .milesAndYards ? .milesAndYards : .milesAndFeet
         }
     }
 
     private func isAboard(_ step: Int) -> Bool {
-        let maneuver = steps[step].maneuver
-        return maneuver.notes.contains(.boardsFerry)
-            || route.edges.indices.contains(maneuver.edge) && route.edges[maneuver.edge].roadClass == .ferry
+        let edge = steps[step].maneuver.edge
+        return steps[step].maneuver.notes.contains(.boardsFerry)
+            || route.edges.indices.contains(edge) && route.edges[edge].roadClass == .ferry
     }
 
     private func expectedSpeed(before edge: Int) -> Double {

@@ -107,7 +107,7 @@ enum TurnAngles {
 /// Returns the smaller angle between two directions, degrees.
 func angularGap(_ first: Double, _ second: Double) -> Double {
     let turn = abs(first - second)
-    let gap = turn < 360 ? turn : turn.truncatingRemainder(dividingBy: 360)
+    let gap = turn < 360 ? turn : withoutTurns(turn)
     return gap > 180 ? 360 - gap : gap
 }
 
@@ -318,29 +318,34 @@ package final class JunctionModel {
 
     /// Redirects a road of a few metres whose far end splits into two halves towards the middle of both.
     private func adjustToNeighbours(_ arms: inout [JunctionArm], _ merged: [Bool], at node: NodeIndex) {
-        for index in arms.indices {
-            if merged.indices.contains(index), merged[index] { continue }
-            guard arms[index].length <= 30, arms[index].end != node, mayDivide(at: arms[index].end) else { continue }
-            let others = self.arms(at: arms[index].end)
-            guard others.count > 2, let own = others.firstIndex(where: { $0.end == node }) else { continue }
-            // Where the road bends in between, its direction there does not indicate its direction here.
-            guard angularGap(arms[index].bearing, others[own].bearing + 180) < TurnAngles.group else { continue }
-            let previous = (own + others.count - 1) % others.count
-            let next = (own + 1) % others.count
-            if arePair(others, previous, at: arms[index].end) {
-                let (isUsable, bearing) = mergedBearing(others, previous, own, isNeighbour: true)
-                guard isUsable else { continue }
-                let offset = angularGap(bearing, others[own].bearing)
-                arms[index].bearing = circle(arms[index].bearing - offset)
-                arms[index].initialBearing = arms[index].bearing
-            } else if arePair(others, own, at: arms[index].end) {
-                let (isUsable, bearing) = mergedBearing(others, own, next, isNeighbour: true)
-                guard isUsable else { continue }
-                let offset = angularGap(bearing, others[own].bearing)
-                arms[index].bearing = circle(arms[index].bearing + offset)
-                arms[index].initialBearing = arms[index].bearing
-            }
+        // Most junctions have no such road, and share the array with ``unmerged``.
+        let bearings = arms.indices.compactMap { index in
+            arms[index].length > 30 || merged.indices.contains(index) && merged[index]
+                ? nil : bearingToHalves(of: arms[index], from: node).map { (index, $0) }
         }
+        guard !bearings.isEmpty else { return }
+        for (index, bearing) in bearings {
+            arms[index].bearing = bearing
+            arms[index].initialBearing = bearing
+        }
+    }
+
+    /// Returns the direction of a short road towards the middle of the two halves at its far end; nil when there are none.
+    private func bearingToHalves(of arm: JunctionArm, from node: NodeIndex) -> Double? {
+        guard arm.end != node, mayDivide(at: arm.end) else { return nil }
+        let others = arms(at: arm.end)
+        guard others.count > 2, let own = others.firstIndex(where: { $0.end == node }) else { return nil }
+        // Where the road bends in between, its direction there does not indicate its direction here.
+        guard angularGap(arm.bearing, others[own].bearing + 180) < TurnAngles.group else { return nil }
+        let previous = (own + others.count - 1) % others.count
+        let next = (own + 1) % others.count
+        if arePair(others, previous, at: arm.end) {
+            let (isUsable, bearing) = mergedBearing(others, previous, own, isNeighbour: true)
+            return isUsable ? circle(arm.bearing - angularGap(bearing, others[own].bearing)) : nil
+        }
+        guard arePair(others, own, at: arm.end) else { return nil }
+        let (isUsable, bearing) = mergedBearing(others, own, next, isNeighbour: true)
+        return isUsable ? circle(arm.bearing + angularGap(bearing, others[own].bearing)) : nil
     }
 
     /// Whether an arm and the next one clockwise are the halves of one road, distinct from their neighbours.

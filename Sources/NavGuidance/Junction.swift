@@ -115,7 +115,7 @@ extension RoadLabel {
         let references = RoadLabel.list(attributes.reference)
         // A border street has two names. A name that repeats the number is dropped, because sentences treat numbers differently from names.
         let names = RoadLabel.list(attributes.name).filter { name in
-            !references.contains { RoadLabel.bareNumber($0) == RoadLabel.bareNumber(name) }
+            !references.contains { RoadLabel.bareNumber($0).elementsEqual(RoadLabel.bareNumber(name)) }
         }
         self.init(
             name: names.joined(separator: " / "), references: references,
@@ -133,7 +133,9 @@ extension RoadLabel {
     }
 
     /// Returns a road number without spaces and hyphens, which are written differently in names and numbers.
-    private static func bareNumber(_ text: String) -> String { text.filter { $0 != " " && $0 != "-" } }
+    private static func bareNumber(_ text: String) -> some Sequence<UInt8> {
+        text.utf8.lazy.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
+    }
 
     /// Whether instructions use the road's number: it has one, and no name or a number that takes precedence.
     var isCalledByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }

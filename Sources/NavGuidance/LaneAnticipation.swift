@@ -25,7 +25,9 @@ struct LaneAnticipation {
 
     /// Returns the next turn with lanes or an instruction; nil if a stop comes first.
     private func next(_ kept: [Int], after place: Int, in turns: [RouteTurn]) -> Int? {
-        let next = kept[(place + 1)...].first { !turns[$0].lanes.isEmpty || turns[$0].isManeuver || turns[$0].isStop }
+        let next = kept[(place + 1)...].first {
+            !turns[$0].lanes.isEmpty || turns[$0].turn.isManeuver || turns[$0].isStop
+        }
         return next.flatMap { turns[$0].isStop ? nil : $0 }
     }
 
@@ -83,7 +85,7 @@ struct LaneAnticipation {
         for place in run.indices.dropLast().reversed() {
             let (index, next) = (run[place], run[place + 1])
             guard let own = turns[index].servedLanes, let wanted = turns[next].servedLanes else { continue }
-            straight = turns[index].isSilent ? straight + turns[index].distance : 0
+            straight = turns[index].turn.isSilent ? straight + turns[index].distance : 0
             guard own.count > 1, own.count > wanted.count,
                 straight <= Double(own.count - wanted.count) * Self.laneChange
             else { continue }

@@ -78,6 +78,7 @@ struct ManeuverBuilder {
     private mutating func build(_ leg: Int) {
         self.leg = leg
         guard let edges = drivenEdges(roads.route.legs[leg].edges) else { return }
+        turns.reserveCapacity(edges.count + 1)
         stop(edges.lowerBound, offset: roads.route.edges[edges.lowerBound].routeOffset)
         var index = edges.lowerBound + 1
         if isRoundabout(edges.lowerBound) { index = leaveFirstRoundabout(edges) }
@@ -96,14 +97,14 @@ struct ManeuverBuilder {
         lanes.merge(joined.lanes) { $1 }
         let announced = withoutToldNames(
             joined.turns.dropFirst().dropLast().filter {
-                announcesNameChanges || $0.isPrescribed || !$0.isType(.newName)
+                announcesNameChanges || $0.isPrescribed || !$0.turn.isType(.newName)
             }, from: edges.lowerBound)
         // The edge at which the driver leaves the road after each turn.
         var next = edges.upperBound
         var ends: [Int] = []
         for turn in announced.reversed() {
             ends.append(next)
-            if !turn.isType(.newName) { next = turn.piece }
+            if !turn.turn.isType(.newName) { next = turn.piece }
         }
         depart(edges, next: next)
         for (turn, next) in zip(announced, ends.reversed()) { announce(turn, next: next, end: edges.upperBound) }
@@ -225,19 +226,21 @@ struct ManeuverBuilder {
         else { return }
         let own = junction.roads[taken]
         // A road drawn twice counts as one, both where its lines split and where they join again.
-        func isTwin(_ road: Intersection.Road) -> Bool {
-            road.leaving != own.leaving && road.angle > 1e-6
-                && (model.areTwins(road.leaving, own.leaving) || model.areTwins(road.arriving, previous))
+        func isTwin(_ road: Int) -> Bool {
+            let (leaving, arriving) = (junction.roads[road].leaving, junction.roads[road].arriving)
+            return leaving != own.leaving && junction.roads[road].angle > 1e-6
+                && (model.areTwins(leaving, own.leaving) || model.areTwins(arriving, previous))
         }
-        let twins = junction.roads.indices.filter { isTwin(junction.roads[$0]) }.map { junction.roads[$0] }
+        let twins = junction.roads.indices.filter(isTwin)
         if !own.isEntry || !twins.isEmpty {
             junction.roads[taken].isEntry = true
-            junction.roads.removeAll(where: isTwin)
             // Only one of the lines may have the road's name.
-            if junction.approach.isUnlabelled, let named = twins.first(where: { model.areTwins($0.arriving, previous) })
+            if junction.approach.isUnlabelled,
+                let named = twins.first(where: { model.areTwins(junction.roads[$0].arriving, previous) })
             {
-                junction.approach = named.road
+                junction.approach = junction.roads[named].road
             }
+            for twin in twins.reversed() { junction.roads.remove(at: twin) }
             taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
             junction = classifier.classified(junction, after: previous)
         }
@@ -255,22 +258,19 @@ struct ManeuverBuilder {
             if !tagged.isEmpty { lanes[index] = tagged }
             return
         }
-        var turn = RouteTurn(
-            piece: index, lastPiece: index, turn: told, offset: offset, roads: junction.roads.count,
-            entries: junction.entries, bearingIn: circle(junction.roads[0].bearing + 180), bearingOut: own.bearing,
-            sign: own.road.sign, isOnFerry: roads.kinds[index].roadClass == .ferry)
-        turn.isPrescribed = prescribed != nil
-        turn.lanes = tagged
-        turn.laneDestinations = LaneGuidance.destinations(approach?.signs ?? "", over: tagged)
-        turn.deviation = 180 - junction.roads[taken].angle
+        var alternatives: [Double] = []
         for other in junction.roads.indices.dropFirst() where other != taken && junction.roads[other].isEntry {
-            turn.alternatives.append(180 - junction.roads[other].angle)
+            alternatives.append(180 - junction.roads[other].angle)
         }
-        if turn.isType(.roundabout) {
-            turn.isRoundabout = true
-        }
-        if turn.hasArrows { lastArrows = index }
-        turns.append(turn)
+        turns.append(
+            RouteTurn(
+                piece: index, lastPiece: index, turn: told, offset: offset, roads: junction.roads.count,
+                entries: junction.entries, bearingIn: circle(junction.roads[0].bearing + 180), bearingOut: own.bearing,
+                deviation: 180 - junction.roads[taken].angle, alternatives: alternatives, sign: own.road.sign,
+                isOnFerry: roads.kinds[index].roadClass == .ferry,
+                isRoundabout: told.isType(.roundabout), isPrescribed: prescribed != nil, lanes: tagged,
+                laneDestinations: LaneGuidance.destinations(approach?.signs ?? "", over: tagged)))
+        if turns[turns.count - 1].hasArrows { lastArrows = index }
     }
 
     /// Returns the announcement that the map prescribes on the route's way through the junction before an edge; nil for none.
@@ -416,9 +416,14 @@ struct ManeuverBuilder {
 
     /// Returns the name of the crossroads at which a turn begins or ends; empty for none, and for exits, which have an `exitName`.
     private func junctionName(_ turn: RouteTurn) -> String {
-        let nodes = [turn.piece, turn.lastPiece].compactMap { roads.node(before: $0) }
-        return nodes.lazy.filter { !roads.graph.nodeFlags[$0.index].contains(.motorwayJunction) }
-            .map(roads.graph.junctionName).first { !$0.isEmpty } ?? ""
+        for piece in turn.piece == turn.lastPiece ? [turn.piece] : [turn.piece, turn.lastPiece] {
+            guard let node = roads.node(before: piece),
+                !roads.graph.nodeFlags[node.index].contains(.motorwayJunction)
+            else { continue }
+            let name = roads.graph.junctionName(of: node)
+            if !name.isEmpty { return name }
+        }
+        return ""
     }
 
     // MARK: Signs
@@ -436,7 +441,7 @@ struct ManeuverBuilder {
     private func withoutToldNames(_ turns: [RouteTurn], from start: Int) -> [RouteTurn] {
         var (first, reach) = (start, Self.nameReach)
         return turns.filter { turn in
-            if turn.isType(.newName), turn.turn.modifier == .straight, !turn.isPrescribed, !turn.hasArrows,
+            if turn.turn.isType(.newName), turn.turn.modifier == .straight, !turn.isPrescribed, !turn.hasArrows,
                 roads.label(after: first, before: turn.piece, reach: reach).isUnnamed,
                 !roads.label(after: first, before: turn.piece + 1, reach: reach).isUnnamed
             {

@@ -77,7 +77,7 @@ extension TurnClassifier {
     /// Returns the `turn:lanes` of the road by which the driver arrives; empty without arrows.
     func laneTag(before intersection: Intersection) -> String {
         let tag = intersection.roads[0].arriving.map { model.graph.reading(of: $0).turnLanes } ?? ""
-        return LaneGuidance.hasOnlyMarks(tag) ? "" : tag
+        return tag.isEmpty || LaneGuidance.hasOnlyMarks(tag) ? "" : tag
     }
 
     /// Whether no other road could be mistaken for this one.

@@ -35,7 +35,8 @@ final class RoadSign: Equatable {
             return true
         }
         let differsByAffix = name == other.name || !stem.isEmpty && stem == other.stem
-        let isSameName = name.hasPrefix(other.name) || other.name.hasPrefix(name) || differsByAffix
+        let isPrefix = name.utf8.starts(with: other.name.utf8) || other.name.utf8.starts(with: name.utf8)
+        let isSameName = isPrefix || differsByAffix
         if isSameName { return !(sharesNumber || differsByAffix || other.reference.isEmpty) }
         return !(other.name.isEmpty && sharesNumber)
     }
@@ -70,9 +71,9 @@ enum NameAffixes {
 
     /// Returns a name in lower case without affixes; empty when the remaining words do not name a street.
     static func stem(of name: String) -> String {
-        let parts = name.lowercased().split(separator: " ")
-        let own = parts.filter { !words.contains(String($0)) }
-        if own.count < parts.count, own.allSatisfy({ commonWords.contains(String($0)) }) { return "" }
+        let parts = name.lowercased().utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
+        let own = parts.filter { !words.contains($0) }
+        if own.count < parts.count, own.allSatisfy(commonWords.contains) { return "" }
         return own.joined(separator: " ")
     }
 }

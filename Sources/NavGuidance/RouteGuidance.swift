@@ -100,13 +100,14 @@ public struct RouteGuidance: Sendable, Equatable {
         let built = ManeuverBuilder.build(route, junctions, announcesNameChanges: options.announcesNameChanges)
         var steps: [RouteStep] = []
         var legs: [Range<Int>] = []
+        let text = options.text
         for (leg, list) in built.maneuvers.enumerated() {
             let first = steps.count
             for (index, maneuver) in list.enumerated() {
                 steps.append(
                     RouteStep(
                         leg: leg, index: index, routeOffset: maneuver.routeOffset, length: maneuver.distance,
-                        duration: maneuver.duration, name: options.text.name(maneuver.road), maneuver: maneuver))
+                        duration: maneuver.duration, name: text.name(maneuver.road), maneuver: maneuver))
             }
             legs.append(first..<steps.count)
         }

@@ -54,7 +54,11 @@ struct JunctionFinder {
             return [RouteJunction(point: point, bearings: [back], entries: [true], incoming: 0)]
         }
         var junctions: [RouteJunction] = []
+        // Most edges begin at a junction.
+        junctions.reserveCapacity(pieces.count)
         var arms: [Arm] = []
+        // Few junctions have more edges.
+        arms.reserveCapacity(8)
         for index in pieces {
             if index == leg.lowerBound {
                 junctions.append(departure(index))

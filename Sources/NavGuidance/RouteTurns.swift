@@ -67,14 +67,6 @@ struct RouteTurn {
 
     /// Degrees counterclockwise from the way back.
     var angle: Double { intersectionAngle(bearingIn, bearingOut) }
-
-    func isType(_ type: ManeuverType) -> Bool { turn.type == type }
-    var isSilent: Bool { turn.kind == .silent }
-    /// Whether the road simply continues: under another name, or straight on.
-    var continuesAhead: Bool { isType(.newName) || isTurnAhead }
-    var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && turn.modifier == .straight }
-    /// Whether it requires an action of the driver.
-    var isManeuver: Bool { turn.isManeuver }
 }
 
 /// A joiner of turns that a driver perceives as one: across the halves of a divided road, over short connections, and past short-lived
@@ -162,7 +154,7 @@ struct TurnJoiner {
             turnRound(current, next)
         } else if isJog(previous, current, next) {
             append(next, to: current, signs: true)
-            if turns[current].isType(.turn) { turns[current].turn.kind = .maneuver(.continue) }
+            if turns[current].turn.isType(.turn) { turns[current].turn.kind = .maneuver(.continue) }
         } else if isPassingName(previous, current, next) {
             append(next, to: current)
             append(current, to: previous)
@@ -215,25 +207,25 @@ struct TurnJoiner {
         let angle =
             first == index
             ? joinedAngle(index, other, announcedAt: index) : joinedAngle(other, index, announcedAt: index)
-        let keeps = turns[index].isType(.fork) || turns[index].isType(.merge)
+        let keeps = turns[index].turn.isType(.fork) || turns[index].turn.isType(.merge)
         // Two turns that both look straight on are a bend, not a turn.
         let goesAhead = turns[index].turn.modifier == .straight && turns[other].turn.modifier == .straight
         let own = turns[index].turn.modifier
         let modifier = keeps || goesAhead ? own : angle.map { ManeuverModifier(angle: $0) } ?? own
         let isSame = isSame(previous, other)
-        if turns[other].continuesAhead || turns[index].continuesAhead || turns[index].isSilent {
-            if turns[index].isSilent {
+        if turns[other].turn.continuesAhead || turns[index].turn.continuesAhead || turns[index].turn.isSilent {
+            if turns[index].turn.isSilent {
                 turns[index].turn.kind = .maneuver(modifier == .straight ? .newName : isSame ? .continue : .turn)
-            } else if turns[index].isType(.continue), !isSame {
+            } else if turns[index].turn.isType(.continue), !isSame {
                 turns[index].turn.kind = .maneuver(.turn)
-            } else if turns[index].isType(.turn), isSame {
+            } else if turns[index].turn.isType(.turn), isSame {
                 turns[index].turn.kind = .maneuver(.continue)
             }
-        } else if turns[other].isType(.onRamp) {
+        } else if turns[other].turn.isType(.onRamp) {
             turns[index].turn.kind = .maneuver(.onRamp)
-        } else if turns[index].isType(.turn), turns[other].isType(.turn), isSame {
+        } else if turns[index].turn.isType(.turn), turns[other].turn.isType(.turn), isSame {
             turns[index].turn.kind = .maneuver(.continue)
-        } else if turns[index].isType(.continue), turns[other].isType(.turn), !isSame {
+        } else if turns[index].turn.isType(.continue), turns[other].turn.isType(.turn), !isSame {
             turns[index].turn.kind = .maneuver(.turn)
         }
         turns[index].turn.modifier = modifier
@@ -282,7 +274,8 @@ struct TurnJoiner {
             return nil
         }
         // A side that distinguishes the road from a straighter one is kept; forks and merges keep theirs anyway.
-        if !turns[place].isType(.fork), !turns[place].isType(.merge), let side = turns[place].turn.modifier.side,
+        if !turns[place].turn.isType(.fork), !turns[place].turn.isType(.merge),
+            let side = turns[place].turn.modifier.side,
             ManeuverModifier(turnDegrees: announced).side != side
         {
             return nil
@@ -346,16 +339,17 @@ struct TurnJoiner {
 
     /// Whether a turn deviates only slightly.
     private func isBranch(_ index: Int) -> Bool {
-        (turns[index].isType(.fork) || turns[index].isType(.turn) || turns[index].isType(.continue))
+        (turns[index].turn.isType(.fork) || turns[index].turn.isType(.turn) || turns[index].turn.isType(.continue))
             && (turns[index].turn.modifier == .slightLeft || turns[index].turn.modifier == .slightRight)
     }
 
     private func isUTurn(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        let turn = turns[current].turn
         // The road at a roundabout's exit may be left again immediately.
-        guard mayJoin(previous, current, next) || turns[previous].isRoundabout && mayJoin(current, next),
-            turns[previous].isOnFerry == turns[current].isOnFerry,
-            turns[current].isType(.turn) || turns[current].isType(.continue) || turns[current].isType(.endOfRoad),
-            !turns[next].isStop, angularGap(turns[current].bearingIn + 180, turns[next].bearingOut) <= 35,
+        guard turn.isType(.turn) || turn.isType(.continue) || turn.isType(.endOfRoad),
+            mayJoin(previous, current, next) || turns[previous].isRoundabout && mayJoin(current, next),
+            turns[previous].isOnFerry == turns[current].isOnFerry, !turns[next].isStop,
+            angularGap(turns[current].bearingIn + 180, turns[next].bearingOut) <= 35,
             isSame(previous, next)
         else { return false }
         let isLink =
@@ -367,12 +361,12 @@ struct TurnJoiner {
     /// Whether a road has another name, or none, only over a short distance.
     private func isPassingName(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         func isAhead(_ index: Int) -> Bool {
-            turns[index].isType(.newName)
-                || turns[index].isType(.turn) && turns[index].turn.modifier == .straight
+            turns[index].turn.isType(.newName)
+                || turns[index].turn.isType(.turn) && turns[index].turn.modifier == .straight
                     && ManeuverModifier(turnDegrees: turns[index].deviation) == .straight
         }
         guard mayJoin(previous, current, next), isAhead(current),
-            isAhead(next) || turns[next].isSilent && turns[next].sign.isEmpty
+            isAhead(next) || turns[next].turn.isSilent && turns[next].sign.isEmpty
         else { return false }
         return turns[previous].sign == turns[next].sign || isSame(previous, next)
     }
@@ -380,16 +374,18 @@ struct TurnJoiner {
     /// Whether a turn and the next one can be announced as one at the first: the second needs no announcement, or the joined direction is
     /// correct.
     private func isOneTurn(_ current: Int, _ next: Int) -> Bool {
-        turns[next].continuesAhead || turns[next].isSilent || joinedAngle(current, next, announcedAt: current) != nil
+        turns[next].turn.continuesAhead || turns[next].turn.isSilent
+            || joinedAngle(current, next, announcedAt: current) != nil
     }
 
     private func isNameBeforeManeuver(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        mayJoin(previous, current, next) && isShort(current) && turns[current].continuesAhead && turns[next].isManeuver
+        mayJoin(previous, current, next) && isShort(current) && turns[current].turn.continuesAhead
+            && turns[next].turn.isManeuver
     }
 
     private func isSilentBeforeManeuver(_ current: Int, _ next: Int) -> Bool {
-        mayJoin(current, next) && isShort(current) && turns[current].entries > 1 && turns[current].isSilent
-            && turns[current].turn.modifier != .straight && turns[next].isManeuver && isToOneSide(current, next)
+        mayJoin(current, next) && isShort(current) && turns[current].entries > 1 && turns[current].turn.isSilent
+            && turns[current].turn.modifier != .straight && turns[next].turn.isManeuver && isToOneSide(current, next)
     }
 
     private func isToOneSide(_ one: Int, _ other: Int) -> Bool {
@@ -401,24 +397,27 @@ struct TurnJoiner {
     }
 
     private func isNameAfterManeuver(_ current: Int, _ next: Int) -> Bool {
-        guard mayJoin(current, next), turns[current].isManeuver, turns[next].continuesAhead else { return false }
-        let isNear = turns[current].distance <= 1.5 * Self.reach && turns[next].isType(.newName)
+        guard mayJoin(current, next), turns[current].turn.isManeuver, turns[next].turn.continuesAhead else {
+            return false
+        }
+        let isNear = turns[current].distance <= 1.5 * Self.reach && turns[next].turn.isType(.newName)
         return isShort(current) || isNear && (turns[next].turn.modifier == .straight || turns[next].entries == 1)
     }
 
     private func isSilentAfterManeuver(_ current: Int, _ next: Int) -> Bool {
-        mayJoin(current, next) && isShort(current) && turns[next].isSilent && turns[next].turn.modifier != .straight
-            && turns[current].isManeuver && isToOneSide(current, next)
+        mayJoin(current, next) && isShort(current) && turns[next].turn.isSilent
+            && turns[next].turn.modifier != .straight
+            && turns[current].turn.isManeuver && isToOneSide(current, next)
     }
 
     private func isNameAfterSilent(_ current: Int, _ next: Int) -> Bool {
-        mayJoin(current, next) && turns[current].distance < 0.25 * Self.reach && turns[current].isSilent
-            && turns[next].isType(.newName)
+        mayJoin(current, next) && turns[current].distance < 0.25 * Self.reach && turns[current].turn.isSilent
+            && turns[next].turn.isType(.newName)
     }
 
     private func isTurnWithoutChoice(_ current: Int, _ next: Int) -> Bool {
         mayJoin(current, next) && isShort(current) && turns[current].turn.modifier != .straight
-            && turns[next].entries == 1 && !turns[next].isSilent && isOneTurn(current, next)
+            && turns[next].entries == 1 && !turns[next].turn.isSilent && isOneTurn(current, next)
     }
 
     private func isDoublyWithoutChoice(_ current: Int, _ next: Int) -> Bool {
@@ -428,14 +427,14 @@ struct TurnJoiner {
     }
 
     private func isStraightBeforeNoChoice(_ current: Int, _ next: Int) -> Bool {
-        mayJoin(current, next) && turns[current].distance <= 2 * Self.reach && turns[current].isTurnAhead
+        mayJoin(current, next) && turns[current].distance <= 2 * Self.reach && turns[current].turn.isTurnAhead
             && turns[next].entries == 1 && isUndisturbed(current) && isOneTurn(current, next)
     }
 
     private func isStraightBetweenTurns(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        guard mayJoin(previous, current, next), turns[current].isSilent, turns[current].turn.modifier == .straight,
-            turns[previous].isType(.turn) || turns[previous].isType(.continue),
-            turns[next].isType(.turn) || turns[next].isType(.continue) || turns[next].isType(.onRamp)
+        guard mayJoin(previous, current, next), turns[current].turn.isSilent, turns[current].turn.modifier == .straight,
+            turns[previous].turn.isType(.turn) || turns[previous].turn.isType(.continue),
+            turns[next].turn.isType(.turn) || turns[next].turn.isType(.continue) || turns[next].turn.isType(.onRamp)
         else { return false }
         let (first, second) = (turns[previous].distance, turns[current].distance)
         guard first < 0.8 * Self.reach, second < 0.8 * Self.reach else { return false }
@@ -452,12 +451,12 @@ struct TurnJoiner {
         for index in turns.indices.dropFirst() where !turns[index].isRemoved {
             if turns[index].isStop {
                 last = index
-            } else if !turns[index].isManeuver {
+            } else if !turns[index].turn.isManeuver {
                 append(index, to: last)
             } else {
                 let isPrescribed = turns[index].isPrescribed
                 if !isPrescribed, leavesNoChoice(index, after: last) { turns[index].turn.kind = .maneuver(.newName) }
-                if !isPrescribed, turns[index].isType(.endOfRoad), turns[last].passed.isEmpty {
+                if !isPrescribed, turns[index].turn.isType(.endOfRoad), turns[last].passed.isEmpty {
                     turns[index].turn.kind = .maneuver(isSame(last, index) ? .continue : .turn)
                     turns[index].endsLongRoad = turns[index].offset - turns[last].offset >= Self.longRoad
                 }
@@ -469,10 +468,11 @@ struct TurnJoiner {
     /// Whether a slight turn has no alternative: no other road may be entered, or it follows shortly after another turn and all other roads
     /// lead backwards.
     private func leavesNoChoice(_ index: Int, after last: Int) -> Bool {
-        let turn = turns[index]
-        guard turn.isType(.turn), turn.turn.modifier == .slightLeft || turn.turn.modifier == .slightRight else {
+        let direction = turns[index].turn.modifier
+        guard turns[index].turn.isType(.turn), direction == .slightLeft || direction == .slightRight else {
             return false
         }
+        let turn = turns[index]
         if !turn.passed.isEmpty { return turn.entries == 1 && turn.passed.allSatisfy { $0.entries == 1 } }
         return !turns[last].isStop && turns[last].distance <= Self.reach
             && turn.alternatives.allSatisfy { abs($0) > TurnAngles.backward }
@@ -488,7 +488,7 @@ struct TurnJoiner {
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isRemoved {
-            if turns[index].isType(.newName), !turns[index].isPrescribed,
+            if turns[index].turn.isType(.newName), !turns[index].isPrescribed,
                 turns[last].isOnFerry == turns[index].isOnFerry, !turns[index].hasArrows,
                 isSame(last, index) || turns[index].distance < Self.shortName && !isBend(index)
             {

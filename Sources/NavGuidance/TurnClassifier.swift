@@ -27,6 +27,11 @@ struct Turn: Equatable {
         if case .maneuver(let type) = kind { type } else { nil }
     }
 
+    func isType(_ type: ManeuverType) -> Bool { self.type == type }
+    var isSilent: Bool { kind == .silent }
+    /// Whether the road simply continues: under another name, or straight on.
+    var continuesAhead: Bool { isType(.newName) || isTurnAhead }
+    var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && modifier == .straight }
     /// Whether it requires an action of the driver.
     var isManeuver: Bool { kind != .none && kind != .silent }
     /// Whether the driver follows the road without an instruction other than its new name.

@@ -167,16 +167,20 @@ extension RoadTile {
             levelStarts.append(start)
             start += count
         }
-        var stack: [(level: Int, index: Int)] = [(indexLevels.count - 1, 0)]
+        var stack: [(level: Int, index: Int)] = []
+        stack.reserveCapacity(indexLevels.count * TileLayout.indexNodeSize)
+        func push(_ level: Int, _ index: Int) {
+            if indexBoxes[levelStarts[level] + index].intersects(reach) { stack.append((level, index)) }
+        }
+        push(indexLevels.count - 1, 0)
         while let (level, index) = stack.popLast() {
-            guard indexBoxes[levelStarts[level] + index].intersects(reach) else { continue }
             if level == 0 {
                 body(indexItems[index])
                 continue
             }
             let first = index * TileLayout.indexNodeSize
             let end = min(first + TileLayout.indexNodeSize, indexLevels[level - 1])
-            for child in (first..<end).reversed() { stack.append((level - 1, child)) }
+            for child in (first..<end).reversed() { push(level - 1, child) }
         }
     }
 }

@@ -153,7 +153,9 @@ package struct RoadOutline {
     }
 
     package func trimmed(_ length: Double) -> RoadOutline {
-        var kept = [points[0]]
+        var kept: [LocalPoint] = []
+        kept.reserveCapacity(points.count)
+        kept.append(points[0])
         var rest = length
         for index in 1..<points.count {
             let step = Self.distance(points[index - 1], points[index])

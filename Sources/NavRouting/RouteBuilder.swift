@@ -17,6 +17,8 @@ struct RouteBuilder {
     init(_ metric: Metric) {
         self.metric = metric
         graph = metric.turns.graph
+        // More than a route through a town has.
+        attributes.reserveCapacity(64)
     }
 
     /// Builds a route along `legs`, one for each pair of consecutive waypoints; joins legs that meet at a pass-through point.

@@ -84,7 +84,8 @@ public struct RouteSummary: Sendable, Equatable {
 
     public init(_ route: Route, for vehicle: VehicleProfile? = nil) {
         let vehicle = vehicle ?? route.vehicle
-        for (index, edge) in route.edges.enumerated() {
+        for index in route.edges.indices {
+            let edge = route.edges[index]
             let flags = edge.attributes.flags
             if flags.contains(.toll) { tollLength += edge.length }
             if flags.contains(.truckToll) { truckTollLength += edge.length }

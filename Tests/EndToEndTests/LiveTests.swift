@@ -55,8 +55,8 @@ struct LiveTests {
                     "/usr/bin/curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}"] + options + [address])
                 #expect(answer.output == status, "\(options)")
             }
-            // A page that missed too many updates, or that belongs to an earlier process, is instructed to reload;
-            // other pages get the updates.
+            // A page that missed too many updates, or that belongs to an earlier process, has to reload. Other pages get the
+            // updates.
             for known in ["0", "999999", "99999999999999", "x"] {
                 let stale = try await box.run(
                     "/usr/bin/curl", ["-sN", "--max-time", "2", address + "news?after=\(known)"])

@@ -85,7 +85,8 @@ struct FollowingTests {
 
     @Test("a drive from a dead end is matched equally whether its road crosses a tile border or not")
     func deadEndAcrossTiles() throws {
-        func roads(_ placement: ASCIIMap.Placement) throws -> [[Double]] {
+        // Without the first two, in which the vehicle is stationary and has no direction.
+        func roads(_ placement: ASCIIMap.Placement) throws -> ArraySlice<[Double]> {
             let map = try ASCIIMap(
                 "A------B------C", placement: placement,
                 ways: ["AB": ["highway": "residential"], "BC": ["highway": "residential"]])
@@ -99,10 +100,10 @@ struct FollowingTests {
                 let position = matcher.match(fix)
                 let road = try #require(position.road)
                 return [road.offset, road.bearing, position.confidence]
-            }
+            }.suffix(10)
         }
         let inside = try roads(.insideTiles)
-        #expect(inside[2...].allSatisfy { abs($0[1] - .pi / 2) < 0.1 })
+        #expect(inside.allSatisfy { abs($0[1] - .pi / 2) < 0.1 })
         // Coordinates are multiples of about a centimetre, and differ between the two places.
         for (across, inside) in zip(try roads(.localTileCorner), inside) {
             #expect(zip(across, inside).allSatisfy { abs($0 - $1) < 0.05 }, "\(across) differs from \(inside)")
