@@ -452,7 +452,8 @@ public struct SpokenInstruction: Message {
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
-    /// Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is announced.
+    /// Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is announced. "Head north on …" and
+    /// "Continue on …" have the index of the maneuver that follows.
     public var stepIndex: UInt32?
     /// The maneuver; for a notice that of RouteLeg.notices, with the type NOTIFICATION.
     public var maneuver: Maneuver?

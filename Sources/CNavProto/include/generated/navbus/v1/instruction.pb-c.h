@@ -291,7 +291,8 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_leg_index;
   uint32_t leg_index;
   /*
-   * Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is announced.
+   * Step that begins with the maneuver, from 0; for a notice, which begins none, the step on which it is announced. "Head north on …" and
+   * "Continue on …" have the index of the maneuver that follows.
    */
   protobuf_c_boolean has_step_index;
   uint32_t step_index;
