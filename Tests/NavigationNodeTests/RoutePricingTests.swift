@@ -62,12 +62,12 @@ struct RoutePricingTests {
             }
         }
 
-        func stand(_ seconds: Int, at share: Double = 0.2) throws {
+        func stand(_ seconds: Int, at share: Double = 0.2, speed: Double = 0) throws {
             for _ in 0..<seconds {
                 let fix = GnssFix(
                     Fix(
                         stamp: RoutePricingTests.start.advanced(bySeconds: Double(second)),
-                        coordinate: try map.position(between: "A", "B", at: share), horizontalSigma: 4, speed: 0,
+                        coordinate: try map.position(between: "A", "B", at: share), horizontalSigma: 4, speed: speed,
                         type: .fix3D))
                 second += 1
                 take(session.handle(fix, sequence: UInt64(second)))
@@ -182,7 +182,8 @@ struct RoutePricingTests {
             let harness = try Harness(["faster.enabled=false"] + keys)
             try harness.stand(3)
             try harness.setRoute(duration)
-            for share in [0.3, 0.45, 0.6, 0.75] { try harness.stand(4, at: share) }
+            // Alternatives are requested while the vehicle moves.
+            for share in stride(from: 0.2, to: 0.8, by: 0.03) { try harness.stand(1, at: share, speed: 10) }
             return harness.all(NavMessages.Alternatives.self).last?.alternatives ?? []
         }
         let alternatives = try offered()
