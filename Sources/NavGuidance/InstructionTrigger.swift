@@ -21,7 +21,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     private var spokenOf: [Double]
     /// The distance to the maneuver at that announcement, metres.
     private var spokenAt: [Double]
-    /// The offset and stamp of the last update, and the metres driven between the last two updates.
+    /// The offset and stamp of the last update, and the metres driven between the last two updates, or expected until the second.
     private var lastOffset: Double?
     private var lastStamp: Timestamp?
     private var stride = 0.0
@@ -221,7 +221,8 @@ public struct InstructionTrigger: Sendable, Equatable {
             seconds = moved / max(speed, 1)
         }
         clock += min(max(seconds, 0), 3_600)
-        stride = min(moved, 2 * speed)
+        // At the first update of a route, the interval to the next one is unknown.
+        stride = lastOffset == nil ? speed * InstructionTrigger.usualInterval : min(moved, 2 * speed)
         (lastOffset, lastStamp) = (offset, stamp)
         guard let earlier else { return earlier = Pace(clock: clock, speed: speed) }
         // Measured over at least a second: the speeds of a fast receiver are noisy.
@@ -289,7 +290,6 @@ public struct InstructionTrigger: Sendable, Equatable {
         let ahead = extrapolated(
             plan, speed, InstructionTrigger.departureAcceleration,
             seconds: guidance.options.text.phrases.speechSeconds(sentence.text))
-        // At the first update of a route, the interval to the next one is unknown.
         let interval = max(stride, ahead.speed * InstructionTrigger.usualInterval)
         let latest = guidance.options.timing.latest * ahead.speed + interval
         return remaining - ahead.distance <= max(latest, speechLead(step).alone * ahead.speed)

@@ -192,7 +192,34 @@ package final class Navigator {
     /// Advances the trip and considers changes to its route.
     func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard trip != nil else { return }
-        for update in trip?.follow(position, on: map.graph, isRevised: isAsked(.reviseInstruction)) ?? [] {
+        report(trip?.follow(position, on: map.graph, isRevised: isAsked(.reviseInstruction)) ?? [], event)
+        guard trip?.isComplete == false else { return endOfTrip(event) }
+        askWhetherNearStop(position, event)
+        considerAlternatives(position, event)
+        considerReroute(position, event)
+        considerFasterRoute(position, event)
+        noteRules(event)
+        refreshIfDue(event)
+    }
+
+    /// Gives the instructions of a route that has just come into force at the vehicle's last position, if its next maneuver is near: at the
+    /// next fix it may be too late for them.
+    func instructAtOnce(_ event: NavigatorEvent) {
+        guard let trip, !isLost, let position = lastPosition, position.isSeen, let speed = position.speed,
+            speed > config.deviationMinimumSpeed
+        else { return }
+        report(
+            trip.begin(
+                at: position, within: Self.nearManeuver * speed, on: map.graph, isRevised: isAsked(.reviseInstruction)),
+            event)
+    }
+
+    /// The time before a maneuver within which its instruction does not wait for the next fix, seconds: the longest announcements begin
+    /// about eight seconds before the maneuver, and the next fix may be two seconds away.
+    private static let nearManeuver = 10.0
+
+    private func report(_ updates: [Trip.Update], _ event: NavigatorEvent) {
+        for update in updates {
             switch update {
             case .progress(let progress): publish(.progress(progress), event)
             case .instruction(let instruction, let distance, let duration):
@@ -202,13 +229,6 @@ package final class Navigator {
             case .arrival(let arrival): report(arrival, event)
             }
         }
-        guard trip?.isComplete == false else { return endOfTrip(event) }
-        askWhetherNearStop(position, event)
-        considerAlternatives(position, event)
-        considerReroute(position, event)
-        considerFasterRoute(position, event)
-        noteRules(event)
-        refreshIfDue(event)
     }
 
     // MARK: Effects

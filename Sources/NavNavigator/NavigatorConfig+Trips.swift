@@ -53,6 +53,9 @@ package struct AlternativesConfig: Sendable, Hashable {
     package var takingFixes = 2
     /// The least matching probability of the alternative's road for a fix to count.
     package var takingProbability = 0.6
+    /// The least matching probability with which a single fix suffices whose course turns away from the route and follows the alternative:
+    /// a reflected signal shifts the position, but not the course.
+    package var takingCertainty = 0.95
 }
 
 /// The configuration of refreshes of the route's durations.

@@ -18,7 +18,7 @@ final class AlternativesTracker {
         var own: [EdgeKey: Double]
         /// The place where it rejoins the route in force; nil when it rejoins only at the destination.
         var join: Coordinate?
-        /// Consecutive fixes on the edges in `own`.
+        /// Consecutive fixes on the edges in `own`; a clear one counts as all that are required.
         var fixes = 0
         /// The end of the period in which no decision on it is requested; nil when none is set.
         var refusedUntil: Timestamp?
@@ -251,12 +251,24 @@ final class AlternativesTracker {
                 kept[index].fixes = 0
                 continue
             }
-            kept[index].fixes += 1
+            let isClear = turnsClearly(position, along: road.bearing, from: trip)
+            kept[index].fixes += isClear ? config.alternatives.takingFixes : 1
         }
         let taken = kept.first {
             $0.fixes >= config.alternatives.takingFixes && $0.refusedUntil.map { $0 <= position.stamp } ?? true
         }
         return taken.map { offered($0, trip) }
+    }
+
+    /// Whether a single fix shows that the vehicle has turned off its route: its road is certain, and its measured course is that of this
+    /// road and not of the route nearby.
+    private func turnsClearly(_ position: VehiclePosition, along bearing: Double, from trip: Trip) -> Bool {
+        guard let course = position.fix.course, let speed = position.fix.speed, course.isFinite,
+            let separation = trip.placement?.leastSeparation
+        else { return false }
+        return position.match.confidence >= config.alternatives.takingCertainty
+            && speed >= config.deviationCourseMinimumSpeed && separation > config.deviationCourse
+            && Angle.separation(course, bearing) <= config.deviationCourse
     }
 
     /// Returns the vehicle's position along an alternative, metres from its start.

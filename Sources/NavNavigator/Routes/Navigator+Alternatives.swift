@@ -87,6 +87,7 @@ extension Navigator {
         replaceRoute(
             plan, origin: lastPosition, start: start, .alternativeTaken, taking: offered.id, isChosen: true, event)
         publish(step(.taken(oldRouteID: old.routeID)), event)
+        instructAtOnce(event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 

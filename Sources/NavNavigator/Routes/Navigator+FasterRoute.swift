@@ -106,6 +106,7 @@ extension Navigator {
                     phase: .applied(oldRouteID: old.routeID), reason: .fasterRoute, requestID: routes.nextID(),
                     position: lastPosition, provider: offer.plan.provider)), event)
         report(.applied(oldRouteID: old.routeID), offer, event)
+        instructAtOnce(event)
     }
 
     /// Applies a user's decision, even while the owner's decision is pending.

@@ -282,6 +282,7 @@ extension Navigator {
         replaceRoute(
             plan, origin: request.origin, draft.skipsWaypoint ? .waypointSkipped : .rerouted, event)
         report(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
+        instructAtOnce(event)
     }
 
     // MARK: Ending

@@ -141,7 +141,7 @@ extension Navigator {
         }
         report(trip?.plan ?? plan, wanted.resumed == nil ? change : .resumed, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: wanted.call)
-        if let drive = wanted.simulation { simulate(drive, event) }
+        if let drive = wanted.simulation { simulate(drive, event) } else { instructAtOnce(event) }
     }
 
     /// Continues along another route of the same trip.

@@ -236,19 +236,38 @@ final class Trip {
         self.progress = progress
         var updates: [Update] = [.progress(progress)]
         if isCleared { updates.append(.noInstruction) }
-        updates += due.map { instruction in
-            guard case .spoken(let spoken) = instruction, spoken.id.kind == .notice else {
-                return .instruction(
-                    instruction, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
-            }
-            let place = cursor.offset + spoken.distance
-            return .instruction(
-                instruction, distance: spoken.distance,
-                duration: times.duration(from: cursor.offset, to: place, in: currentLeg))
-        }
+        updates += due.map { update($0, at: progress) }
         updates += last.map { .instruction($0, distance: 0, duration: 0) }
         updates += arrivals.map { .arrival($0) }
         return updates
+    }
+
+    /// Returns the instructions that are due at a position before the trip follows the first one, if the vehicle is on the route and its
+    /// next maneuver is at most `reach` metres ahead.
+    ///
+    /// - Parameter isRevised: Whether the owner's policy decides on each instruction before it is published.
+    func begin(at position: VehiclePosition, within reach: Double, on graph: RoadGraph, isRevised: Bool) -> [Update] {
+        // The next position is placed from the same origin, so only the offset changes.
+        var trial = cursor
+        let placement = trial.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
+        guard placement.kind == .onEdge, placement.offset <= legEnd else { return [] }
+        cursor.skip(to: placement.offset)
+        let progress = progress(position, placement, offLeg: nil)
+        guard progress.stepDistanceRemaining <= reach else { return [] }
+        let due = instructions(position)
+        if !isRevised { give(due) }
+        return due.map { update($0, at: progress) }
+    }
+
+    private func update(_ instruction: Instruction, at progress: RouteProgress) -> Update {
+        guard case .spoken(let spoken) = instruction, spoken.id.kind == .notice else {
+            return .instruction(
+                instruction, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
+        }
+        let place = cursor.offset + spoken.distance
+        return .instruction(
+            instruction, distance: spoken.distance,
+            duration: times.duration(from: cursor.offset, to: place, in: currentLeg))
     }
 
     /// Continues on the same route with new durations.
