@@ -285,7 +285,8 @@ public struct StartNavigationRequest: Message {
     public var routeId: UInt64?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
-    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+    /// remain those of the route at its own speed, as in a real drive.
     public var simulateSpeedFactor: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -433,7 +434,8 @@ public struct SetRouteRequest: Message {
     public var target: Target?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
-    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+    /// remain those of the route at its own speed, as in a real drive.
     public var simulateSpeedFactor: Double?
 
     /// Makes a message; a field that is left out is unknown.

@@ -182,7 +182,8 @@ struct  Navbus__V1__StartNavigationRequest
   protobuf_c_boolean has_simulate;
   protobuf_c_boolean simulate;
   /*
-   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+   * remain those of the route at its own speed, as in a real drive.
    */
   protobuf_c_boolean has_simulate_speed_factor;
   double simulate_speed_factor;
@@ -237,7 +238,8 @@ struct  Navbus__V1__SetRouteRequest
   protobuf_c_boolean has_simulate;
   protobuf_c_boolean simulate;
   /*
-   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+   * remain those of the route at its own speed, as in a real drive.
    */
   protobuf_c_boolean has_simulate_speed_factor;
   double simulate_speed_factor;
