@@ -355,6 +355,23 @@ struct NavigationServiceTests {
         #expect(nothing.error?.code == .invalidRequest)
     }
 
+    @Test func placeOutsideTheMapFailsPermanentlyForEachMethod() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(3))
+        let start = Waypoint(latitude: Helsinki.from.latitude, longitude: Helsinki.from.longitude)
+        let nowhere = Waypoint(latitude: 10, longitude: 10)
+        var errors: [ErrorInfo?] = []
+        for origin in [nil, start] {
+            let order = CalculateRouteRequest(origin: origin, waypoints: [nowhere], preview: false)
+            errors.append(try await table.routes(order).last?.error)
+            errors.append(
+                try await table.call(NavigationService.setRoute, SetRouteRequest(target: .calculate(order))).error)
+            let path = RouteCoverageRequest(waypoints: [origin, nowhere].compactMap { $0 })
+            errors.append(try await table.call(NavigationService.coverage, path).error)
+        }
+        #expect(errors.allSatisfy { $0?.code == .noRoadNearby && $0?.retryable == false }, "\(errors)")
+    }
+
     @Test func givenRouteThatCannotBeGuidedIsRefused() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(3))

@@ -27,11 +27,14 @@ extension RouteOutcome {
                     "the nearest one from which the route can be driven is \(Int($0.rounded(.up))) m away; choose a "
                         + "place closer to a road, or raise the radius"
                 } ?? "check that it is inside the map (navbus map info)"
-            throw RouteFailure(
+            var failure = RouteFailure(
                 code: .noRoadNearby,
                 message: "no road for this vehicle\(RouteOutcome.course(waypoint, request)) within "
                     + "\(RouteOutcome.radius(waypoint, request)) m of \(RouteOutcome.place(waypoint, request, isRest)): \(advice)",
                 nearestRoad: nearest)
+            // Unlike a fixed place, the vehicle may still reach a road.
+            failure.isFinal = !isRest && (waypoint > 0 || request.positionSnapRadius == nil)
+            throw failure
         case .tilesNeeded(let tiles):
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
             throw RouteFailure(
