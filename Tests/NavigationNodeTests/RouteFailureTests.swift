@@ -1,4 +1,5 @@
 import NavGeo
+import NavKit
 import NavNavigator
 import NavRouting
 import NavigationNode
@@ -25,5 +26,22 @@ struct RouteFailureTests {
         var here = request
         here.positionSnapRadius = 500
         #expect(isRetryable(0, of: here) == true && isRetryable(1, of: here) == false)
+    }
+
+    @Test func excludedAreaOverAPlaceIsNamed() {
+        func box(around place: Coordinate) -> ExcludedArea {
+            ExcludedArea(
+                corners: [(-1.0, -1.0), (-1, 1), (1, 1), (1, -1)].map {
+                    Coordinate(latitude: place.latitude + $0.0 * 0.001, longitude: place.longitude + $0.1 * 0.001)
+                })
+        }
+        let far = Coordinate(latitude: Helsinki.to.latitude + 0.01, longitude: Helsinki.to.longitude)
+        var request = request
+        request.options.excludedAreas = [box(around: far), box(around: Helsinki.to)]
+        for outcome in [RouteOutcome.offRoad(waypoint: 1, nearest: 900), .unreachable(waypoint: 1)] {
+            let text = failure(outcome, of: request)?.message ?? ""
+            #expect(text.contains("options.exclude_areas[1] covers \(Helsinki.to.text) (destination)"), "\(text)")
+        }
+        #expect(failure(.offRoad(waypoint: 0), of: request)?.message.contains("navbus map info") == true)
     }
 }
