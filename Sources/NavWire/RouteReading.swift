@@ -70,9 +70,14 @@ extension RoutePlan {
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded
-            throw RouteFailure(
+            var failure = RouteFailure(
                 code: code, message: "the route cannot be followed here: \(error.message)",
                 missingTiles: error.missingTiles)
+            if code == .noRoute {
+                failure.message += "; \(RoutePlan.mappingAdvice)"
+                failure.isFinal = !metric.mayOpenLater
+            }
+            throw failure
         }
         if let defect = RoutePlan.misplacedWaypoint(of: mapped.route, request) {
             throw RouteFailure(code: .invalidRequest, message: "the route cannot be followed here: \(defect)")
@@ -85,6 +90,11 @@ extension RoutePlan {
         let guidance = RouteGuidance(route: mapped.route, graph: map.graph, options: GuidanceOptions(wording))
         self.init(route: mapped.route, guidance: guidance, provider: .external)
     }
+
+    /// The remedy for a route that is not drivable on this map.
+    private static let mappingAdvice =
+        "give its line with a point at each bend, legs.annotation.node_ids where they are known, and a waypoint and a leg for each stop, "
+        + "or have it calculated"
 
     /// The maximum distance of a waypoint from its place on the route, in addition to its distance from the legs to and from it, metres.
     /// The route may pass it more closely on another leg.
