@@ -116,15 +116,20 @@ public struct RouteMapping: Sendable {
         let percent = (agreement.share * 1_000).rounded() / 10
         guard agreement.share >= config.minimumShare else {
             throw RouteMappingError(
-                code: .unmapped, message: "only \(percent) % of the provided route is on the map",
+                code: .unmapped,
+                message: "only \(percent) % of the provided route is on the map, less than "
+                    + "\(Int((config.minimumShare * 100).rounded())) %"
+                    + (agreement.departure.map { ": the longest part without a road begins at \($0.text)" } ?? ""),
                 share: agreement.share)
         }
         let longest = provided.lineLength * (1 + config.maximumDetour) + config.freeDetour
         guard route.length <= longest else {
+            let detour = RouteAgreement.detour(of: route, from: provided, tolerance: config.tolerance)
             throw RouteMappingError(
                 code: .unmapped,
                 message:
-                    "the provided route is \(Int(route.length - provided.lineLength)) m longer on this map",
+                    "the provided route is \(Int(route.length - provided.lineLength)) m longer on this map"
+                    + (detour.map { ": the longest way beside its line begins at \($0.text)" } ?? ""),
                 share: agreement.share)
         }
         return MappedRoute(
@@ -171,5 +176,12 @@ public struct RouteMapping: Sendable {
                     type: .simulated, sequence: nil))
         }
         return fixes
+    }
+}
+
+extension RouteAgreement.Part {
+    /// The part's place on the map and along the route, for messages.
+    fileprivate var text: String {
+        "\(start.brief), \(Int(offset)) m from the start, and is \(Int(length.rounded(.up))) m long"
     }
 }

@@ -182,6 +182,9 @@ public final class Metric: Sendable {
         return Double(liveSeconds[edge.index])
     }
 
+    /// Whether more edges may be open later: traffic has closed some, or rules for certain times hold.
+    package var mayOpenLater: Bool { !closedByTraffic.isEmpty || conditions != .none }
+
     /// Whether an edge is closed in traffic.
     func isClosedByTraffic(_ edge: EdgeIndex) -> Bool {
         let place = closedByTraffic.partitioningIndex { $0 >= edge }

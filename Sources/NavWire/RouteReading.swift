@@ -70,9 +70,14 @@ extension RoutePlan {
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded
-            throw RouteFailure(
+            var failure = RouteFailure(
                 code: code, message: "the route cannot be followed here: \(error.message)",
                 missingTiles: error.missingTiles)
+            if code == .noRoute {
+                failure.message += "; \(RoutePlan.mappingAdvice)"
+                failure.isFinal = !metric.mayOpenLater
+            }
+            throw failure
         }
         if let defect = RoutePlan.misplacedWaypoint(of: mapped.route, request) {
             throw RouteFailure(code: .invalidRequest, message: "the route cannot be followed here: \(defect)")
@@ -85,6 +90,11 @@ extension RoutePlan {
         let guidance = RouteGuidance(route: mapped.route, graph: map.graph, options: GuidanceOptions(wording))
         self.init(route: mapped.route, guidance: guidance, provider: .external)
     }
+
+    /// The remedy for a route that is not drivable on this map.
+    private static let mappingAdvice =
+        "give its line with a point at each bend, legs.annotation.node_ids where they are known, and a waypoint and a leg for each stop, "
+        + "or have it calculated"
 
     /// The maximum distance of a waypoint from its place on the route, in addition to its distance from the legs to and from it, metres.
     /// The route may pass it more closely on another leg.
@@ -111,8 +121,9 @@ extension RoutePlan {
         of message: NavMessages.Route, _ line: [NavGeo.Coordinate]
     ) throws(RouteFailure) -> [ProvidedRoute.Leg] {
         guard !message.legs.isEmpty else {
-            let length = Polyline(line).length
-            return [ProvidedRoute.Leg(line: line, duration: message.summary?.durationS ?? 0, length: length)]
+            let duration = message.summary?.durationS ?? 0
+            try check([duration], "route.summary.duration_s")
+            return [ProvidedRoute.Leg(line: line, duration: duration, length: Polyline(line).length)]
         }
         var legs: [ProvidedRoute.Leg] = []
         for (number, leg) in message.legs.enumerated() {
@@ -135,13 +146,37 @@ extension RoutePlan {
             if let defect = leg.annotation?.sizeDefect(segments: part.count - 1) {
                 throw RouteFailure(code: .invalidRequest, message: "leg \(number) of the route: \(defect)")
             }
+            let name = "route.legs[\(number)]"
+            let durations = (leg.annotation?.durationsS ?? []).map { Double($0) }
+            try check(durations, "\(name).annotation.durations_s")
+            let sum = durations.reduce(0, +)
+            let duration = leg.durationS ?? sum
+            try check([duration], "\(name).duration_s")
+            guard sum <= duration * durationTolerance + durationSlack else {
+                throw RouteFailure(
+                    code: .invalidRequest,
+                    message: "\(name).duration_s is \(Int(duration)) s, but its annotation.durations_s sum to "
+                        + "\(Int(sum)) s: give a duration of at least the sum, or leave one of them out")
+            }
             legs.append(
                 ProvidedRoute.Leg(
-                    line: part, nodeIDs: leg.annotation?.segmentEnds ?? [],
-                    durations: (leg.annotation?.durationsS ?? []).map(Double.init),
-                    duration: leg.durationS ?? 0, length: Polyline(part).length))
+                    line: part, nodeIDs: leg.annotation?.segmentEnds ?? [], durations: durations, duration: duration,
+                    length: Polyline(part).length))
         }
         return legs
+    }
+
+    /// The factor by which the segments' durations may exceed the leg's, in addition to ``durationSlack``: planners round them.
+    private static let durationTolerance = 1.2
+    /// The time by which the segments' durations may always exceed the leg's, seconds.
+    private static let durationSlack = 10.0
+
+    private static func check(_ durations: [Double], _ field: String) throws(RouteFailure) {
+        guard durations.allSatisfy({ (0...ProvidedRoute.greatest).contains($0) }) else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "\(field) is not within 0 ... \(Int(ProvidedRoute.greatest)) s; leave it out if it is unknown")
+        }
     }
 }
 

@@ -183,6 +183,30 @@ struct RouteMappingTests {
         let request = try request("AL", on: map)
         let error = #expect(throws: RouteMappingError.self) { try mapping(map).map(provided, for: request) }
         #expect(error?.code == .unmapped && (error?.share ?? 1) < 0.5)
+        let text = try #require(error?.message)
+        #expect(text.contains("less than 95 %: the longest part without a road begins at "), "\(text)")
+    }
+
+    @Test("a route that is longer on the map states where it leaves the given line")
+    func longerWay() throws {
+        // The only way from F to G leads along the three other sides of a block of 1,200 m by 300 m.
+        let map = try ASCIIMap(
+            """
+            A---F           G---D
+                |           |
+                |           |
+                J-----------K
+            """, gridMetres: 100, ways: ["AFJKGD": road])
+        let leg = try leg("AFGD", on: map)
+        var config = RouteMapping.Config()
+        config.minimumShare = 0
+        let mapping = RouteMapping(Router(Metric(map.turns, model: CostModel())), config: config)
+        let error = #expect(throws: RouteMappingError.self) {
+            try mapping.map(ProvidedRoute(legs: [leg]), for: request("AD", on: map))
+        }
+        let text = try #require(error?.message)
+        #expect(error?.code == .unmapped)
+        #expect(text.contains("m longer on this map: the longest way beside its line begins at "), "\(text)")
     }
 
     @Test("prohibited turns and closed roads of the map are not used")

@@ -145,21 +145,6 @@ import Testing
         #expect(ride.story == ["FAILED(invalidRequest)"])
     }
 
-    @Test(arguments: [false, true]) func calculationFromAFixedPlaceWithoutARoadFailsPermanently(isFixed: Bool) throws {
-        let town = try Town.grid()
-        var ride = Ride(town.map)
-        ride.answering = .failing(RouteFailure(code: .noRoadNearby, message: "no road there"))
-        ride.drive(town.standing(at: try town.place("FG"), seconds: 2))
-        let order = RouteOrder(origin: isFixed ? try town.waypoint("AB") : nil, waypoints: [try town.waypoint("IJ")])
-        ride.command(.calculate(order, isPreview: false), call: 7)
-        guard case .failed(let failure)? = ride.replies.last else {
-            Issue.record("\(ride.replies)")
-            return
-        }
-        // Unlike a fixed place, the vehicle may still reach a road.
-        #expect(failure.isRetryable != isFixed)
-    }
-
     @Test func newTripReplacesThePendingOne() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

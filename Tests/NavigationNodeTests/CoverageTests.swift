@@ -82,6 +82,19 @@ struct CoverageTests {
         let found = try await table.routes(
             CalculateRouteRequest(origin: Self.waypoints[0], waypoints: [Self.waypoints[1]]))
         #expect(found.last?.error?.code == .missingTiles && found.last?.error?.missingTiles.count == 1)
+        #expect(found.last?.error?.message?.contains("no tile cache runs") == true)
+    }
+
+    @Test("An answer without a route says that a running tile cache is asked for the missing tiles")
+    func missingTilesOfAnAnswerAreRequested() async throws {
+        let table = try ServiceTable(prepare: { _ = try Self.hide(.local, at: Helsinki.to, in: $0) })
+        var asked = 0
+        try Self.serveTiles(table) { _ in asked += 1 }
+        let found = try await table.routes(
+            CalculateRouteRequest(origin: Self.waypoints[0], waypoints: [Self.waypoints[1]]))
+        #expect(found.last?.error?.message?.hasSuffix("may turn out to be needed: call again") == true)
+        try await table.drive(try Helsinki.drive.get().prefix(2))
+        #expect(asked == 1)
     }
 
     @Test("Missing tiles are requested from the tile cache, and the route is found once they arrive")

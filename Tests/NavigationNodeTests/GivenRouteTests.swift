@@ -33,4 +33,14 @@ struct GivenRouteTests {
         strict.waypoints[1].radiusM = nil
         #expect(throws: RouteFailure.self) { try RoutePlan(strict, on: map, &metrics, snapRadius: 1) }
     }
+
+    @Test func routeBesideTheRoadsIsRefusedWithItsPlaceAndTheRemedy() throws {
+        let map = try Helsinki.map.get()
+        var metrics = MetricCache(map.router)
+        let straight = NavMessages.Route(geometry: NavMessages.Polyline([Helsinki.from, Helsinki.to]))
+        let error = #expect(throws: RouteFailure.self) { try RoutePlan(straight, on: map, &metrics) }
+        let text = try #require(error?.message)
+        #expect(text.contains(" 60.1") && text.contains("; give its line with a point at each bend"), "\(text)")
+        #expect(error?.code == .noRoute && error?.isRetryable == false)
+    }
 }

@@ -355,6 +355,23 @@ struct NavigationServiceTests {
         #expect(nothing.error?.code == .invalidRequest)
     }
 
+    @Test func placeOutsideTheMapFailsPermanentlyForEachMethod() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(3))
+        let start = Waypoint(latitude: Helsinki.from.latitude, longitude: Helsinki.from.longitude)
+        let nowhere = Waypoint(latitude: 10, longitude: 10)
+        var errors: [ErrorInfo?] = []
+        for origin in [nil, start] {
+            let order = CalculateRouteRequest(origin: origin, waypoints: [nowhere], preview: false)
+            errors.append(try await table.routes(order).last?.error)
+            errors.append(
+                try await table.call(NavigationService.setRoute, SetRouteRequest(target: .calculate(order))).error)
+            let path = RouteCoverageRequest(waypoints: [origin, nowhere].compactMap { $0 })
+            errors.append(try await table.call(NavigationService.coverage, path).error)
+        }
+        #expect(errors.allSatisfy { $0?.code == .noRoadNearby && $0?.retryable == false }, "\(errors)")
+    }
+
     @Test func givenRouteThatCannotBeGuidedIsRefused() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(3))
@@ -400,7 +417,22 @@ struct NavigationServiceTests {
         let long = try await refusal { $0.legs[0].annotation?.nodeIds.append(7) }
         #expect(
             long.contains("annotation.node_ids has \(segments + 2) entries: \(segments) segments need \(segments + 1)"))
+        let hasty = try await refusal { $0.legs[0].durationS = 1 }
+        #expect(hasty.hasPrefix("route.legs[0].duration_s is 1 s, but its annotation.durations_s sum to "), "\(hasty)")
+        let negative = try await refusal { $0.legs[0].annotation?.durationsS[0] = -1 }
+        #expect(negative.hasPrefix("route.legs[0].annotation.durations_s is not within 0 ..."), "\(negative)")
+        let past = try await refusal {
+            $0.legs = []
+            $0.summary?.durationS = -5
+        }
+        #expect(past.hasPrefix("route.summary.duration_s is not within 0 ..."), "\(past)")
         var bare = route
+        bare.legs[0].durationS = nil
+        let summed = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(bare)))
+        #expect(summed.error == nil)
+        let taken = try #require(try table.messages("/nav/route", as: Route.self).last?.legs[0].durationS)
+        let given = (route.legs[0].annotation?.durationsS ?? []).reduce(0) { $0 + Double($1) }
+        #expect(abs(taken - given) < 0.02 * given + 1, "\(taken) s instead of \(given) s")
         bare.legs[0].annotation?.durationsS = []
         bare.legs[0].annotation?.wayIds = []
         #expect(

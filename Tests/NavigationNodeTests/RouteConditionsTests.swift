@@ -182,4 +182,18 @@ struct RouteConditionsTests {
         #expect(planner.cachedCount == 0)
         #expect(try ask(23, on: store.current) != night)
     }
+
+    @Test("a refusal of speeds states their range")
+    func refusedSpeedsAreExplained() throws {
+        let map = try Self.town.get()
+        let store = MapStore(MapSnapshot(graph: map.graph))
+        let (from, to) = (ASCIIMap.nodeID("B"), ASCIIMap.nodeID("E"))
+        func refusal(_ speeds: [Double]) -> String? {
+            let speeds = speeds.map { NavMessages.TrafficSpeed(fromNode: from, toNode: to, speedMps: $0) }
+            return store.update([TrafficUpdate(TrafficSpeeds(speeds: speeds))], at: Self.monday(0)).refusal
+        }
+        #expect(refusal([100]) == nil)
+        let text = try #require(refusal([100.1, .nan, -1, 20]))
+        #expect(text.hasPrefix("3 speeds on /traffic/speeds were ignored") && text.contains("at most 100;"), "\(text)")
+    }
 }

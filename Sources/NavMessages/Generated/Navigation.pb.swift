@@ -465,7 +465,7 @@ public struct RouteProgress: Message {
     public var stepDistanceRemainingM: Double?
     /// Time to the next maneuver in s.
     public var stepDurationRemainingS: Double?
-    /// Arrival at the destination, ns since the Unix epoch, UTC.
+    /// Arrival at the destination, ns since the Unix epoch, UTC; in a simulated drive, as if simulate_speed_factor were 1.
     public var etaNs: Int64?
     /// Arrival at the end of the leg, ns since the Unix epoch, UTC.
     public var legEtaNs: Int64?
@@ -499,7 +499,7 @@ public struct RouteProgress: Message {
     public var spokenInstructionId: UInt32?
     /// Position of the vehicle on the route; off the route, the matched or raw position.
     public var matched: Pose?
-    /// Position that the receiver reported; when the position is predicted, the predicted one before matching.
+    /// Position that the receiver reported, or of the simulated drive; when the position is predicted, the predicted one before matching.
     public var raw: Pose?
     /// Whether matched is on the route.
     public var isSnapped: Bool?

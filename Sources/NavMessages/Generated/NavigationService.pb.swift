@@ -285,7 +285,8 @@ public struct StartNavigationRequest: Message {
     public var routeId: UInt64?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
-    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+    /// remain those of the route at its own speed, as in a real drive.
     public var simulateSpeedFactor: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -433,7 +434,8 @@ public struct SetRouteRequest: Message {
     public var target: Target?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
-    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+    /// remain those of the route at its own speed, as in a real drive.
     public var simulateSpeedFactor: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -454,7 +456,8 @@ public struct SetRouteRequest: Message {
         /// (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s and the annotation's
         /// node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other fields, such as edge_ids and
         /// map_version, and of the options alternatives and a language that it does not have. Legs without node_ids may have 60,000 points in
-        /// all, where each 12 m of their length counts as one more: some 700 km.
+        /// all, where each 12 m of their length counts as one more: some 700 km. A leg without duration_s takes the sum of its durations_s. If
+        /// the sum exceeds duration_s, the durations are scaled to it; by more than a fifth and 10 s, it is an INVALID_REQUEST.
         case route(Route)
         /// Waypoints to route to, from the origin if there is one, otherwise from the last qualified position.
         case calculate(CalculateRouteRequest)

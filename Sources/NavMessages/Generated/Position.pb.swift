@@ -417,7 +417,7 @@ public struct MatchedPosition: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// Position that the receiver reported; absent when the position is predicted without a fix.
+    /// Position that the receiver reported, or of the simulated drive; absent when the position is predicted without a fix.
     public var raw: Pose?
     /// The matched position; off the roads, it equals the raw position, or the filter's position when there is no fix.
     public var matched: Pose?

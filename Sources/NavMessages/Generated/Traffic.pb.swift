@@ -90,8 +90,8 @@ public struct TrafficSpeed: Message {
     public var fromNode: Int64?
     /// OpenStreetMap node where the segment ends; it need not be the way's next node.
     public var toNode: Int64?
-    /// Speed in m/s, above 0; less than 0.1 counts as 0.1. The congestion of a route is that of whole edges of the road graph, over which the
-    /// speeds of their segments are averaged.
+    /// Speed in m/s, above 0 and at most 100; less than 0.1 counts as 0.1. A speed out of range is ignored, and the node logs how many were.
+    /// The congestion of a route is that of whole edges of the road graph, over which the speeds of their segments are averaged.
     public var speedMps: Double?
     /// Whether the segment is closed in this direction.
     public var closed: Bool?

@@ -154,6 +154,9 @@ package struct RouteFailure: Sendable, Equatable, Error {
     /// Whether a retry would fail although the code is retryable.
     package var isFinal = false
 
+    /// Whether requests with such failures are searched for again automatically: another map may be put in force meanwhile.
+    var isSearchedAgain: Bool { code.isRetryable }
+
     /// Creates the failure for fewer alternatives than requested; nil when there are enough.
     package init?(found: Int, ofAlternatives requested: Int) {
         guard found < requested else { return nil }
@@ -168,9 +171,13 @@ package struct RouteFailure: Sendable, Equatable, Error {
     }
 
     /// Whether the same request may succeed later.
-    package var isRetryable: Bool {
-        switch code {
-        case _ where isFinal: false
+    package var isRetryable: Bool { code.isRetryable && !isFinal }
+}
+
+extension RouteFailure.Code {
+    /// Whether a later request may succeed after such a failure.
+    fileprivate var isRetryable: Bool {
+        switch self {
         case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition,
             .resourceExhausted:
             true

@@ -38,9 +38,7 @@ extension Navigator {
         _ calculation: Calculation, _ answer: RouteAnswer, _ event: NavigatorEvent
     ) {
         switch answer {
-        case .failed(var failure):
-            // Without the vehicle's position, all places of the request are fixed, so a retry cannot help.
-            if calculation.order.origin != nil, failure.code == .noRoadNearby { failure.isFinal = true }
+        case .failed(let failure):
             reply(.failed(failure), to: calculation.call)
             // An active preview stays: only a selection, a stop or other routes end it.
             if calculation.isPreview, !preview.isActive {

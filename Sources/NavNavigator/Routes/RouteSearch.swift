@@ -291,7 +291,7 @@ final class RouteSearch {
             return nil
         default: break
         }
-        guard failure.isRetryable else {
+        guard failure.isSearchedAgain else {
             if case .reroute(let draft) = request.purpose { state = .abandoned(draft.reason) } else { finish() }
             missingTiles = []
             return nil

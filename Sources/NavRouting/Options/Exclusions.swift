@@ -66,7 +66,7 @@ struct AreaShape {
         return false
     }
 
-    private func contains(_ point: LocalPoint) -> Bool {
+    func contains(_ point: LocalPoint) -> Bool {
         isInside(rings[0], point) && !rings.dropFirst().contains { isInside($0, point) }
     }
 

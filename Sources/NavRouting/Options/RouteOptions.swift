@@ -42,6 +42,13 @@ public struct ExcludedArea: Sendable, Hashable {
 
     var rings: [[Coordinate]] { [corners] + holes }
 
+    /// Returns whether a place lies in the area, and in none of its holes.
+    package func contains(_ place: Coordinate) -> Bool {
+        guard rings.allSatisfy({ $0.count >= 3 }) else { return false }
+        let shape = AreaShape(self)
+        return shape.contains(shape.frame.point(place))
+    }
+
     public init(_ box: BoundingBox) {
         corners = [
             Coordinate(latitude: box.south, longitude: box.west), Coordinate(latitude: box.south, longitude: box.east),

@@ -72,5 +72,5 @@ public struct ProvidedRoute: Sendable, Equatable {
     }
 
     /// The longest accepted time or length, seconds or metres: a year at walking pace, and once round the world.
-    static let greatest = 4e7
+    package static let greatest = 4e7
 }

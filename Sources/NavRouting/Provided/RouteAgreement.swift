@@ -1,4 +1,4 @@
-import NavGeo
+package import NavGeo
 
 extension Polyline {
     /// Returns the distance from the start of a followed line at which it passes a place, metres; nil when it does not pass.
@@ -22,6 +22,18 @@ extension Polyline {
 package struct RouteAgreement: Sendable {
     /// The share of the provided route's length that the route follows, 0 ... 1.
     package private(set) var share = 1.0
+    /// The longest part of the provided route that the route does not follow; nil when it follows all of it.
+    package private(set) var departure: Part?
+
+    /// A part of a route.
+    package struct Part: Sendable, Equatable {
+        /// The place where it begins.
+        package var start: Coordinate
+        /// The distance along the route at which it begins, metres.
+        package var offset: Double
+        /// Metres.
+        package var length: Double
+    }
 
     /// Metres between compared points.
     private static let spacing = 20.0
@@ -35,23 +47,53 @@ package struct RouteAgreement: Sendable {
     /// - Parameter tolerance: The greatest distance between lines of the same road, metres.
     package init(_ provided: ProvidedRoute, _ route: Route, tolerance: Double) {
         var (length, lost) = (0.0, 0.0)
-        for (leg, own) in zip(provided.legs, route.legs) {
-            let line = Polyline(leg.line)
-            let points = route.edges[own.edges].reduce(into: (first: Int.max, last: 0)) { range, edge in
-                range.first = min(range.first, edge.coordinates.lowerBound)
-                range.last = max(range.last, edge.coordinates.upperBound)
-            }
-            guard points.first <= points.last else { continue }
-            let other = Polyline(Array(route.coordinates[points.first...points.last]))
+        for (line, other) in Self.lines(of: provided, route) {
+            let missing = Self.lostParts(of: line, other, tolerance, from: length)
+            departure = Self.longest(missing, departure)
             length += line.length
-            lost += Self.lostLength(of: line, other, tolerance)
+            lost += missing.reduce(0) { $0 + $1.length }
         }
         if length > 0 { share = min(max(1 - lost / length, 0), 1) }
     }
 
-    /// Returns the length of the parts of a line along which the other one does not run, metres.
-    private static func lostLength(of line: Polyline, _ other: Polyline, _ tolerance: Double) -> Double {
-        var (lost, cursor) = (0.0, 0.0)
+    /// Returns the longest part of the route that does not run along the provided one; nil when all of it does.
+    package static func detour(of route: Route, from provided: ProvidedRoute, tolerance: Double) -> Part? {
+        var (length, detour) = (0.0, Part?.none)
+        for (line, own) in lines(of: provided, route) {
+            detour = longest(lostParts(of: own, line, tolerance, from: length), detour)
+            length += own.length
+        }
+        return detour
+    }
+
+    /// Returns the lines of the legs of both routes.
+    private static func lines(of provided: ProvidedRoute, _ route: Route) -> [(provided: Polyline, own: Polyline)] {
+        zip(provided.legs, route.legs).compactMap { leg, own in
+            let points = route.edges[own.edges].reduce(into: (first: Int.max, last: 0)) { range, edge in
+                range.first = min(range.first, edge.coordinates.lowerBound)
+                range.last = max(range.last, edge.coordinates.upperBound)
+            }
+            guard points.first <= points.last else { return nil }
+            return (Polyline(leg.line), Polyline(Array(route.coordinates[points.first...points.last])))
+        }
+    }
+
+    private static func longest(_ parts: [Part], _ other: Part?) -> Part? {
+        (parts + [other].compactMap { $0 }).max { $0.length < $1.length }
+    }
+
+    /// Returns the parts of a line along which the other one does not run.
+    ///
+    /// - Parameter offset: The distance along the route at which the line begins, metres.
+    private static func lostParts(
+        of line: Polyline, _ other: Polyline, _ tolerance: Double, from offset: Double
+    ) -> [Part] {
+        var parts: [Part] = []
+        func add(from start: Double, to end: Double) {
+            guard end > start, let place = line.coordinate(at: start) else { return }
+            parts.append(Part(start: place, offset: offset + start, length: end - start))
+        }
+        var cursor = 0.0
         var (lostSince, last): (Double?, Double) = (nil, 0)
         let count = max(Int((line.length / spacing).rounded(.up)), 1)
         for number in 0...count {
@@ -62,13 +104,14 @@ package struct RouteAgreement: Sendable {
                 reach: lostSince == nil ? reach : longReach, tolerance: tolerance)
             if let hit {
                 cursor = max(cursor, hit)
-                if let start = lostSince { lost += offset - start }
+                if let start = lostSince { add(from: start, to: offset) }
                 lostSince = nil
             } else if lostSince == nil {
                 lostSince = last
             }
             last = offset
         }
-        return lost + (lostSince.map { line.length - $0 } ?? 0)
+        if let start = lostSince { add(from: start, to: line.length) }
+        return parts
     }
 }

@@ -98,14 +98,14 @@ package struct RouteFollower {
             (walk.firstSegment, walk.lastSegment) = (nil, nil)
         }
         guard let firstEdge = walk.edges.first, let lastEdge = walk.edges.last else {
-            throw Fault(leg: walk.leg, message: "none of its roads is on the map")
+            throw Fault(leg: walk.leg, message: "none of its roads from \(first.brief) is on the map")
         }
         walk.start = try place(.start, first, heading: line.first { $0 != first }, on: firstEdge, &walk)
         walk.end = try place(.end, last, heading: line.last { $0 != last }, on: lastEdge, &walk)
         if let previous { join(&walk, to: previous.end) }
         if walk.edges.count == 1, walk.end < walk.start {
             guard walk.start - walk.end <= Self.endTolerance else {
-                throw Fault(leg: walk.leg, message: "it goes backwards along an edge")
+                throw Fault(leg: walk.leg, message: "it goes backwards along an edge at \(last.brief)")
             }
             walk.end = walk.start
         }
@@ -135,7 +135,9 @@ package struct RouteFollower {
         }
         guard !isFar else {
             throw Fault(
-                leg: walk.leg, message: "its \(end.rawValue) is not near a road that this vehicle may use",
+                leg: walk.leg,
+                message: "its \(end.rawValue) \(point.brief) is not within \(Int(Self.endTolerance)) m of a road that "
+                    + "this vehicle may use",
                 missingTiles: graph.missingTiles(
                     at: isStart ? graph.edgeTails[edge.index] : graph.edgeHeads[edge.index]))
         }
@@ -190,7 +192,8 @@ package struct RouteFollower {
         let graph = metric.turns.graph
         var states: [TurnState] = [walk.edges[0].rawValue]
         guard metric.allows(walk.edges[0]) else {
-            throw Fault(leg: walk.leg, message: "it starts on a road that the vehicle may not use")
+            let place = graph.nodePositions[graph.edgeTails[walk.edges[0].index].index].coordinate.brief
+            throw Fault(leg: walk.leg, message: "it starts on a road that the vehicle may not use, from \(place)")
         }
         var next = 1
         while next < walk.edges.count {
@@ -338,7 +341,7 @@ extension RoadGraph {
 
 extension Coordinate {
     /// The coordinate in degrees, for messages.
-    fileprivate var brief: String {
+    package var brief: String {
         "\((latitude * 1e5).rounded() / 1e5),\((longitude * 1e5).rounded() / 1e5)"
     }
 }

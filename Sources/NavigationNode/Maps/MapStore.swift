@@ -22,6 +22,14 @@ package final class MapStore: Sendable {
         package var isChanged = false
         /// The number of refused speeds, which are invalid or too many.
         package var refusedCount = 0
+
+        /// Describes the refused speeds and the limits; nil without any.
+        package var refusal: String? {
+            guard refusedCount > 0 else { return nil }
+            let range = "above 0 and at most \(Int(TrafficOverlay.greatestSpeed))"
+            return "\(refusedCount) speeds on /traffic/speeds were ignored: a speed needs two different nodes, and "
+                + "closed or a speed_mps \(range); at most \(TrafficOverlay.greatestCount) speeds are kept"
+        }
     }
 
     /// A store with a map.

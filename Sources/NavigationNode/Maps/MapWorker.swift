@@ -210,9 +210,7 @@ final class MapWorker: Sendable {
             }
         }
         let result = store.update(updates, at: now)
-        if result.refusedCount > 0 {
-            report(.warning("\(result.refusedCount) invalid speeds on /traffic/speeds were ignored"))
-        }
+        if let refusal = result.refusal { report(.warning(refusal)) }
         guard result.isChanged else { return }
         deliver(
             headers.isEmpty

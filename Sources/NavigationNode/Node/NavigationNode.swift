@@ -311,6 +311,12 @@ package final class NavigationNode: Node {
         }
         let trip = outcome.trip.flatMap { tripFile?.keep($0) }
         for (call, reply) in outcome.replies {
+            var reply = reply
+            // Not part of the core's answer, which a replay without a tile cache repeats.
+            if case .failed(var failure) = reply, !failure.missingTiles.isEmpty, let advice = tiles?.advice {
+                failure.message += "; \(advice)"
+                reply = .failed(failure)
+            }
             if call == 0, let error = reply.error {
                 context.log.part("trip").warning("the saved trip cannot be resumed: \(error.message ?? "")")
                 continue

@@ -201,6 +201,7 @@ package final class NavigationSession {
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {
             replacingCalls.remove(call)
+            outcome.neededTiles += error.missingTiles
             outcome.replies.append((call, .failed(error)))
         }
     }

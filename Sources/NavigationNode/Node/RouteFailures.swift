@@ -20,18 +20,23 @@ extension RouteOutcome {
                 code: .noRoute,
                 message:
                     "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request, isRest)) for this vehicle"
-                    + (distance ?? ""), nearestRoad: nearest)
+                    + (RouteOutcome.exclusion(waypoint, request, isRest).map { ": \($0)" } ?? distance ?? ""),
+                nearestRoad: nearest)
         case .offRoad(let waypoint, let nearest):
             let advice =
-                nearest.map {
+                RouteOutcome.exclusion(waypoint, request, isRest)
+                ?? nearest.map {
                     "the nearest one from which the route can be driven is \(Int($0.rounded(.up))) m away; choose a "
                         + "place closer to a road, or raise the radius"
                 } ?? "check that it is inside the map (navbus map info)"
-            throw RouteFailure(
+            var failure = RouteFailure(
                 code: .noRoadNearby,
                 message: "no road for this vehicle\(RouteOutcome.course(waypoint, request)) within "
                     + "\(RouteOutcome.radius(waypoint, request)) m of \(RouteOutcome.place(waypoint, request, isRest)): \(advice)",
                 nearestRoad: nearest)
+            // Unlike a fixed place, the vehicle may still reach a road.
+            failure.isFinal = !isRest && (waypoint > 0 || request.positionSnapRadius == nil)
+            throw failure
         case .tilesNeeded(let tiles):
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
             throw RouteFailure(
@@ -55,6 +60,19 @@ extension RouteOutcome {
         }
         let tolerance = Angle.degrees(request.waypoints[waypoint].bearingTolerance)
         return " within \(Int(tolerance.rounded()))° of the course \(Int(Angle.degrees(bearing).rounded()))°"
+    }
+
+    /// Describes an excluded area over a waypoint that cannot be reached, or over the one before it; nil without one.
+    private static func exclusion(_ waypoint: Int, _ request: RouteRequest, _ isRest: Bool) -> String? {
+        for place in [waypoint, waypoint - 1] where request.waypoints.indices.contains(place) {
+            let coordinate = request.waypoints[place].coordinate
+            guard let area = request.options.excludedAreas.firstIndex(where: { $0.contains(coordinate) }) else {
+                continue
+            }
+            return "options.exclude_areas[\(area)] covers \(RouteOutcome.place(place, request, isRest)), so that its "
+                + "roads are excluded; choose a place outside the area, or a smaller area"
+        }
+        return nil
     }
 
     /// Returns a waypoint in words. A client's request has the start separate from the waypoints, the first of which is

@@ -28,6 +28,15 @@ final class TileRequester {
         failures = context.counter("tile_request_failures")
     }
 
+    /// The advice for a caller whose request lacks tiles, which are requested if a tile cache runs.
+    var advice: String {
+        guard keys.isAsked else { return "give 'tiles' a map that has them, or set tile_cache.ask to fetch them" }
+        let isRunning = try? context.bus.isServed(TileCacheService.name, by: keys.node.isEmpty ? nil : keys.node)
+        return isRunning == true
+            ? "they are being requested from the tile cache, and more may turn out to be needed: call again"
+            : "no tile cache runs to fetch them: start one, or give 'tiles' a map that has them"
+    }
+
     func ask(_ tiles: [RoadTileID]) {
         guard keys.isAsked else { return }
         for tile in tiles where !open.contains(tile) {

@@ -408,7 +408,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_step_duration_remaining_s;
   double step_duration_remaining_s;
   /*
-   * Arrival at the destination, ns since the Unix epoch, UTC.
+   * Arrival at the destination, ns since the Unix epoch, UTC; in a simulated drive, as if simulate_speed_factor were 1.
    */
   protobuf_c_boolean has_eta_ns;
   int64_t eta_ns;
@@ -490,7 +490,7 @@ struct  Navbus__V1__RouteProgress
    */
   Navbus__V1__Pose *matched;
   /*
-   * Position that the receiver reported; when the position is predicted, the predicted one before matching.
+   * Position that the receiver reported, or of the simulated drive; when the position is predicted, the predicted one before matching.
    */
   Navbus__V1__Pose *raw;
   /*

@@ -182,7 +182,8 @@ struct  Navbus__V1__StartNavigationRequest
   protobuf_c_boolean has_simulate;
   protobuf_c_boolean simulate;
   /*
-   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+   * remain those of the route at its own speed, as in a real drive.
    */
   protobuf_c_boolean has_simulate_speed_factor;
   double simulate_speed_factor;
@@ -237,7 +238,8 @@ struct  Navbus__V1__SetRouteRequest
   protobuf_c_boolean has_simulate;
   protobuf_c_boolean simulate;
   /*
-   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
+   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate. Durations and times of arrival
+   * remain those of the route at its own speed, as in a real drive.
    */
   protobuf_c_boolean has_simulate_speed_factor;
   double simulate_speed_factor;
@@ -249,7 +251,8 @@ struct  Navbus__V1__SetRouteRequest
      * (absent: one leg), which together cover the geometry, with first_point, last_point, duration_s and the annotation's
      * node_ids and durations_s; options; and, without legs, summary.duration_s. It ignores all other fields, such as edge_ids and
      * map_version, and of the options alternatives and a language that it does not have. Legs without node_ids may have 60,000 points in
-     * all, where each 12 m of their length counts as one more: some 700 km.
+     * all, where each 12 m of their length counts as one more: some 700 km. A leg without duration_s takes the sum of its durations_s. If
+     * the sum exceeds duration_s, the durations are scaled to it; by more than a fifth and 10 s, it is an INVALID_REQUEST.
      */
     Navbus__V1__Route *route;
     /*

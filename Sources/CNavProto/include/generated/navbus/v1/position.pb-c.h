@@ -282,7 +282,7 @@ struct  Navbus__V1__MatchedPosition
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * Position that the receiver reported; absent when the position is predicted without a fix.
+   * Position that the receiver reported, or of the simulated drive; absent when the position is predicted without a fix.
    */
   Navbus__V1__Pose *raw;
   /*

@@ -77,8 +77,8 @@ struct  Navbus__V1__TrafficSpeed
   protobuf_c_boolean has_to_node;
   int64_t to_node;
   /*
-   * Speed in m/s, above 0; less than 0.1 counts as 0.1. The congestion of a route is that of whole edges of the road graph, over which the
-   * speeds of their segments are averaged.
+   * Speed in m/s, above 0 and at most 100; less than 0.1 counts as 0.1. A speed out of range is ignored, and the node logs how many were.
+   * The congestion of a route is that of whole edges of the road graph, over which the speeds of their segments are averaged.
    */
   protobuf_c_boolean has_speed_mps;
   double speed_mps;
