@@ -6,6 +6,7 @@ package import NavKit
 import NavMap
 package import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavWire
 
@@ -246,7 +247,9 @@ package final class NavigationNode: Node {
         let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip cannot be saved: \($0)") }
         let tiles = maps.problem.map { HealthFinding("tiles_damaged", $0) }
         let unapproved = session.configuration.approvalProblem.map { HealthFinding("nobody_approves", $0) }
-        return positioning.findings + positioning.defects(&memory, at: now)
+        let isOverdue = memory.hasLasted(
+            "gnss_no_fix", for: Int64(PositionHealthMonitor.lostAfter * 1e9), positioning.health == nil, at: now)
+        return positioning.findings(isOverdue: isOverdue) + positioning.defects(&memory, at: now)
             + [tiles, unkept, unapproved].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads]) + mapFindings(now)
             + silent.map { receiver in

@@ -58,14 +58,16 @@ package struct PositioningReport: Sendable {
             }
     }
 
-    /// The findings of positioning for the node's health.
-    package var findings: [HealthFinding] {
+    /// Returns the findings of positioning for the node's health.
+    ///
+    /// - Parameter isOverdue: Whether the first fix has been awaited for as long as a lost one.
+    package func findings(isOverdue: Bool) -> [HealthFinding] {
         guard let health else {
             let text =
                 timeless > 0
                 ? "no fix with a time has arrived yet"
                 : "no fix has arrived yet: check that a receiver node, such as gnss-node, is running"
-            return [HealthFinding("gnss_no_fix", text, severity: .degraded)]
+            return [HealthFinding("gnss_no_fix", text, severity: isOverdue ? .lost : .degraded)]
         }
         guard health.level != .full else { return [] }
         let severity: HealthFinding.Severity = health.level == .lost ? .lost : .degraded
