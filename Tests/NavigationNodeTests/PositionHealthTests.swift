@@ -135,6 +135,22 @@ struct PositionHealthTests {
         #expect(bench.counter("fixes_left_out") == 3)
     }
 
+    @Test func invalidTimeIsReportedAsSuch() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<5] { try await bench.take(fix) }
+        var fix = drive[5]
+        fix.timestamp?.seconds = 1_000_000_000_000_000
+        try await bench.take(fix)
+        fix = drive[5]
+        fix.timestamp?.nanos = -5
+        try await bench.take(fix)
+        for fix in drive[6..<8] { try await bench.take(fix) }
+        #expect(bench.codes.contains("fix_time_invalid") && !bench.codes.contains("fix_without_time"))
+        #expect(bench.counter("fixes_left_out") == 2)
+    }
+
     @Test func firstFixesWithoutATimeAreNotReportedAsMissing() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
@@ -146,7 +162,7 @@ struct PositionHealthTests {
         for fix in drive[1..<3] { try await bench.take(fix, isMissing: true) }
         #expect(bench.codes.contains("fix_without_time"))
         let missing = try #require(bench.health.reasons.first { $0.code == "gnss_no_fix" })
-        #expect(missing.message == "no fix with a time has arrived yet")
+        #expect(missing.message == "no fix with a valid time has arrived yet")
     }
 
     @Test func missingFirstFixMeansLostAfterTenSeconds() async throws {
