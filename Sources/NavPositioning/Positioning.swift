@@ -199,6 +199,8 @@ public struct Positioning: Sendable {
         switch verdict {
         case .standby: return
         case .rejected(let rejection):
+            // Fixes of a receiver that is not in use have no effect.
+            guard fix.receiver == tracker.receiver else { return }
             if step == nil { timing.noteTime(fix.stamp) }
             return reject(fix, rejection, at: now, prior, &effects)
         case .accepted: break

@@ -254,9 +254,11 @@ package final class NavigationNode: Node {
             + (session.hasRoads ? [] : [Self.isWithoutRoads]) + mapFindings(now)
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
+                let name =
+                    receiver.name.isEmpty ? "the receiver without frame_id and source" : "receiver '\(receiver.name)'"
                 return HealthFinding(
                     "receiver_silent",
-                    "receiver '\(receiver.name)': \(since), while others deliver fixes: check its node",
+                    "\(name): \(since), while others deliver fixes: check its node",
                     about: receiver.name)
             }
     }

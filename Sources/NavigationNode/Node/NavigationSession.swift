@@ -258,7 +258,8 @@ package final class NavigationSession {
         }
         if let defect = message.fieldDefect { positioning.fixDefects.add(defect) }
         fix.receiver = receivers.number(of: message)
-        receivers.note(fix)
+        // A solution without a position does not make its sender a receiver.
+        if fix.isUsable || !fix.type.hasPosition { receivers.note(fix) }
         if journalSequence == 0 { start(at: fix.stamp) }
         if let arrival {
             fix.lead = arrivals.lead(of: fix.stamp, arrival: arrival)
