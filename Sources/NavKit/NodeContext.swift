@@ -59,7 +59,8 @@ public final class NodeContext {
     /// version are decoded by protobuf's rules, and logged once.
     ///
     /// - Parameters:
-    ///   - isRequired: whether the node cannot work without the topic: its silence then means LOST instead of DEGRADED.
+    ///   - isRequired: whether the topic's silence is reported even before its first message. Silence means DEGRADED; a node that cannot
+    ///     work without the topic reports that in its own findings.
     ///   - handler: called with each message; it must not retain this context or the node.
     public func subscribe<Content>(
         to topic: Topic<Content>, isRequired: Bool = false, handler: @escaping (Content, Delivery) -> Void

@@ -16,10 +16,12 @@ package final class NodeInput {
 
     /// The most publishers whose state is remembered.
     static let maximumSources = 16
+    /// The number of intervals from which the usual rate is determined.
+    private static let rememberedIntervals = 16
 
     let entry: TopicEntry
     let name: String
-    /// Whether the node cannot work without the topic.
+    /// Whether silence is reported even before the first message.
     let isRequired: Bool
     private let take: (Delivery) throws(MessageError) -> Void
     var subscription: SubscriptionID?
@@ -29,6 +31,8 @@ package final class NodeInput {
     package private(set) var rejected: UInt64 = 0
     private(set) var mismatched: UInt64 = 0
     private(set) var lastAt: Int64?
+    /// The last intervals between messages, ns, oldest first.
+    private var intervals: [Int64] = []
     private(set) var sources: [Source] = []
 
     init(_ entry: TopicEntry, name: String, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void) {
@@ -60,6 +64,10 @@ package final class NodeInput {
         }
         count += 1
         bytes += UInt64(delivery.payload.count)
+        if let lastAt {
+            if intervals.count == NodeInput.rememberedIntervals { intervals.removeFirst() }
+            intervals.append(max(now - lastAt, 0))
+        }
         lastAt = now
         guard isOther else { return nil }
         mismatched += 1
@@ -79,6 +87,7 @@ package final class NodeInput {
     /// Forgets past arrival times.
     func startOver() {
         lastAt = nil
+        intervals = []
         sources = []
     }
 
@@ -98,9 +107,24 @@ package final class NodeInput {
         return sources.count - 1
     }
 
-    /// The longest silence that is not reported, in nanoseconds: the longer of 2.5 s (as for a GNSS outage) and three
-    /// nominal periods; nil for topics published on events only.
+    /// The messages per second that have recently arrived; nil before the fourth message.
+    ///
+    /// The mean of the last intervals without the longest, so that a single interruption does not count.
+    var usualRateHz: Double? {
+        guard intervals.count >= 3, let longest = intervals.max() else { return nil }
+        let sum = intervals.reduce(0, +) - longest
+        return sum > 0 ? Double(intervals.count - 1) * 1e9 / Double(sum) : nil
+    }
+
+    /// The usual rate in a message, such as "usually 10 Hz".
+    var usualRateText: String {
+        guard let rate = usualRateHz else { return "its usual rate is not known" }
+        return rate < 0.95 ? "usually every \(Int((1 / rate).rounded())) s" : "usually \(Int(rate.rounded())) Hz"
+    }
+
+    /// The longest silence that is not reported, in nanoseconds: the longest of 2.5 s (as for a GNSS outage), three nominal periods
+    /// and three usual ones; nil for topics published on events only.
     var toleratedSilence: Int64? {
-        entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
+        entry.nominalRateHz.map { Int64(max(2.5, 3 / max(min($0, usualRateHz ?? $0), 0.001)) * 1e9) }
     }
 }

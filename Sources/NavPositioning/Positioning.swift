@@ -66,6 +66,8 @@ public struct Positioning: Sendable {
     private var odometryGate = OdometryGate()
     /// The time of the last published position.
     private var lastEmitted: Timestamp?
+    /// The last published place if it was predicted and no fix has been blended with it.
+    private var predictedPlace: (stamp: Timestamp, coordinate: Coordinate)?
     /// The time since which the filter has been converging after a prediction while its positions still differ from the fixes; nil
     /// otherwise.
     private var returnStart: Timestamp?
@@ -197,6 +199,8 @@ public struct Positioning: Sendable {
         switch verdict {
         case .standby: return
         case .rejected(let rejection):
+            // Fixes of a receiver that is not in use have no effect.
+            guard fix.receiver == tracker.receiver else { return }
             if step == nil { timing.noteTime(fix.stamp) }
             return reject(fix, rejection, at: now, prior, &effects)
         case .accepted: break
@@ -254,12 +258,20 @@ public struct Positioning: Sendable {
             let position = VehiclePosition(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
             if begins, let reason = reckoning.reason { effects.append(.predictionBegan(reason, position)) }
             emit(position, &effects)
+            if lastEmitted == now { predictedPlace = (now, position.match.coordinate) }
         }
     }
 
     /// Publishes a position unless it is older than the last one: a fix behind a published prediction only updates the state.
     private mutating func emit(_ position: VehiclePosition, _ effects: inout [Effect]) {
         if let lastEmitted, position.stamp < lastEmitted { return }
+        var position = position
+        if let place = predictedPlace, position.prediction == nil {
+            let driven = max(position.speed ?? 0, 0) * max(position.stamp.seconds(since: place.stamp), 0)
+            let gap = Geodesy.distance(place.coordinate, position.match.coordinate)
+            position.isRestart = gap > Reckoning.evidenceReach + driven
+        }
+        predictedPlace = nil
         lastEmitted = position.stamp
         effects.append(.position(position))
     }
@@ -314,7 +326,7 @@ public struct Positioning: Sendable {
     private mutating func restart(_ effects: inout [Effect]) {
         matcher.reset()
         roadFeedback.forget(&tracker)
-        returnStart = nil
+        (returnStart, predictedPlace) = (nil, nil)
         let reason = reckoning.reason
         reckoning.reset()
         if let reason { effects.append(.predictionEnded(reason, .startedOver, nil)) }

@@ -19,6 +19,8 @@ public struct VehiclePosition: Sendable, Hashable {
     public var age = 0.0
     /// The evidence for the position; a merely expected position triggers no lasting decision.
     public var evidence = PositionEvidence.measured
+    /// Whether the position ends a prediction without continuing from it: the vehicle is elsewhere than predicted.
+    public var isRestart = false
 
     /// Whether this position may mark waypoints as reached or passed: it is based on an accepted fix or on odometry.
     package var isDecisive: Bool { evidence == .measured }

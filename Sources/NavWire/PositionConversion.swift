@@ -24,7 +24,7 @@ extension NavMessages.MatchedPosition {
             offRoadProbability: match.state == .unusable ? nil : match.offRoadProbability,
             candidates: match.candidates.map { MatchCandidate($0, graph: graph) },
             source: PositionSource(position), prediction: position.prediction.map { NavMessages.PredictionMethod($0) },
-            ageS: position.prediction == nil ? nil : position.age, isTeleport: match.isTeleport,
+            ageS: position.prediction == nil ? nil : position.age, isTeleport: match.isTeleport || position.isRestart,
             roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
             roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
             roadClass: attributes.map { NavMessages.RoadClass($0.roadClass) },

@@ -23,8 +23,8 @@ struct HealthTests {
         let stage = try EchoStage()
         #expect(health(of: stage, after: 0).state == .ok, "silence is not a fault just after the start")
         let never = health(of: stage, after: 4)
-        #expect(never.state == .lost && never.reasons.map(\.code) == ["topic_silent"])
-        #expect(never.reasons.first?.message == "/gnss/fix: no message yet (usually 10 Hz)")
+        #expect(never.state == .degraded && never.reasons.map(\.code) == ["topic_silent"])
+        #expect(never.reasons.first?.message == "/gnss/fix: no message yet (its usual rate is not known)")
 
         stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
         stage.fixes.publish(VehicleOdometry(), on: Topics.odometry, stamp: NavGeo.Timestamp(nanoseconds: 1))
@@ -36,6 +36,31 @@ struct HealthTests {
         #expect(
             reasons.last?.hasPrefix("/vehicle/odometry: no message for ") == true,
             "optional, but it was received before")
+    }
+
+    @Test(arguments: [
+        (0.1, 2.5, "usually 10 Hz"), (1, 3, "usually 1 Hz"), (5, 15, "usually every 5 s"),
+    ])
+    func silenceIsComparedWithTheRealRate(period: Double, tolerated: Double, text: String) throws {
+        let stage = try EchoStage(simTime: true)
+        func nanoseconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+        // An outage of a minute does not change the usual rate.
+        let times = (0..<10).map { Double($0) * period + ($0 < 5 ? 0 : 60) }
+        for time in times {
+            let stamp = NavGeo.Timestamp(nanoseconds: 1_700_000_000_000_000_000 + nanoseconds(time))
+            stage.fixes.publish(Clock(stampNs: stamp.nanoseconds), on: Topics.clock, stamp: stamp)
+            stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: stamp)
+            for _ in 0..<3 { try stage.turn() }
+        }
+        func message(after silence: Double) -> String? {
+            var monitor = HealthMonitor()
+            return monitor.report(
+                stage.runner.context, state: .active, findings: [], now: nanoseconds((times.last ?? 0) + silence),
+                publishers: { _ in nil }
+            ).reasons.first?.message
+        }
+        #expect(message(after: tolerated - 0.1) == nil)
+        #expect(message(after: tolerated + 0.1)?.hasSuffix("(\(text))") == true)
     }
 
     @Test func silentTopicIsReportedWithItsPublishers() throws {
@@ -111,7 +136,7 @@ struct HealthTests {
                 publishers: { _ in ["g-two"] })
         }
         let health = report(after: 4)
-        #expect(health.state == .lost && health.reasons.map(\.code) == ["messages_rejected"])
+        #expect(health.state == .degraded && health.reasons.map(\.code) == ["messages_rejected"])
         let text =
             "/gnss/fix: messages are rejected for 2 frames instead of 3 (topic, header, payload); published by g-two"
         #expect(health.reasons.first?.message == text)

@@ -15,10 +15,8 @@ import Testing
         var distance = 0.0
     }
 
-    /// - Parameters:
-    ///   - rejected: the times of fixes that are too inaccurate, seconds after the last good fix.
-    ///   - wheels: the times of odometry messages, seconds after the last good fix.
-    private static func `return`(rejected: [Double] = [], wheels: [Double] = []) throws -> Return {
+    /// Returns positioning after a minute of a drive on a straight road.
+    private static func start() throws -> (Positioning, SeededDrive) {
         let map = try ASCIIMap(
             "A---------------------------------------B", gridMetres: 100,
             ways: ["AB": ["highway": "secondary", "name": "Main Road"]])
@@ -27,6 +25,14 @@ import Testing
         let drive = try #require(SeededDrive(metric, route: try map.route(places), rate: 1, environment: .none))
         var positioning = Positioning(metric: metric, isTracing: true)
         for fix in drive.fixes.prefix(60) { _ = positioning.replay(.fix(fix)) }
+        return (positioning, drive)
+    }
+
+    /// - Parameters:
+    ///   - rejected: the times of fixes that are too inaccurate, seconds after the last good fix.
+    ///   - wheels: the times of odometry messages, seconds after the last good fix.
+    private static func `return`(rejected: [Double] = [], wheels: [Double] = []) throws -> Return {
+        var (positioning, drive) = try start()
         let last = try #require(drive.fixes.prefix(60).last)
         var inputs = rejected.map { second in
             var fix = drive.fixes[59 + Int(second)]
@@ -54,6 +60,26 @@ import Testing
     @Test func filterAndPredictionAcceptAFixAfterSilence() throws {
         let back = try Self.return()
         #expect(back.endsPrediction && back.distance < 1)
+    }
+
+    @Test(arguments: [(0.0, false), (-100, true)])
+    func positionThatDoesNotContinueFromThePredictionIsReported(metres: Double, isRestart: Bool) throws {
+        var (positioning, drive) = try Self.start()
+        var fix = drive.fixes[89]
+        var positions: [VehiclePosition] = []
+        func note(_ effects: [Positioning.Effect]) {
+            for case .position(let position) in effects { positions.append(position) }
+        }
+        while let due = positioning.due, due < fix.stamp { note(positioning.handle(.timer, at: due)) }
+        let predicted = try #require(positions.last)
+        #expect(predicted.prediction != nil && !positions.contains(where: \.isRestart))
+        let frame = LocalFrame(origin: predicted.match.coordinate)
+        fix.coordinate = frame.coordinate(of: LocalPoint(east: metres, north: 0))
+        note(positioning.replay(.fix(fix)))
+        let position = try #require(positions.last)
+        #expect(position.prediction == nil && position.isRestart == isRestart)
+        note(positioning.replay(.fix(drive.fixes[90])))
+        #expect(positions.last?.isRestart == false)
     }
 
     /// A fix after bad ones may also be bad.

@@ -99,7 +99,10 @@ struct PositionHealthTests {
         #expect(bench.counter("fixes_rejected_jump") == nil)
         for fix in drive[28..<40] { try await bench.take(fix) }
         #expect(bench.codes.isEmpty)
-        for fix in drive[40..<50] { try await bench.take(fix, isMissing: true) }
+        for fix in drive[40..<50] {
+            try await bench.take(fix, isMissing: true)
+            #expect(bench.health.state != .lost, "\(bench.codes)")
+        }
         // For 0.3 s after a stall of this process the node publishes no predictions.
         for fix in drive[50..<80] where !bench.codes.contains("gnss_no_fix") {
             try await bench.take(fix, isMissing: true)
@@ -132,6 +135,22 @@ struct PositionHealthTests {
         #expect(bench.counter("fixes_left_out") == 3)
     }
 
+    @Test func invalidTimeIsReportedAsSuch() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<5] { try await bench.take(fix) }
+        var fix = drive[5]
+        fix.timestamp?.seconds = 1_000_000_000_000_000
+        try await bench.take(fix)
+        fix = drive[5]
+        fix.timestamp?.nanos = -5
+        try await bench.take(fix)
+        for fix in drive[6..<8] { try await bench.take(fix) }
+        #expect(bench.codes.contains("fix_time_invalid") && !bench.codes.contains("fix_without_time"))
+        #expect(bench.counter("fixes_left_out") == 2)
+    }
+
     @Test func firstFixesWithoutATimeAreNotReportedAsMissing() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
@@ -143,7 +162,17 @@ struct PositionHealthTests {
         for fix in drive[1..<3] { try await bench.take(fix, isMissing: true) }
         #expect(bench.codes.contains("fix_without_time"))
         let missing = try #require(bench.health.reasons.first { $0.code == "gnss_no_fix" })
-        #expect(missing.message == "no fix with a time has arrived yet")
+        #expect(missing.message == "no fix with a valid time has arrived yet")
+    }
+
+    @Test func missingFirstFixMeansLostAfterTenSeconds() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<9] { try await bench.take(fix, isMissing: true) }
+        #expect(bench.health.state == .degraded && Set(bench.codes) == ["gnss_no_fix", "topic_silent"])
+        for fix in drive[9..<13] { try await bench.take(fix, isMissing: true) }
+        #expect(bench.health.state == .lost)
     }
 
     @Test func unusedValuesAreReportedWhileTheyArrive() async throws {

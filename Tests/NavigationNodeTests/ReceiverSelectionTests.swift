@@ -44,6 +44,20 @@ struct ReceiverSelectionTests {
         #expect(seat.all(MatchedPosition.self).allSatisfy { $0.source != .predicted })
     }
 
+    @Test func solutionsWithoutAPositionAreRejectedWhoeverSendsThem() throws {
+        let front = try fixes("front", accuracy: 3, 0..<60)
+        var nameless = try fixes("", accuracy: 3, 20..<30, shift: Self.half)
+        for index in nameless.indices {
+            (nameless[index].latitude, nameless[index].longitude) = (nil, nil)
+            if index >= 5 { nameless[index].fixType = .noFix }
+        }
+        let (seat, alone) = (try run(front, nameless), try run(front))
+        #expect(seat.all(FixRejected.self).map(\.reason) == Array(repeating: .invalid, count: 5))
+        #expect(seat.session.positioning.standby == 5, "a receiver without a solution is on standby")
+        let places = seat.all(MatchedPosition.self).map(\.matched)
+        #expect(places.count == 60 && places == alone.all(MatchedPosition.self).map(\.matched))
+    }
+
     @Test func betterReceiverIsSelectedAndSilentOneReplaced() throws {
         let seat = try run(
             try fixes("front", accuracy: 9, 0..<200),
@@ -159,7 +173,11 @@ struct ReceiverSelectionTests {
             other.source = "rear"
             other.stampNs = fix.stampNs.map { $0 + 1_000 }
             rear.publish(other, on: Topics.gnssFix, stamp: stamp)
-            for _ in 0..<3 { try node.step(waiting: .zero) }
+            // Solutions without a position do not make their sender a receiver.
+            if index < 30 {
+                rear.publish(GnssFix(frameId: "none", fixType: .threeD), on: Topics.gnssFix, stamp: stamp)
+            }
+            for _ in 0..<4 { try node.step(waiting: .zero) }
             while let delivery = try ear.poll(timeout: .zero) {
                 if delivery.topic == "/nav/receiver" {
                     selections.append(try ReceiverSelection(decoding: delivery.payload.bytes))
@@ -171,8 +189,9 @@ struct ReceiverSelectionTests {
         #expect(selections.map(\.receiver) == ["front", "rear"] && selections.map(\.reason) == [.first, .failed])
         let last = try #require(healths.last)
         #expect(last.state == .degraded && last.reasons.map(\.code) == ["receiver_silent"])
-        #expect(last.reasons[0].message?.contains("'front'") == true)
         func counter(_ name: String) -> UInt64? { last.counters.first { $0.name == name }?.value }
+        #expect(counter("fixes_rejected_invalid") == 30)
+        #expect(last.reasons[0].message?.contains("'front'") == true)
         #expect(counter("receiver_switches") == 1)
         #expect((counter("fixes_used") ?? 0) >= 55 && (counter("fixes_standby") ?? 0) >= 29)
         // A late joiner receives the selected receiver.

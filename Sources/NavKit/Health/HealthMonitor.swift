@@ -40,11 +40,8 @@ package struct HealthMonitor {
             for input in context.inputs {
                 let seen = statistics[topic: input.name]
                 let silence = silence(of: input, context, now, publishers)
-                var refused = refusals(of: input, context, now) + rejections(of: input, seen, now, publishers)
-                // A publisher whose messages are rejected is not silent, but its data is missing all the same.
-                for index in refused.indices {
-                    refused[index].severity = max(refused[index].severity, silence?.severity ?? .degraded)
-                }
+                let refused = refusals(of: input, context, now) + rejections(of: input, seen, now, publishers)
+                // A publisher whose messages are rejected is not silent.
                 findings += refused.isEmpty ? [silence].compactMap(\.self) : refused
                 findings += losses(of: input, seen, now)
             }
@@ -84,17 +81,15 @@ package struct HealthMonitor {
         guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return nil }
         if input.entry.mayPause, publishers(input.name)?.isEmpty != true { return nil }
         let seconds = (now - (last ?? active)) / 1_000_000_000
-        let rate = input.entry.nominalRateHz.map { "\(Int($0.rounded()))" } ?? "?"
         var message = last == nil ? "\(input.name): no message yet" : "\(input.name): no message for \(seconds) s"
-        message += " (usually \(rate) Hz)"
+        message += " (\(input.usualRateText))"
         switch publishers(input.name) {
         case nil: break
         case .some(let nodes) where nodes.isEmpty:
             message += "; no node publishes it: start one, or check the names with 'navbus topic list'"
         case .some(let nodes): message += "; published by \(nodes.joined(separator: ", ")): check its health"
         }
-        return HealthFinding(
-            "topic_silent", message, severity: input.isRequired ? .lost : .degraded, about: input.name)
+        return HealthFinding("topic_silent", message, about: input.name)
     }
 
     private func refusals(of input: NodeInput, _ context: NodeContext, _ now: Int64) -> [HealthFinding] {

@@ -88,7 +88,8 @@ package struct HealthMemory {
             held[key] = nil
             return false
         }
-        let first = held[key] ?? now
+        // Before the first message of `/clock` the time is the machine's, which may be later.
+        let first = min(held[key] ?? now, now)
         held[key] = first
         return now - first >= duration
     }

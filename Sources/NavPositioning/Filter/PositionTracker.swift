@@ -159,7 +159,11 @@ public struct PositionTracker: Sendable {
     public mutating func take(
         _ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false, isPredicted: Bool = false
     ) -> FixVerdict {
-        guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
+        guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else {
+            // A receiver without a solution is on standby, but a solution without a position is an error of the publisher.
+            guard let void = FixQualifier.void(fix), void.reason == .invalid else { return .standby }
+            return .rejected(void)
+        }
         if selector.change != nil { noteReceiver() }
         observe(fix)
         let fix = trusted(fix)

@@ -58,7 +58,7 @@ struct FixQualifier: Sendable {
         _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
         isApproved: Bool = false
     ) -> FixVerdict {
-        if let rejection = void(fix) ?? (isApproved ? nil : defect(of: fix, sigma: sigma)) {
+        if let rejection = Self.void(fix) ?? (isApproved ? nil : defect(of: fix, sigma: sigma)) {
             return .rejected(rejection)
         }
         let isClockSet: Bool
@@ -108,7 +108,7 @@ struct FixQualifier: Sendable {
     }
 
     /// Returns the reason why a fix contains no information; nil when it does.
-    private func void(_ fix: Fix) -> FixRejection? {
+    static func void(_ fix: Fix) -> FixRejection? {
         guard fix.type.hasPosition else { return FixRejection(reason: .fixType) }
         guard fix.coordinate.isValid else { return FixRejection(reason: .invalid) }
         // Receivers without a solution sometimes report 0, 0.

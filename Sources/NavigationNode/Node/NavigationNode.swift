@@ -6,6 +6,7 @@ package import NavKit
 import NavMap
 package import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavWire
 
@@ -246,14 +247,18 @@ package final class NavigationNode: Node {
         let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip cannot be saved: \($0)") }
         let tiles = maps.problem.map { HealthFinding("tiles_damaged", $0) }
         let unapproved = session.configuration.approvalProblem.map { HealthFinding("nobody_approves", $0) }
-        return positioning.findings + positioning.defects(&memory, at: now)
+        let isOverdue = memory.hasLasted(
+            "gnss_no_fix", for: Int64(PositionHealthMonitor.lostAfter * 1e9), positioning.health == nil, at: now)
+        return positioning.findings(isOverdue: isOverdue) + positioning.defects(&memory, at: now)
             + [tiles, unkept, unapproved].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads]) + mapFindings(now)
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
+                let name =
+                    receiver.name.isEmpty ? "the receiver without frame_id and source" : "receiver '\(receiver.name)'"
                 return HealthFinding(
                     "receiver_silent",
-                    "receiver '\(receiver.name)': \(since), while others deliver fixes: check its node",
+                    "\(name): \(since), while others deliver fixes: check its node",
                     about: receiver.name)
             }
     }

@@ -247,19 +247,20 @@ package final class NavigationSession {
     /// The encoder, which holds the last published state, position, progress and route.
     var spoken: PublicationEncoder { encoder }
 
-    /// Handles a fix. A message without a time cannot be ordered among the events and is discarded.
+    /// Handles a fix. A message without a valid time cannot be ordered among the events and is discarded.
     ///
     /// - Parameter arrival: The fix's arrival, ns of the node's monotonic clock; nil when only the stamps give the time, as in a replay,
     ///   where timers due before the fix fire first.
     package func handle(_ message: NavMessages.GnssFix, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
         outcome = Outcome()
         guard var fix = Fix(message, sequence: sequence) else {
-            positioning.timeless += 1
+            if message.timestamp == nil { positioning.timeless += 1 } else { positioning.misdated += 1 }
             return outcome
         }
         if let defect = message.fieldDefect { positioning.fixDefects.add(defect) }
         fix.receiver = receivers.number(of: message)
-        receivers.note(fix)
+        // A solution without a position does not make its sender a receiver.
+        if fix.isUsable || !fix.type.hasPosition { receivers.note(fix) }
         if journalSequence == 0 { start(at: fix.stamp) }
         if let arrival {
             fix.lead = arrivals.lead(of: fix.stamp, arrival: arrival)

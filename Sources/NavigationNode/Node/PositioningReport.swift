@@ -12,6 +12,8 @@ package struct PositioningReport: Sendable {
     package internal(set) var used: UInt64 = 0
     /// Fixes without a time, which cannot be ordered among the events.
     package internal(set) var timeless: UInt64 = 0
+    /// Fixes with an invalid time, which cannot be ordered either.
+    package internal(set) var misdated: UInt64 = 0
     /// Fixes of receivers that are not in use.
     package internal(set) var standby: UInt64 = 0
     /// Rejected fixes, counted by the index of the reason.
@@ -50,7 +52,7 @@ package struct PositioningReport: Sendable {
             ("odometry_left_out", odometryLeftOut),
         ]
             + [
-                ("fixes_left_out", timeless), ("fix_fields_out_of_range", fixDefects.count),
+                ("fixes_left_out", timeless + misdated), ("fix_fields_out_of_range", fixDefects.count),
                 ("odometry_fields_out_of_range", odometryDefects.count),
             ].filter { $0.1 > 0 }
             + zip(FixRejection.Reason.allCases, rejected).filter { $0.1 > 0 }.map { reason, count in
@@ -58,14 +60,16 @@ package struct PositioningReport: Sendable {
             }
     }
 
-    /// The findings of positioning for the node's health.
-    package var findings: [HealthFinding] {
+    /// Returns the findings of positioning for the node's health.
+    ///
+    /// - Parameter isOverdue: Whether the first fix has been awaited for as long as a lost one.
+    package func findings(isOverdue: Bool) -> [HealthFinding] {
         guard let health else {
             let text =
-                timeless > 0
-                ? "no fix with a time has arrived yet"
+                timeless + misdated > 0
+                ? "no fix with a valid time has arrived yet"
                 : "no fix has arrived yet: check that a receiver node, such as gnss-node, is running"
-            return [HealthFinding("gnss_no_fix", text, severity: .degraded)]
+            return [HealthFinding("gnss_no_fix", text, severity: isOverdue ? .lost : .degraded)]
         }
         guard health.level != .full else { return [] }
         let severity: HealthFinding.Severity = health.level == .lost ? .lost : .degraded
@@ -89,6 +93,14 @@ package struct PositioningReport: Sendable {
                 "fix_without_time",
                 "\(Topics.gnssFix.name): fixes without a time are left out: set timestamp, or the header's stamp_ns",
                 isLogged: true)
+        let misdated =
+            memory.recentLoss("fix_time_invalid", total: misdated, at: now) == 0
+            ? nil
+            : HealthFinding(
+                "fix_time_invalid",
+                "\(Topics.gnssFix.name): fixes with an invalid timestamp are left out: its seconds must be those of a time from 1678 to "
+                    + "2261, and its nanos from 0 to 999999999",
+                isLogged: true)
         let stray =
             memory.recentLoss("odometry_stray", total: strays.count, at: now) == 0
             ? nil
@@ -98,7 +110,7 @@ package struct PositioningReport: Sendable {
                     + "its stamps must come from the fixes' clock (UTC)",
                 isLogged: true)
         return [
-            undated, stray, unused("fix_field_out_of_range", Topics.gnssFix.name, fixDefects),
+            undated, misdated, stray, unused("fix_field_out_of_range", Topics.gnssFix.name, fixDefects),
             unused("odometry_field_out_of_range", Topics.odometry.name, odometryDefects),
         ].compactMap { $0 }
     }
