@@ -36,10 +36,13 @@ package struct OdometryModel: Sendable, Hashable {
             turnBias: min(max(0.0026 * random.gaussian(), -0.0087), 0.0087))
     }
 
-    /// The greatest yaw rate of a car, rad/s: at the sharp bends of a drawn road the heading turns at this rate.
-    private static let fastestTurn = 0.8
+    /// The greatest yaw rate of a car, rad/s.
+    static let fastestTurn = 0.8
 
     /// Returns the odometry of a drive that starts at `start`: one report per state.
+    ///
+    /// The states of a ``DriveTrajectory`` turn no faster than a car. At the corners of a line the reported turn lasts longer than the
+    /// change of the course, and the odometry does not lead to the positions.
     package func reports(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Odometry] {
         var random = SeededRandom(seed: seed)
         var heading = states.first?.heading ?? 0

@@ -25,6 +25,8 @@ package struct DriveSimulator {
         package var seed: UInt64
         package var start: NavGeo.Timestamp
         /// The number of odometry reports per second; nil for none.
+        ///
+        /// With odometry, the vehicle follows a ``DriveTrajectory``: its positions leave the line of the road in sharp turns.
         package var odometryRate: Double?
         /// The distance that the vehicle reverses at the start, metres.
         package var backUp = 0.0
@@ -99,11 +101,13 @@ package struct DriveSimulator {
         guard let driven,
             let drive = Drive(router.metric, edges: driven.edges, from: driven.start, to: driven.end)
         else { throw NodeError(.missing, "start and destination are the same place on the road") }
-        let states = drive.states(rate: plan.rate, backingUp: plan.backUp)
+        let trajectory = plan.odometryRate.map { _ in DriveTrajectory(drive, backingUp: plan.backUp) }
+        let states =
+            trajectory?.states(rate: plan.rate) ?? drive.states(rate: plan.rate, backingUp: plan.backUp)
         var receiver = plan.receiver
         if plan.tunnelsAreDark { receiver.outages += drive.tunnels(states, on: graph) }
         let fixes = receiver.fixes(states, start: plan.start, seed: plan.seed)
-        let reports = odometry(drive, plan)
+        let reports = trajectory.map { odometry($0, plan) } ?? []
         do throws(BagError) {
             var log = MessageLog(try BagWriter(path: path, overwrite: true))
             var next = 0
@@ -183,10 +187,9 @@ package struct DriveSimulator {
     }
 
     /// Returns the odometry of the drive, from the sensors of a car that the plan's seed selects.
-    private func odometry(_ drive: Drive, _ plan: Plan) -> [Odometry] {
+    private func odometry(_ trajectory: DriveTrajectory, _ plan: Plan) -> [Odometry] {
         guard let rate = plan.odometryRate else { return [] }
         let seed = plan.seed &+ 1
-        return OdometryModel.car(seed: seed).reports(
-            drive.states(rate: rate, backingUp: plan.backUp), start: plan.start, seed: seed)
+        return OdometryModel.car(seed: seed).reports(trajectory.states(rate: rate), start: plan.start, seed: seed)
     }
 }
