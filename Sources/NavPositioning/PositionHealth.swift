@@ -42,6 +42,8 @@ public struct PositionHealth: Sendable, Hashable {
     public var level: Level
     /// The reasons; empty when the level is full.
     public var reasons: Reasons
+    /// The reasons for which the position is lost, such as spoofing that is detected and not only suspected.
+    public var lostReasons: Reasons
     /// The time since which the level holds.
     public var since: Timestamp
 }
@@ -147,7 +149,7 @@ public struct PositionHealthMonitor: Sendable {
 
     private mutating func evaluate(at stamp: Timestamp) {
         var level = PositionHealth.Level.full
-        var reasons: PositionHealth.Reasons = []
+        var (reasons, lostReasons) = (PositionHealth.Reasons(), PositionHealth.Reasons())
         for index in 0..<PositionHealthMonitor.count {
             guard let last = seen[index] else { continue }
             // The absolute value prevents a clock that was set back from prolonging a reason indefinitely.
@@ -156,16 +158,18 @@ public struct PositionHealthMonitor: Sendable {
                 continue
             }
             reasons.insert(PositionHealth.Reasons(rawValue: 1 << UInt16(index)))
+            if worst[index] == .lost { lostReasons.insert(PositionHealth.Reasons(rawValue: 1 << UInt16(index))) }
             level = max(level, worst[index])
         }
         // Without dead reckoning and without an accepted fix there is no position.
         let hasPosition = lastGood.map { abs(stamp.seconds(since: $0)) <= PositionHealthMonitor.lostAfter } ?? false
         if !hasPosition, reasons.isDisjoint(with: [.noFix, .tunnel]) {
             reasons.insert(.noFix)
+            lostReasons.insert(.noFix)
             level = .lost
         }
         // The start is never in the future, not even after the clock was set back.
         let since = current.map { $0.level == level ? min($0.since, stamp) : stamp } ?? stamp
-        current = PositionHealth(level: level, reasons: reasons, since: since)
+        current = PositionHealth(level: level, reasons: reasons, lostReasons: lostReasons, since: since)
     }
 }

@@ -62,6 +62,22 @@ struct PositionHealthTests {
         func counter(_ name: String) -> UInt64? { health.counters.first { $0.name == name }?.value }
     }
 
+    @Test(arguments: [(.suspected, "suspects"), (.detected, "detects")] as [(SpoofingStatus, String)])
+    func spoofingIsReportedAsCertainAsItIs(status: SpoofingStatus, word: String) async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<10] { try await bench.take(fix) }
+        for fix in drive[10..<14] {
+            var fix = fix
+            fix.spoofing = status
+            try await bench.take(fix)
+        }
+        let reason = try #require(bench.health.reasons.first { $0.code == "gnss_spoofing" })
+        #expect(reason.message == "the receiver \(word) spoofed signals")
+        #expect(bench.health.state == (status == .detected ? .lost : .degraded))
+    }
+
     @Test func spoofingAndItsEndAreReported() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()

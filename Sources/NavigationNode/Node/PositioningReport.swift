@@ -74,7 +74,8 @@ package struct PositioningReport: Sendable {
         guard health.level != .full else { return [] }
         let severity: HealthFinding.Severity = health.level == .lost ? .lost : .degraded
         return Self.explanations.filter { health.reasons.contains($0.reason) }.map {
-            HealthFinding($0.code, $0.text, severity: severity)
+            let isSuspicion = $0.reason == .spoofing && health.lostReasons.isDisjoint(with: .spoofing)
+            return HealthFinding($0.code, isSuspicion ? Self.suspicion : $0.text, severity: severity)
         }
     }
 
@@ -115,6 +116,7 @@ package struct PositioningReport: Sendable {
         ].compactMap { $0 }
     }
 
+    private static let suspicion = "the receiver suspects spoofed signals"
     private static let explanations: [(reason: PositionHealth.Reasons, code: String, text: String)] = [
         (
             .noFix, "gnss_no_fix",
