@@ -188,7 +188,8 @@ def credit_of_routes(bus: Bus, node: str, request: Any) -> None:
 def credit_of_loads(bus: Bus, node: str, request: Any, source: Any) -> None:
     """A stream sends nothing without credit while it goes on, one RESPONSE for a credit, and its END without."""
     client = Connection(bus, node)
-    source.delay = 0.5
+    # Longer than the silence that is observed: a load that ends sends its END without credit.
+    source.delay = 3.0
     try:
         call = client.request("TileCache.LoadRegion", request, 0)
         if client.answers(call, 1.5) or client.open_calls() != 1:
