@@ -74,12 +74,15 @@ import Testing
         let predicted = try #require(positions.last)
         #expect(predicted.prediction != nil && !positions.contains(where: \.isRestart))
         let frame = LocalFrame(origin: predicted.match.coordinate)
+        let driven = frame.point(drive.fixes[90].coordinate) - frame.point(fix.coordinate)
         fix.coordinate = frame.coordinate(of: LocalPoint(east: metres, north: 0))
         note(positioning.replay(.fix(fix)))
         let position = try #require(positions.last)
         #expect(position.prediction == nil && position.isRestart == isRestart)
-        note(positioning.replay(.fix(drive.fixes[90])))
-        #expect(positions.last?.isRestart == false)
+        var next = drive.fixes[90]
+        next.coordinate = frame.coordinate(of: LocalPoint(east: metres + driven.east, north: driven.north))
+        note(positioning.replay(.fix(next)))
+        #expect(positions.last?.stamp == next.stamp && positions.last?.isRestart == false)
     }
 
     /// A fix after bad ones may also be bad.
