@@ -82,6 +82,9 @@ public struct PositionTracker: Sendable {
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
     private var monitor = SignalMonitor()
+    private var turnCheck = TurnCheck()
+    /// Until when the turn rate is ignored because a run of fixes contradicted it; nil while it is used.
+    private var turnDoubtEnd: Timestamp?
     /// The time of the last accepted fix; nil before the first.
     private var counted: Timestamp?
     /// Whether wheel speed or a rejected fix has arrived since the last accepted fix.
@@ -132,7 +135,9 @@ public struct PositionTracker: Sendable {
     /// The change of the receiver in use by the last fix; nil without a change.
     public var receiverChange: ReceiverChange? { selector.change }
     /// The signals that are ignored because they have contradicted the positions for too long.
-    public var distrusted: MotionSignals { monitor.distrusted }
+    public var distrusted: MotionSignals {
+        turnDoubtEnd == nil ? monitor.distrusted : monitor.distrusted.union(.turnRate)
+    }
     /// Whether wheel speed is known at a moment.
     public func hasWheelSpeed(at stamp: Timestamp) -> Bool { reports.wheelSpeed(at: stamp) != nil }
 
@@ -175,6 +180,7 @@ public struct PositionTracker: Sendable {
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
+        if !isReckoned, let here = expected { expected = checked(here, by: fix) }
         let verdict = qualifier.qualify(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
             isCompared: selector.hasOther(at: fix.stamp), isApproved: isApproved)
@@ -228,6 +234,35 @@ public struct PositionTracker: Sendable {
         return verdict
     }
 
+    /// Returns the filter at the time of a fix, with the fix's direction if the turn rate proves wrong, which is then ignored for a while.
+    private mutating func checked(_ filter: MotionFilter, by fix: Fix) -> MotionFilter {
+        guard qualifier.isSound(fix, sigma: config.sigma(of: fix)), filter.stamp <= fix.stamp,
+            reports.hasTurnRate(at: fix.stamp)
+        else {
+            turnCheck = TurnCheck()
+            return filter
+        }
+        guard turnCheck.isWrong(fix, predicted: filter) else { return filter }
+        turnCheck = TurnCheck()
+        turnDoubtEnd = fix.stamp.advanced(bySeconds: PositionTracker.turnDoubt)
+        reports.distrusted = distrusted
+        var filter = filter
+        filter.reorient(by: fix)
+        base = filter
+        onRoad = nil
+        return filter
+    }
+
+    /// Ends the doubt about the turn rate in time, or after the clock was set back.
+    private mutating func endTurnDoubt(at stamp: Timestamp) {
+        // Inputs may be a little older than the fix that raised the doubt.
+        guard let end = turnDoubtEnd, !(0...2 * PositionTracker.turnDoubt).contains(end.seconds(since: stamp)) else {
+            return
+        }
+        turnDoubtEnd = nil
+        reports.distrusted = distrusted
+    }
+
     /// Discards the errors of the previous receiver, which do not apply to this one.
     private mutating func noteReceiver() {
         isNewReceiver = true
@@ -237,9 +272,10 @@ public struct PositionTracker: Sendable {
     /// Compares motion signals with the positions; once a signal is found wrong, the filters that used it are discarded.
     private mutating func observe(_ fix: Fix) {
         guard fix.isUsable else { return }
+        endTurnDoubt(at: fix.stamp)
         let before = monitor.distrusted
         monitor.note(fix, sigma: config.sigma(of: fix), reports)
-        reports.distrusted = monitor.distrusted
+        reports.distrusted = distrusted
         guard !monitor.distrusted.subtracting(before).isEmpty else { return }
         (base, measured, onRoad) = (nil, nil, nil)
     }
@@ -258,6 +294,7 @@ public struct PositionTracker: Sendable {
     /// Processes odometry; a report without usable numbers, or older than the previous one, is ignored.
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
+        endTurnDoubt(at: odometry.stamp)
         if let trusted = reports.trusted(odometry), trusted.speed != nil || trusted.isStationary {
             isHeard = true
         }
@@ -306,6 +343,8 @@ public struct PositionTracker: Sendable {
 
     /// The time without a measured distance after which the first accepted fix outweighs the prediction, seconds.
     private static let silence = 20.0
+    /// The time for which a contradicted turn rate is ignored, seconds: longer than a turn and the delay of its measurement.
+    private static let turnDoubt = 10.0
 
     private mutating func proceed(to stamp: Timestamp?) {
         present = base

@@ -94,6 +94,9 @@ struct FixQualifier: Sendable {
         return .accepted
     }
 
+    /// Whether a fix has no defect of its own, apart from its time and place.
+    func isSound(_ fix: Fix, sigma: Double) -> Bool { Self.void(fix) == nil && defect(of: fix, sigma: sigma) == nil }
+
     private mutating func accept(_ fix: Fix, stuck: Double = 0) {
         last = fix
         late = Sign()
