@@ -41,14 +41,11 @@ package struct ServedRequest {
     }
 
     private func finish() {
+        // Before the end, which may admit a request that has arrived already and has no such deadline.
+        if head.isKeepAlive { connection.expect(within: connection.idle, context) }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(nil))).whenComplete { _ in
-            let (head, connection, context) = (bound.value.head, bound.value.connection, bound.value.context)
-            if !head.isKeepAlive {
-                context.close(promise: nil)
-            } else if connection.head == nil {
-                connection.expect(within: connection.idle, context)
-            }
+            if !bound.value.head.isKeepAlive { bound.value.context.close(promise: nil) }
         }
     }
 }
@@ -67,7 +64,7 @@ package final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandl
     private let responder: any HTTPResponder
     fileprivate let idle: Double
     private let longestBody: Int
-    fileprivate var head: HTTPRequestHead?
+    private var head: HTTPRequestHead?
     private var bodySize = 0
     private var deadline: Scheduled<Void>?
     private var isUpgraded = false

@@ -7,7 +7,7 @@ package import NavGeo
 /// Cost grows with the number of roads within the radius, not with the map, because the tiles near the last position
 /// are cached.
 package struct RoadFinder: Sendable {
-    /// The nearest point of a road, in the direction that the spatial index holds.
+    /// The nearest point of a road, in the direction with the lower edge number.
     package struct Hit: Sendable {
         package var edge: EdgeIndex
         /// The opposite edge, or ``RoadGraph/noEdge``.

@@ -113,7 +113,8 @@ public struct RouteMapping: Sendable {
                 missingTiles: error.missingTiles)
         }
         let agreement = RouteAgreement(provided, route, tolerance: config.tolerance)
-        let percent = (agreement.share * 1_000).rounded() / 10
+        // Rounded down, so that a share below the limit does not read like the limit.
+        let percent = (agreement.share * 1_000).rounded(.down) / 10
         guard agreement.share >= config.minimumShare else {
             throw RouteMappingError(
                 code: .unmapped,

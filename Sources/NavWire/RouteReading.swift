@@ -151,7 +151,8 @@ extension RoutePlan {
             try check(durations, "\(name).annotation.durations_s")
             let sum = durations.reduce(0, +)
             let duration = leg.durationS ?? sum
-            try check([duration], "\(name).duration_s")
+            try check(
+                [duration], leg.durationS == nil ? "the sum of \(name).annotation.durations_s" : "\(name).duration_s")
             guard sum <= duration * durationTolerance + durationSlack else {
                 throw RouteFailure(
                     code: .invalidRequest,

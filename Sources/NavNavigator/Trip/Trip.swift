@@ -242,8 +242,8 @@ final class Trip {
         return updates
     }
 
-    /// Returns the instructions that are due at a position before the trip follows the first one, if the vehicle is on the route and its
-    /// next maneuver is at most `reach` metres ahead.
+    /// Advances to a position before the trip follows the first one, and returns the instructions that are due there, if the vehicle is on
+    /// the route and its next maneuver is at most `reach` metres ahead; otherwise does nothing.
     ///
     /// - Parameter isRevised: Whether the owner's policy decides on each instruction before it is published.
     func begin(at position: VehiclePosition, within reach: Double, on graph: RoadGraph, isRevised: Bool) -> [Update] {
@@ -251,9 +251,13 @@ final class Trip {
         var trial = cursor
         let placement = trial.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         guard placement.kind == .onEdge, placement.offset <= legEnd else { return [] }
+        let start = cursor
         cursor.skip(to: placement.offset)
         let progress = progress(position, placement, offLeg: nil)
-        guard progress.stepDistanceRemaining <= reach else { return [] }
+        guard progress.stepDistanceRemaining <= reach else {
+            cursor = start
+            return []
+        }
         let due = instructions(position)
         if !isRevised { give(due) }
         return due.map { update($0, at: progress) }

@@ -180,13 +180,15 @@ public struct PositionTracker: Sendable {
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
-        if !isReckoned, let here = expected { expected = checked(here, by: fix) }
+        let isTurnWrong = !isReckoned && expected.map { contradictsTurnRate(fix, $0) } ?? false
+        if isTurnWrong { expected?.reorient(by: fix) }
         let verdict = qualifier.qualify(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
             isCompared: selector.hasOther(at: fix.stamp), isApproved: isApproved)
         if verdict.isAccepted {
             if verdict == .acceptedAfterClockSet { selector.noteClockSet(to: fix.stamp) }
             selector.noteCounted(fix)
+            if isTurnWrong { doubtTurnRate(at: fix.stamp) }
             measured = nil
             counted = valid
             isHeard = false
@@ -234,23 +236,24 @@ public struct PositionTracker: Sendable {
         return verdict
     }
 
-    /// Returns the filter at the time of a fix, with the fix's direction if the turn rate proves wrong, which is then ignored for a while.
-    private mutating func checked(_ filter: MotionFilter, by fix: Fix) -> MotionFilter {
-        guard qualifier.isSound(fix, sigma: config.sigma(of: fix)), filter.stamp <= fix.stamp,
+    /// Whether a fix completes a run that shows the turn rate to be wrong.
+    private mutating func contradictsTurnRate(_ fix: Fix, _ predicted: MotionFilter) -> Bool {
+        guard qualifier.isSound(fix, sigma: config.sigma(of: fix)), predicted.stamp <= fix.stamp,
             reports.hasTurnRate(at: fix.stamp)
         else {
             turnCheck = TurnCheck()
-            return filter
+            return false
         }
-        guard turnCheck.isWrong(fix, predicted: filter) else { return filter }
-        turnCheck = TurnCheck()
-        turnDoubtEnd = fix.stamp.advanced(bySeconds: PositionTracker.turnDoubt)
+        let isWrong = turnCheck.isWrong(fix, predicted: predicted)
+        if isWrong { turnCheck = TurnCheck() }
+        return isWrong
+    }
+
+    /// Ignores the turn rate for a while.
+    private mutating func doubtTurnRate(at stamp: Timestamp) {
+        turnDoubtEnd = stamp.advanced(bySeconds: PositionTracker.turnDoubt)
         reports.distrusted = distrusted
-        var filter = filter
-        filter.reorient(by: fix)
-        base = filter
         onRoad = nil
-        return filter
     }
 
     /// Ends the doubt about the turn rate in time, or after the clock was set back.
@@ -267,6 +270,7 @@ public struct PositionTracker: Sendable {
     private mutating func noteReceiver() {
         isNewReceiver = true
         monitor = SignalMonitor()
+        turnCheck = TurnCheck()
     }
 
     /// Compares motion signals with the positions; once a signal is found wrong, the filters that used it are discarded.

@@ -20,11 +20,11 @@ extension RouteOutcome {
                 code: .noRoute,
                 message:
                     "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request, isRest)) for this vehicle"
-                    + (RouteOutcome.exclusion(waypoint, request, isRest).map { ": \($0)" } ?? distance ?? ""),
+                    + (RouteOutcome.exclusion([waypoint, waypoint - 1], request, isRest).map { ": \($0)" } ?? distance ?? ""),
                 nearestRoad: nearest)
         case .offRoad(let waypoint, let nearest):
             let advice =
-                RouteOutcome.exclusion(waypoint, request, isRest)
+                RouteOutcome.exclusion([waypoint], request, isRest)
                 ?? nearest.map {
                     "the nearest one from which the route can be driven is \(Int($0.rounded(.up))) m away; choose a "
                         + "place closer to a road, or raise the radius"
@@ -62,9 +62,9 @@ extension RouteOutcome {
         return " within \(Int(tolerance.rounded()))° of the course \(Int(Angle.degrees(bearing).rounded()))°"
     }
 
-    /// Describes an excluded area over a waypoint that cannot be reached, or over the one before it; nil without one.
-    private static func exclusion(_ waypoint: Int, _ request: RouteRequest, _ isRest: Bool) -> String? {
-        for place in [waypoint, waypoint - 1] where request.waypoints.indices.contains(place) {
+    /// Describes an excluded area over one of the waypoints that may cause a failure; nil without one.
+    private static func exclusion(_ waypoints: [Int], _ request: RouteRequest, _ isRest: Bool) -> String? {
+        for place in waypoints where request.waypoints.indices.contains(place) {
             let coordinate = request.waypoints[place].coordinate
             guard let area = request.options.excludedAreas.firstIndex(where: { $0.contains(coordinate) }) else {
                 continue
