@@ -147,22 +147,19 @@ struct GraphAssembly {
 
     /// Finds the opposite edge of edges whose two ends lie in different tiles.
     private mutating func pairAcrossTiles() {
-        // Nil for the halves of a loop, which their ends do not distinguish.
-        var crossing: [EdgeReference: EdgeIndex?] = [:]
+        var crossing: [EdgeReference: EdgeIndex] = [:]
         var candidates: [(edge: EdgeIndex, reference: EdgeReference)] = []
         for (tileIndex, tile) in tiles.enumerated() {
             for (local, record) in tile.edges.enumerated() where record.head & TileLayout.externalHead != 0 {
                 let edge = EdgeIndex(Int(firstEdgeOfTile[tileIndex]) + local)
                 let own = reference(edge, wayID: record.wayID)
-                crossing.updateValue(crossing.keys.contains(own) ? nil : edge, forKey: own)
+                crossing[own] = edge
                 candidates.append((edge, own))
             }
         }
         for (edge, own) in candidates {
             let mirrored = EdgeReference(tailNodeID: own.headNodeID, headNodeID: own.tailNodeID, wayID: own.wayID)
-            if let other = crossing[mirrored] ?? nil, crossing[own] == edge, other != edge {
-                edgeOpposites[edge.index] = other
-            }
+            if let other = crossing[mirrored] { edgeOpposites[edge.index] = other }
         }
     }
 

@@ -43,26 +43,6 @@ struct RoadGraphTests {
         #expect(degree == 4)
     }
 
-    @Test("the halves of a loop across tiles are not confused")
-    func loopAcrossTiles() throws {
-        let map = try ASCIIMap(
-            """
-              X
-              |
-            A-B-C
-            |   |
-            D-E-F
-              |
-              Y
-            """, placement: .localTileCorner, ways: ["BCFEDAB": road, "XB": road, "EY": road])
-        #expect(try map.tile(.local, at: "B") != map.tile(.local, at: "E"))
-        let end = try map.node("E")
-        let halves = map.graph.outgoing(try map.node("B")).filter { map.graph.edgeHeads[$0.index] == end }
-        #expect(halves.count == 2)
-        let opposites = halves.compactMap(map.graph.opposite)
-        #expect(Set(opposites).count == opposites.count && !opposites.contains(where: halves.contains))
-    }
-
     @Test("nodes of a missing tile are stubs that name the tile")
     func stubs() throws {
         let map = try ASCIIMap(Self.drawing, placement: .localTileCorner, ways: Self.ways)
