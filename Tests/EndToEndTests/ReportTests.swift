@@ -57,7 +57,10 @@ struct ReportTests {
         }
     }
 
-    @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canFollow,
+            "SKIPPED: needs Chromium (Debian's package chromium) and Python with websockets"))
     func aBrowserShowsTheDrive() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -82,7 +85,10 @@ struct ReportTests {
         }
     }
 
-    @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canFollow,
+            "SKIPPED: needs Chromium (Debian's package chromium) and Python with websockets"))
     func browserShowsTheDifferences() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles

@@ -6,20 +6,12 @@ enum Browser {
     /// The path of the program; nil if it is not installed.
     static let path = Project.find("chromium") ?? Project.find("chromium-browser")
 
-    /// Opens a page and returns its document after its script has run, with the console output.
-    static func open(_ address: String, in box: Sandbox) async throws -> (document: String, console: [String]) {
-        guard let path else { throw Failure("Chromium is not installed") }
-        let result = try await box.succeed(
-            path,
-            [
-                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                "--disable-background-networking", "--user-data-dir=\(box.path)/browser", "--enable-logging=stderr",
-                "--window-size=1400,900", "--virtual-time-budget=5000", "--dump-dom", address,
-            ])
-        let console = result.errors.split(separator: "\n").filter {
-            $0.contains(":CONSOLE:") || $0.contains("CONSOLE(")
-        }
-        return (result.output, console.map(String.init))
+    /// Opens a page of a drive and returns it once it is drawn. Needs Python with websockets.
+    static func open(_ address: String, in box: Sandbox) async throws -> Page {
+        let browser = try follow(address, until: ["document.documentElement.dataset.ready === 'true'"], in: box)
+        let result = try await browser.wait()
+        guard result.status == 0 else { throw Failure("Chromium does not show \(address): \(result.errors)") }
+        return try JSONDecoder().decode(Page.self, from: Data(result.output.utf8))
     }
 
     /// Opens a page and waits for each condition in turn, a JavaScript expression. Needs Python with websockets.
