@@ -20,7 +20,8 @@ extension RouteOutcome {
                 code: .noRoute,
                 message:
                     "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request, isRest)) for this vehicle"
-                    + (RouteOutcome.exclusion([waypoint, waypoint - 1], request, isRest).map { ": \($0)" } ?? distance ?? ""),
+                    + (RouteOutcome.exclusion([waypoint, waypoint - 1], request, isRest).map { ": \($0)" } ?? distance
+                        ?? ""),
                 nearestRoad: nearest)
         case .offRoad(let waypoint, let nearest):
             let advice =
