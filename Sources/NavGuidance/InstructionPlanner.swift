@@ -71,9 +71,7 @@ struct InstructionPlanner {
         let edge = min(steps[step].maneuver.edge, route.edges.count - 1)
         let local = edge < 0 ? nil : DistanceScale.ofRoads(in: route.edges[edge].country)
         switch options.units {
-        case .ofCountry:
-            if let local { return local }
-            return options.text.scale
+        case .ofCountry: return local ?? options.text.scale
         case .metric: return .metric
         case .imperial: return local == .milesAndYards ? .milesAndYards : .milesAndFeet
         }

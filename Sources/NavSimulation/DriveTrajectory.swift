@@ -4,8 +4,8 @@ import NavGeo
 /// The trajectory of a vehicle that follows a drive and turns no faster than a car.
 ///
 /// The line of a drive changes its direction at a point, which no turn rate describes. This vehicle steers towards the place where the drive
-/// is a moment later, and turns within some metres of the corner. Position, course and speed are of one motion, so that its odometry
-/// leads to its positions.
+/// is a moment later, and turns within some metres of the corner. Position, course and speed belong to one motion, so that its
+/// odometry integrates to its positions.
 package struct DriveTrajectory: Sendable {
     private let drive: Drive
     private let backUp: Double
@@ -16,11 +16,11 @@ package struct DriveTrajectory: Sendable {
     private static let rate = 50.0
     /// The time by which the vehicle looks ahead, seconds.
     private static let lookahead = 1.0
-    /// The time in which the vehicle turns to where it steers, seconds, unless it cannot turn so fast.
+    /// The time in which the vehicle turns to where it steers, seconds, or longer if that would exceed ``OdometryModel/fastestTurn``.
     private static let response = 0.2
     /// The greatest change of the speed, m/s².
     private static let acceleration = 4.0
-    /// Speed of a vehicle that has passed its target and turns round, m/s.
+    /// Speed of a vehicle that has passed its target and turns around, m/s.
     private static let turningSpeed = 1.0
 
     /// Follows a drive, see ``Drive/states(rate:backingUp:)``.
@@ -68,12 +68,12 @@ package struct DriveTrajectory: Sendable {
         let frame = LocalFrame(origin: state.coordinate)
         let way = frame.point(ahead.coordinate)
         let along = (way.east * sin(course) + way.north * cos(course)) / lookahead
-        // A vehicle that is behind hurries, and it stands when the drive does.
+        // A vehicle that lags behind drives faster; it is stationary whenever the drive is.
         let wanted = min(max(along, min(target.speed, turningSpeed)), 1.1 * target.speed + min(0.9 * target.speed, 1))
         let change = acceleration * seconds
         let speed = target.speed == 0 ? 0 : min(max(wanted, state.speed - change), state.speed + change)
         var turn = 0.0
-        // The direction to a place beside a vehicle that hardly moves says nothing.
+        // The direction to a place beside a vehicle that hardly moves is meaningless.
         if speed > 0, way.length > 0.2 {
             let most = OdometryModel.fastestTurn * seconds
             let wanted = Angle.difference(from: course, to: atan2(way.east, way.north)) * seconds / response

@@ -42,7 +42,7 @@ package struct OdometryModel: Sendable, Hashable {
     /// Returns the odometry of a drive that starts at `start`: one report per state.
     ///
     /// The states of a ``DriveTrajectory`` turn no faster than a car. At the corners of a line the reported turn lasts longer than the
-    /// change of the course, and the odometry does not lead to the positions.
+    /// change of the course, and the odometry does not integrate to the positions.
     package func reports(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Odometry] {
         var random = SeededRandom(seed: seed)
         var heading = states.first?.heading ?? 0

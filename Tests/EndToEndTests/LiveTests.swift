@@ -124,9 +124,7 @@ struct LiveTests {
                 ], in: box)
             // A low rate, so that the drive does not end before the last condition is met.
             try await drive(in: box, rate: 2)
-            let result = try await browser.wait()
-            #expect(result.status == 0, "\(result.errors)")
-            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
+            let page = try await Browser.page(of: browser)
             #expect(page.console.isEmpty, "\(page.console)")
             let dom = page.document
             #expect(dom.contains("data-ready=\"true\"") && dom.contains("class=\"vehicle runA\""))

@@ -122,7 +122,7 @@ struct ReportTests {
             try await box.succeed("navbus", ["report", "recording.mcap", "--tiles", "tiles", "--out", "demo.html"])
             for (width, theme, isDark) in [(390, "dark", "1"), (820, "light", "0"), (1_440, "dark", "1")] {
                 let picture = "\(box.path)/\(width).png"
-                let browser = try Browser.follow(
+                let page = try await Browser.show(
                     "file://\(box.path)/demo.html",
                     ["--width", "\(width)", "--theme", theme, "--screenshot", picture],
                     until: [
@@ -138,9 +138,6 @@ struct ReportTests {
                         "document.querySelector('.trace.measured').getAttribute('d').length > 1000",
                         "document.querySelectorAll('#marks [data-t]').length > 10",
                     ], in: box)
-                let result = try await browser.wait()
-                #expect(result.status == 0, "\(result.errors)")
-                let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
                 #expect(page.console.isEmpty, "\(page.console)")
                 #expect(page.times.paint != nil && page.times.drawn != nil && page.times.isTextFirst)
                 // A PNG has its width in bytes 16 to 19.
@@ -160,7 +157,7 @@ struct ReportTests {
             let tiles = try await Town.shared.tiles
             try await Self.replay(in: box, tiles, to: "drive.mcap")
             try await box.succeed("navbus", ["report", "drive.mcap", "--tiles", tiles, "--out", "drive.html"])
-            let browser = try Browser.follow(
+            let page = try await Browser.show(
                 "file://\(box.path)/drive.html",
                 until: [
                     "document.documentElement.dataset.ready === 'true'",
@@ -189,9 +186,6 @@ struct ReportTests {
                     "page.nextRate(), document.getElementById('rate').getAttribute('aria-label') === 'Playback rate 30×'",
                     "[-10000, -5000, 0.25].map(axisNumber).join() === '−10k,−5k,0.25'",
                 ], in: box)
-            let result = try await browser.wait()
-            #expect(result.status == 0, "\(result.errors)")
-            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
             #expect(page.console.isEmpty, "\(page.console)")
         }
     }
@@ -218,7 +212,7 @@ struct ReportTests {
             }
             try await box.succeed(
                 "navbus", ["report", "a.mcap", "--against", "b.mcap", "--tiles", tiles, "--out", "both.html"])
-            let browser = try Browser.follow(
+            let page = try await Browser.show(
                 "file://\(box.path)/both.html",
                 until: [
                     "document.documentElement.dataset.ready === 'true'",
@@ -255,9 +249,6 @@ struct ReportTests {
                         + "document.getElementById('timeline').getAttribute('aria-valuetext'))",
                     "page.help(), document.querySelectorAll('.fixB, .rejectedB').length === 2",
                 ], in: box)
-            let result = try await browser.wait()
-            #expect(result.status == 0, "\(result.errors)")
-            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
             #expect(page.console.isEmpty, "\(page.console)")
         }
     }
@@ -272,7 +263,7 @@ struct ReportTests {
             let tiles = try await Town.shared.tiles
             try await Self.replay(in: box, tiles, to: "drive.mcap")
             try await box.succeed("navbus", ["report", "drive.mcap", "--tiles", tiles, "--out", "drive.html"])
-            let browser = try Browser.follow(
+            let page = try await Browser.show(
                 "file://\(box.path)/drive.html",
                 until: [
                     "document.documentElement.dataset.ready === 'true'",
@@ -300,9 +291,6 @@ struct ReportTests {
                         + "marks.length > 1 && marks.every((mark) => mark.classList.contains('bad') || mark.style.display === 'none')",
                     "page.seek(34000), page.jump(1), page.t === 35000",
                 ], in: box)
-            let result = try await browser.wait()
-            #expect(result.status == 0, "\(result.errors)")
-            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
             #expect(page.console.isEmpty, "\(page.console)")
         }
     }

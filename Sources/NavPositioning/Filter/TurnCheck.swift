@@ -48,7 +48,7 @@ struct TurnCheck: Sendable {
         way.north += (before.north + motion.north) / 2 * seconds
         count += 1
         let moved = LocalFrame(origin: first.coordinate).point(fix.coordinate)
-        let miss = LocalPoint(east: moved.east - way.east, north: moved.north - way.north)
+        let miss = moved - way
         return isAside && wasAside && count >= TurnCheck.fixes
             && fix.stamp.seconds(since: first.stamp) >= TurnCheck.duration
             && way.length >= max(TurnCheck.length, filter.config.sigma(of: fix))

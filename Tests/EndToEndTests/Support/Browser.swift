@@ -8,15 +8,19 @@ enum Browser {
 
     /// Opens a page of a drive and returns it once it is drawn. Needs Python with websockets.
     static func open(_ address: String, in box: Sandbox) async throws -> Page {
-        let browser = try follow(address, until: ["document.documentElement.dataset.ready === 'true'"], in: box)
-        let result = try await browser.wait()
-        guard result.status == 0 else { throw Failure("Chromium does not show \(address): \(result.errors)") }
-        return try JSONDecoder().decode(Page.self, from: Data(result.output.utf8))
+        try await show(address, until: ["document.documentElement.dataset.ready === 'true'"], in: box)
     }
 
-    /// Opens a page and waits for each condition in turn, a JavaScript expression. Needs Python with websockets.
+    /// Opens a page, waits for each condition in turn, a JavaScript expression, and returns the page. Needs Python with websockets.
     ///
     /// - Parameter options: options of browser.py.
+    static func show(
+        _ address: String, _ options: [String] = [], until conditions: [String], in box: Sandbox
+    ) async throws -> Page {
+        try await page(of: follow(address, options, until: conditions, in: box))
+    }
+
+    /// Starts to open a page, for a test that acts until its conditions are met; see ``show(_:_:until:in:)``.
     static func follow(
         _ address: String, _ options: [String] = [], until conditions: [String], in box: Sandbox
     ) throws -> Program {
@@ -27,7 +31,14 @@ enum Browser {
                 + conditions)
     }
 
-    /// The final state of a page loaded with `follow`.
+    /// Waits for the conditions of ``follow(_:_:until:in:)`` and returns the page.
+    static func page(of browser: Program) async throws -> Page {
+        let result = try await browser.wait()
+        guard result.status == 0 else { throw Failure("Chromium does not show the page: \(result.errors)") }
+        return try JSONDecoder().decode(Page.self, from: Data(result.output.utf8))
+    }
+
+    /// The final state of a page.
     struct Page: Decodable {
         struct Times: Decodable {
             /// The time to the first contentful paint, ms.
