@@ -112,7 +112,7 @@ def credit(on: Stand) -> None:
     routes = types.CalculateRouteRequest(origin=ends[0], waypoints=ends[1:], preview=False)
     credit_of_routes(on.bus, NAVIGATION, routes)
     wanted = types.TilesetDescriptor(tileset="base", domain=2, zoom_min=12, zoom_max=14)
-    region = types.RegionDefinition(region_id="credit", geometry=area(types, 0, 0, 6_000), descriptors=[wanted])
+    region = types.RegionDefinition(region_id="credit", geometry=area(types, 40_000, 0, 6_000), descriptors=[wanted])
     credit_of_loads(on.bus, CACHE, types.LoadRegionRequest(definition=region), on.source)
 
 

@@ -17,10 +17,9 @@ import zmq
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Faults"))
 import bus as wire  # noqa: E402
-from bus import CallFailed, Client, Heard, Messages, Observer, Publisher  # noqa: E402
+from bus import PING, PONG, CallFailed, Client, Heard, Messages, Observer, Publisher  # noqa: E402
 from vehicle import Line, course, distance  # noqa: E402
 
-PING, PONG = 6, 7
 Place = tuple[float, float]
 
 

@@ -28,18 +28,21 @@ def png() -> bytes:
 
 
 class TileSource:
-    """A web server of map tiles that can fail or answer slowly."""
+    """A web server of map tiles that can fail or hold its answers back."""
 
     def __init__(self) -> None:
         self.failing = False
-        self.delay = 0.0
         self.count = 0
+        self._admitted = math.inf
+        self._gate = threading.Condition()
         self._web = Web(self._answer)
         self.url, self.end = self._web.url, self._web.end
 
     def _answer(self, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        self.count += 1
-        time.sleep(self.delay)
+        with self._gate:
+            self.count += 1
+            self._gate.wait_for(lambda: self._admitted > 0, 20)
+            self._admitted -= 1
         if self.failing:
             return 500, {}, b""
         if path.endswith(".png"):
@@ -50,6 +53,16 @@ class TileSource:
         tile = gzip.compress(b"\x1a" + bytes([len(layer)]) + layer, mtime=0)
         kind = {"Content-Type": "application/vnd.mapbox-vector-tile", "Content-Encoding": "gzip"}
         return 200, {**kind, "Cache-Control": "max-age=3"}, tile
+
+    def hold(self, after: float) -> None:
+        """Holds back all tiles after the next few."""
+        with self._gate:
+            self._admitted = after
+            self._gate.notify_all()
+
+    def release(self) -> None:
+        """Sends the tiles that were held back."""
+        self.hold(after=math.inf)
 
     def tilesets(self, roads: str) -> str:
         """Returns the key `tilesets` of the cache."""
@@ -224,7 +237,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         if not call(f"TileCache.{method}", region_id="c", **fields).region.HasField("error"):
             raise Failed(f"{method} does not give the reason why the region is incomplete")
     source.failing = False
-    source.delay = 0.2
+    source.hold(after=4)
     loading = threading.Thread(
         target=lambda: call("TileCache.LoadRegion", definition=region("d", size=12_000)), daemon=True
     )
@@ -235,7 +248,7 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if types.enum("RegionState", cancelled.region.state) != "CANCELLED":
         raise Failed(f"CancelLoad: {cancelled}")
     prove("CancelLoadRequest.region_id", "changes the answer")
-    source.delay = 0.0
+    source.release()
     loading.join(20)
     before = {one.definition.region_id for one in call("TileCache.ListRegions").regions}
     call("TileCache.RemoveRegion", region_id="b")

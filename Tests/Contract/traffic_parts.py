@@ -50,25 +50,34 @@ def offers(drives: "Drives") -> None:
     route = drives.guide(crossing(0, 1), crossing(7, 4), speed=3)
 
     def shown(since: float) -> Any:
-        return bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives")
+        # If the only fork was too near, the node searches again after 30 s.
+        return bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives", seconds=80)
 
     def withdrawn(since: float, reason: str) -> None:
         is_meant = lambda one: drives.types.enum("AlternativeRemovalReason", one.reason) == reason  # noqa: E731
         bus.expect("/nav/alternatives", lambda update: any(map(is_meant, update.removed)), since, f"a removed alternative: {reason}")
 
-    main = set(drives.segments(route, 0, math.inf))
-    first, *others = [set(drives.segments(one.route, 0, math.inf)) for one in shown(since).alternatives]
+    def segments(route: Any) -> set[Any]:
+        return set(drives.segments(route, 0, math.inf))
+
+    main = segments(route)
+    alternatives = [segments(one.route) for one in shown(since).alternatives]
     drives.set(alternatives__accept="faster")
-    since = drives.traffic(*[(*segment, 1.0) for segment in sorted(first.union(*others) - main)])
+    since = drives.traffic(*[(*segment, 1.0) for segment in sorted(set().union(*alternatives) - main)])
     withdrawn(since, "NOT_ACCEPTED")
     drives.set(alternatives__accept="unfiltered")
     since = drives.traffic()
     shown(since)
-    since = drives.traffic(*[(*segment, None) for segment in sorted(first.difference(main, *others))])
-    withdrawn(since, "INVALIDATED")
     since = time.monotonic()
     drives.stop()
     withdrawn(since, "STOPPED")
+    # Guidance starts again, because a closed alternative may have been the only one.
+    since = time.monotonic()
+    main = segments(drives.guide(crossing(0, 1), crossing(7, 4), speed=3))
+    first, *others = [segments(one.route) for one in shown(since).alternatives]
+    since = drives.traffic(*[(*segment, None) for segment in sorted(first.difference(main, *others))])
+    withdrawn(since, "INVALIDATED")
+    drives.stop()
 
 
 def additions(drives: "Drives", route: Any) -> None:

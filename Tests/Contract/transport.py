@@ -8,9 +8,9 @@ import zmq
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 import stage
-from bus import CREDIT, END, REQUEST, RESPONSE
+from bus import CREDIT, END, PING, PONG, REQUEST, RESPONSE
 from contract import PACKAGE
-from stage import PING, PONG, Bus, Failed
+from stage import Bus, Failed
 
 Frames = list[tuple[Any, bytes]]
 
@@ -132,10 +132,14 @@ class Connection:
         found: Frames = []
         end = time.monotonic() + seconds
         while not found or found[-1][0].kind not in (until, END):
-            one = self.receive(max(0.0, end - time.monotonic()))
-            if one is None:
+            left = end - time.monotonic()
+            if left <= 0:
                 break
-            if one[0].call_id == call:
+            one = self.receive(min(left, 2.0))
+            if one is None:
+                # A server ends the calls of silent clients.
+                self.send(PING)
+            elif one[0].call_id == call:
                 found.append(one)
         return found
 
@@ -143,10 +147,13 @@ class Connection:
         """The number of this client's open calls according to the server's PONG."""
         self._last += 1
         self.send(PING, sequence=self._last)
-        answer = self.receive(5)
-        if answer is None or answer[0].kind != PONG or answer[0].sequence != self._last:
-            raise Failed(f"a PING is answered by {answer}")
-        return answer[0].credit - 1
+        while answer := self.receive(5):
+            # The PONG of an earlier PING has sequence 0.
+            if answer[0].kind != PONG or answer[0].sequence not in (0, self._last):
+                raise Failed(f"a PING is answered by {answer}")
+            if answer[0].sequence:
+                return answer[0].credit - 1
+        raise Failed("a PING is not answered within 5 s")
 
 
 def check(frames: Frames, responses: int, what: str) -> bytes:
@@ -188,18 +195,23 @@ def credit_of_routes(bus: Bus, node: str, request: Any) -> None:
 def credit_of_loads(bus: Bus, node: str, request: Any, source: Any) -> None:
     """A stream sends nothing without credit while it goes on, one RESPONSE for a credit, and its END without."""
     client = Connection(bus, node)
-    # Longer than the silence that is observed: a load that ends sends its END without credit.
-    source.delay = 3.0
+    # A load that ends sends its END without credit, so the tiles are held back.
+    source.hold(after=0)
     try:
         call = client.request("TileCache.LoadRegion", request, 0)
         if client.answers(call, 1.5) or client.open_calls() != 1:
             raise Failed("LoadRegion sends without credit, or does not go on")
         client.send(CREDIT, call_id=call, credit=1)
-        first = client.answers(call, until=RESPONSE)
-        source.delay = 0.0
+        first: Frames = []
+        for _ in range(40):
+            # The load is preceded by requests of the estimate, so it is not known which tile is the first of the load.
+            source.hold(after=1)
+            if first := client.answers(call, 0.4, until=RESPONSE):
+                break
+        source.release()
         last = check(first + client.answers(call), 1, "LoadRegion with a credit of 1")
         if bus.types.LoadRegionResponse.FromString(last).region.definition.region_id != request.definition.region_id:
             raise Failed("the END of LoadRegion has no region")
     finally:
-        source.delay = 0.0
+        source.release()
         client.close()

@@ -17,7 +17,7 @@ import zmq
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5
+REQUEST, RESPONSE, END, CANCEL, CREDIT, PING, PONG = 1, 2, 3, 4, 5, 6, 7
 
 
 class Messages:
@@ -392,7 +392,11 @@ class Client:
                 server_boot_id=int(told["boot_id"], 16),
             )
             socket.send_multipart([asked.SerializeToString(), request.SerializeToString()])
-            while socket.poll(max(0, int((end - time.monotonic()) * 1000))):
+            while time.monotonic() < end:
+                if not socket.poll(2000):
+                    # A server ends the calls of silent clients.
+                    socket.send_multipart([frames(kind=PING).SerializeToString(), b""])
+                    continue
                 header, payload = socket.recv_multipart()
                 frame = frames.FromString(header)
                 if frame.kind == RESPONSE or frame.has_response:
@@ -401,7 +405,8 @@ class Client:
                     if frame.code:
                         raise CallFailed(frame.code, frame.message)
                     return
-                socket.send_multipart([frames(kind=CREDIT, call_id=1, credit=1).SerializeToString(), b""])
+                if frame.kind == RESPONSE:
+                    socket.send_multipart([frames(kind=CREDIT, call_id=1, credit=1).SerializeToString(), b""])
             raise CallFailed(4, f"{method} was not answered in {seconds} s")
         finally:
             socket.close(0)

@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import zmq
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # The first frame of every message, from its .proto file.
-REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5  # of ServiceFrameKind
+REQUEST, RESPONSE, END, CANCEL, CREDIT, PING = 1, 2, 3, 4, 5, 6  # of ServiceFrameKind
 proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
 compile = ["protoc", "-I", proto, "--descriptor_set_out=/dev/stdout", "navbus/v1/service_frame.proto"]
 pool = descriptor_pool.DescriptorPool()
@@ -37,7 +38,12 @@ def call(service, method, request, timeout_s=10, window=64):
     frame = Frame(kind=REQUEST, call_id=last_call, service=service, method=method, credit=window,
                   timeout_ns=int(timeout_s * 1e9), server_boot_id=int(server["boot_id"], 16))
     socket.send_multipart([frame.SerializeToString(), request])
-    while socket.poll(timeout_s * 1000):
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if not socket.poll(2000):
+            # A server ends the calls of a client that is silent for 10 s.
+            socket.send_multipart([Frame(kind=PING).SerializeToString(), b""])
+            continue
         header, payload = socket.recv_multipart()
         frame = Frame.FromString(header)
         if frame.call_id != last_call:
@@ -48,7 +54,8 @@ def call(service, method, request, timeout_s=10, window=64):
             if frame.code:
                 raise RuntimeError(f"status {frame.code}: {frame.message}")
             return
-        socket.send_multipart([Frame(kind=CREDIT, call_id=last_call, credit=1).SerializeToString(), b""])
+        if frame.kind == RESPONSE:
+            socket.send_multipart([Frame(kind=CREDIT, call_id=last_call, credit=1).SerializeToString(), b""])
     raise TimeoutError(f"{method} was not answered in {timeout_s} s")
 
 
