@@ -49,21 +49,21 @@ def offers(drives: "Drives") -> None:
     bus, since = drives.bus, time.monotonic()
     route = drives.guide(crossing(0, 1), crossing(7, 4), speed=3)
 
-    def shown(since: float) -> Any:
+    def segments(route: Any) -> set[Any]:
+        return set(drives.segments(route, 0, math.inf))
+
+    def shown(since: float) -> list[set[Any]]:
         # If the only fork was too near, the node searches again after 30 s.
-        return bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives", seconds=80)
+        update = bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives", seconds=80)
+        return [segments(one.route) for one in update.alternatives]
 
     def withdrawn(since: float, reason: str) -> None:
         is_meant = lambda one: drives.types.enum("AlternativeRemovalReason", one.reason) == reason  # noqa: E731
         bus.expect("/nav/alternatives", lambda update: any(map(is_meant, update.removed)), since, f"a removed alternative: {reason}")
 
-    def segments(route: Any) -> set[Any]:
-        return set(drives.segments(route, 0, math.inf))
-
-    main = segments(route)
-    alternatives = [segments(one.route) for one in shown(since).alternatives]
+    apart = set().union(*shown(since)) - segments(route)
     drives.set(alternatives__accept="faster")
-    since = drives.traffic(*[(*segment, 1.0) for segment in sorted(set().union(*alternatives) - main)])
+    since = drives.traffic(*[(*segment, 1.0) for segment in sorted(apart)])
     withdrawn(since, "NOT_ACCEPTED")
     drives.set(alternatives__accept="unfiltered")
     since = drives.traffic()
@@ -74,7 +74,7 @@ def offers(drives: "Drives") -> None:
     # Guidance starts again, because a closed alternative may have been the only one.
     since = time.monotonic()
     main = segments(drives.guide(crossing(0, 1), crossing(7, 4), speed=3))
-    first, *others = [segments(one.route) for one in shown(since).alternatives]
+    first, *others = shown(since)
     since = drives.traffic(*[(*segment, None) for segment in sorted(first.difference(main, *others))])
     withdrawn(since, "INVALIDATED")
     drives.stop()

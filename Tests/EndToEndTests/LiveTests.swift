@@ -93,11 +93,7 @@ struct LiveTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canSpeak, "SKIPPED: needs Chromium (Debian's package) and Python with websockets"
-        )
-    )
+    @Test(.needsBrowser)
     func aBrowserFollowsTheDrive() async throws {
         try await withSandbox { box in
             let (server, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)

@@ -4,8 +4,6 @@ import Testing
 
 /// `navbus report`: the page of a drive as shown by a browser.
 struct ReportTests {
-    private static let canFollow = Python.has("websockets")
-
     @Test func reportIsOneReproduciblePage() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -57,10 +55,7 @@ struct ReportTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canFollow,
-            "SKIPPED: needs Chromium (Debian's package chromium) and Python with websockets"))
+    @Test(.needsBrowser)
     func aBrowserShowsTheDrive() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -85,10 +80,7 @@ struct ReportTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canFollow,
-            "SKIPPED: needs Chromium (Debian's package chromium) and Python with websockets"))
+    @Test(.needsBrowser)
     func browserShowsTheDifferences() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -103,11 +95,7 @@ struct ReportTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canFollow,
-            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
-    )
+    @Test(.needsBrowser)
     func aBrowserDrawsTheDemoInEachWidthAndTheme() async throws {
         try await withSandbox { box in
             try FileManager.default.createSymbolicLink(
@@ -147,11 +135,7 @@ struct ReportTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canFollow,
-            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
-    )
+    @Test(.needsBrowser)
     func mapAndPlotsShowTheSoughtMoment() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -190,11 +174,7 @@ struct ReportTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canFollow,
-            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
-    )
+    @Test(.needsBrowser)
     func mapShowsTheFixesAndRejectedFixesOfBothRuns() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -253,11 +233,7 @@ struct ReportTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: Browser.path != nil && canFollow,
-            "SKIPPED: needs Chromium (Debian's package) and Python with websockets")
-    )
+    @Test(.needsBrowser)
     func mapAndTimelineShowReceiverSwitchesAndRefusals() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles

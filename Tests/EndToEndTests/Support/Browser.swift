@@ -1,17 +1,27 @@
 import Foundation
 import NavTestSystem
+import Testing
 
-/// Headless Chromium.
+extension Trait where Self == ConditionTrait {
+    /// The test needs a browser and the Python package that ``Browser`` drives it with.
+    static var needsBrowser: Self {
+        .enabled(
+            if: Browser.path != nil && Python.has("websockets"),
+            "SKIPPED: needs Chromium (Debian's package chromium) and Python with websockets")
+    }
+}
+
+/// Headless Chromium, driven by Python with websockets; see ``needsBrowser``.
 enum Browser {
     /// The path of the program; nil if it is not installed.
     static let path = Project.find("chromium") ?? Project.find("chromium-browser")
 
-    /// Opens a page of a drive and returns it once it is drawn. Needs Python with websockets.
+    /// Opens a page of a drive and returns it once it is drawn.
     static func open(_ address: String, in box: Sandbox) async throws -> Page {
         try await show(address, until: ["document.documentElement.dataset.ready === 'true'"], in: box)
     }
 
-    /// Opens a page, waits for each condition in turn, a JavaScript expression, and returns the page. Needs Python with websockets.
+    /// Opens a page, waits for each condition in turn, a JavaScript expression, and returns the page.
     ///
     /// - Parameter options: options of browser.py.
     static func show(
